@@ -1,0 +1,6 @@
+export { AppError, isAppError, never, type AppErrorInput, type ErrorDetail } from './errors.ts';
+export { isUuid, type Id } from './ids.ts';
+export { Sensitive, redactor, type Redactor } from './sensitive.ts';
+export { backoffMilliseconds, retry, type RetryOptions } from './retry.ts';
+export { systemClock, type Clock } from './clock.ts';
+export { canonicalJson } from './canonical-json.ts';

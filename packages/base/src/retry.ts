@@ -1,0 +1,42 @@
+export interface RetryOptions {
+  /** How often at the most, the first time included. */
+  readonly attempts: number;
+  /** Pause before the second attempt; doubles each time. */
+  readonly firstPauseMilliseconds: number;
+  /** Upper bound of a pause. */
+  readonly maximumPauseMilliseconds: number;
+  readonly signal?: AbortSignal;
+  /** Whether this failure may pass; others are thrown at once. */
+  readonly isRetryable: (error: unknown) => boolean;
+  readonly onRetry?: (error: unknown, attempt: number) => void;
+}
+
+/** Pause before attempt `attempt + 1`: doubles from `first`, never above `maximum`. */
+export function backoffMilliseconds(attempt: number, first: number, maximum: number): number {
+  return Math.min(maximum, first * 2 ** Math.max(0, attempt - 1));
+}
+
+/** Calls `action` until it succeeds, fails for good, or the attempts are used up; then throws the last failure. */
+export async function retry<T>(options: RetryOptions, action: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await action();
+    } catch (error) {
+      if (attempt >= options.attempts || !options.isRetryable(error) || options.signal?.aborted) throw error;
+      options.onRetry?.(error, attempt);
+      await pause(backoffMilliseconds(attempt, options.firstPauseMilliseconds, options.maximumPauseMilliseconds), options.signal);
+    }
+  }
+}
+
+function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,194 @@
+import type { Instance, LogLine, Ownership, Selector, Workload } from './workload.ts';
+import type { Sensitive } from '@davit/base';
+
+/** What every call that takes long gets. */
+export interface CallContext {
+  /** Aborted on cancel, loss of the lease, or deadline: stop soon, leave what is there to `retire` and `remove`. */
+  readonly signal: AbortSignal;
+  /** A line for the deployment log. Redacted by the caller's callee; still, never hand it a secret. */
+  log(line: string): void;
+}
+
+export interface ClusterDescription {
+  /** `docker` or `podman`, …: the engine that answers, whatever the socket is called. */
+  readonly engine: string;
+  readonly version: string;
+  readonly apiVersion: string;
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
+}
+
+/** What happened to an instance; a hint to look, never the truth: after a gap, `observe` tells. */
+export interface InstanceEvent {
+  readonly type: 'STARTED' | 'DIED' | 'REMOVED';
+  readonly service: string;
+  readonly instance: string;
+}
+
+/**
+ * A cluster that runs workloads. Every method is idempotent, finds its objects by label, and fails with a `DriverError` that
+ * says its cause and whether trying again may help; drivers do not retry. No method touches what Davit did not label.
+ */
+export interface ClusterDriver {
+  readonly kind: string;
+
+  /** Asks the cluster who it is. Fails with ENGINE_UNREACHABLE within 5 s when nobody answers. */
+  describe(signal: AbortSignal): Promise<ClusterDescription>;
+
+  /**
+   * Makes network, volumes and instances of `workload.rollout` exist and start; does not wait until they are ready. Instances
+   * of other rollouts are left alone. Fails with PORT_TAKEN, DISK_FULL, IMAGE_MISSING, START_FAILED, ENGINE_UNREACHABLE.
+   */
+  start(workload: Workload, context: CallContext): Promise<void>;
+
+  /**
+   * Waits until every instance of the rollout is ready: its readiness probe succeeds `successThreshold` times, or, without
+   * one, each TCP, HTTP and GRPC port accepts connections, or, without ports, it has run for a second. An instance that exits
+   * is started again up to twice. Fails with PROCESS_EXITED, OUT_OF_MEMORY, PORT_NOT_LISTENING, PROBE_FAILED, each with evidence.
+   */
+  awaitReady(workload: Workload, context: CallContext): Promise<readonly Instance[]>;
+
+  /** What is there now, in the order of rollout and index. */
+  observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]>;
+
+  /** Stops (SIGTERM, grace, SIGKILL) and removes the instances selected, in parallel. Volumes, images and networks stay. */
+  retire(selector: Selector, graceSeconds: number, context: CallContext): Promise<void>;
+
+  /** Starts an instance that exited, or restarts one that is stuck. */
+  revive(instanceId: string, context: CallContext): Promise<void>;
+
+  /** Removes instances and volumes of a service, and its images. */
+  removeService(environment: string, service: string, context: CallContext): Promise<void>;
+
+  /** Removes all that is left of an environment, its network included. */
+  removeEnvironment(environment: string, context: CallContext): Promise<void>;
+
+  /** One probe, once: null when it succeeded, otherwise what was seen, in words. Never throws for a failing probe. */
+  probe(workload: Workload, instance: Instance, which: 'readiness' | 'liveness', signal: AbortSignal): Promise<string | null>;
+
+  /** Lines of an instance after `since` (exclusive; null: from its start). Follows until the instance ends or the signal aborts. */
+  followLogs(instanceId: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void>;
+
+  /** Calls back on events until the signal aborts or the connection ends; the caller calls again and observes. */
+  watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void>;
+}
+
+export interface GitSource {
+  /** https or http URL, or where the configuration allows it a path or file URL of this machine. */
+  readonly url: string;
+  /** Absent: the repository's default branch. */
+  readonly branch?: string;
+  /** 40 hexadecimal digits (or a unique abbreviation of at least 7 that is found on the branch). Absent: the newest of the branch. */
+  readonly commit?: string;
+  readonly credentials?: { readonly username: string; readonly password: Sensitive };
+}
+
+export interface Commit {
+  readonly id: string;
+  readonly message: string;
+  readonly authorName: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** A tag that points at it, or ''. */
+  readonly tag: string;
+}
+
+export interface SourceDriver {
+  /** The commit that the source means now, without fetching content. Fails with GIT_UNREACHABLE, GIT_ACCESS_DENIED, GIT_REFERENCE_NOT_FOUND, GIT_LOCAL_FORBIDDEN. */
+  resolve(source: GitSource, context: CallContext): Promise<string>;
+
+  /** Puts the tree of `commit` into `directory` (made anew), shallow. Same failures as `resolve`. */
+  checkout(source: GitSource & { readonly commit: string }, directory: string, context: CallContext): Promise<Commit>;
+}
+
+export interface BuildRequest {
+  readonly owner: Ownership;
+  /** Name and tag the image gets, for example `davit/<service>:<key>`. */
+  readonly image: string;
+  /** Checked-out repository. */
+  readonly directory: string;
+  /** Folder of the repository that is the build context; `/` is all. Never leaves the repository, symbolic links included. */
+  readonly rootPath: string;
+  /** Relative to `rootPath`. */
+  readonly dockerfilePath: string;
+  readonly targetStage: string | null;
+  /** Offered to the ARGs that the Dockerfile declares; others are left out. Never secrets. */
+  readonly arguments: Readonly<Record<string, string>>;
+  /** Names of secrets: an ARG of such a name gets nothing, and a log line says why. */
+  readonly secretNames: readonly string[];
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
+}
+
+export interface BuiltImage {
+  /** The engine's id, `sha256:…`: what releases run, whatever happens to the tag. */
+  readonly id: string;
+  readonly sizeBytes: number;
+}
+
+/** Builds images where the cluster can run them. */
+export interface ImageBuilder {
+  /** The image of that name, or null. */
+  find(image: string, signal: AbortSignal): Promise<BuiltImage | null>;
+
+  /**
+   * Builds and names the image; output lines go to the log. Fails with DOCKERFILE_MISSING, DOCKERFILE_INVALID,
+   * BUILD_ROOT_MISSING, BUILD_TARGET_MISSING, BASE_IMAGE_UNAVAILABLE, BUILD_COMMAND_FAILED, BUILD_OUT_OF_MEMORY, DISK_FULL,
+   * ENGINE_UNREACHABLE. On abort the engine's build is stopped too.
+   */
+  build(request: BuildRequest, context: CallContext): Promise<BuiltImage>;
+
+  /** Removes images of a service by their engine id. One that is in use or gone is no failure. */
+  removeImages(ids: readonly string[], context: CallContext): Promise<void>;
+}
+
+export interface Backend {
+  /** Unique in the table and stable: the instance's id. */
+  readonly id: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface HttpRoute {
+  /** Stable: the service port's id. */
+  readonly id: string;
+  /** Lower-case host names, without port. */
+  readonly hosts: readonly string[];
+  /** `/` is everything; the longest prefix that matches wins. */
+  readonly pathPrefix: string;
+  /** Replaces the prefix on the way to the backend; null leaves the path as it is. */
+  readonly pathRewrite: string | null;
+  readonly protocol: 'HTTP' | 'GRPC';
+  readonly backends: readonly Backend[];
+}
+
+export interface TcpRoute {
+  readonly id: string;
+  /** Port of the host on which the gateway listens. */
+  readonly listenPort: number;
+  readonly backends: readonly Backend[];
+}
+
+/** Everything that the gateway serves. */
+export interface RouteTable {
+  readonly http: readonly HttpRoute[];
+  readonly tcp: readonly TcpRoute[];
+}
+
+/** The front door of the local engine. A process of its own that goes on while Davit is down. */
+export interface Gateway {
+  /** Starts it, or adopts the one that runs from an earlier start. Fails with GATEWAY_FAILED or PORT_TAKEN. */
+  start(): Promise<void>;
+
+  /**
+   * Makes the gateway serve exactly this. When it resolves, new requests go to the new backends, none is lost, and requests
+   * under way at removed backends go on to their end. Calls are serialised; the last one wins.
+   */
+  apply(table: RouteTable): Promise<void>;
+
+  /** Resolves when no request is under way at these backends any more, or after the time given. */
+  awaitDrained(backendIds: readonly string[], timeoutMilliseconds: number): Promise<void>;
+
+  /** Ends the gateway process. Only on uninstall and in tests: a stop of Davit leaves it running. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,88 @@
+import { AppError } from '@davit/base';
+
+/**
+ * Causes of failed deployments: what happened, and what to do about it. `docs/errors.md` lists exactly these (a test holds
+ * them equal). `{…}` in a hint is filled in by whoever throws.
+ */
+export const causes = {
+  GIT_UNREACHABLE: 'The git repository could not be reached. Check the URL, and that this machine can reach its host.',
+  GIT_ACCESS_DENIED:
+    'The git host refused access. If the repository is private, create a git token and set git_repository.git_token_id; if it is public, check the spelling of the URL.',
+  GIT_REFERENCE_NOT_FOUND:
+    'The branch or commit is not in the repository. Push it, or correct git_repository.branch or git_commit_id.',
+  GIT_LOCAL_FORBIDDEN:
+    'Paths and file URLs of this machine are not allowed as repositories. Use an http or https URL, or have the operator set DAVIT_ALLOW_LOCAL_REPOSITORIES=true.',
+  GIT_TOO_LARGE: 'The checked-out repository is larger than 5 GB. Remove large files from the branch.',
+  BUILD_ROOT_MISSING: 'git_repository.root_path does not exist in the repository at this commit. Correct it, or push the folder.',
+  DOCKERFILE_MISSING:
+    'There is no Dockerfile at dockerfile_path. The path is relative to git_repository.root_path; correct it, or commit the file.',
+  DOCKERFILE_INVALID: 'The Dockerfile cannot be parsed. Correct the line that the message names.',
+  BUILD_TARGET_MISSING:
+    'docker_target_build_stage names a stage that the Dockerfile does not have. Correct the name, or leave it out.',
+  BASE_IMAGE_UNAVAILABLE:
+    'An image of a FROM line could not be had. Check its name and tag, whether it is private, and that this machine can reach the registry.',
+  BUILD_COMMAND_FAILED: 'A command of the Dockerfile failed. The lines before the end of the build log say why.',
+  BUILD_OUT_OF_MEMORY:
+    'The build needed more memory than it may use. Make the build need less, or have the operator raise DAVIT_BUILD_MEMORY_MIB.',
+  IMAGE_MISSING: 'The image of this release is no longer on the engine. Deploy again to build it anew.',
+  START_FAILED:
+    'The engine could not start the process. Check entrypoint and arguments: the program must exist in the image, be executable, and fit this machine’s processor.',
+  PROCESS_EXITED: 'The process ended instead of running on. Its last lines are below; a service must stay in the foreground.',
+  OUT_OF_MEMORY:
+    'The process used more memory than the service may have and was killed. Raise memory, or make the process need less.',
+  PORT_NOT_LISTENING:
+    'Nothing listens on a port of the service. Make the process listen on it on 0.0.0.0, or correct internal_port.',
+  PROBE_FAILED: 'The readiness probe did not succeed in time. Check its path, port and timing against what the process answers.',
+  PORT_TAKEN:
+    'A port of this machine that the service wants is already in use. Choose another external_port, or end the other program.',
+  ENGINE_UNREACHABLE: 'The container engine does not answer. Start it (for example `systemctl start docker`), then deploy again.',
+  ENGINE_FAILED: 'The container engine refused a request in a way that Davit does not know. The message is the engine’s own.',
+  DISK_FULL: 'The disk of the engine or of Davit is full. Free space, then deploy again.',
+  GATEWAY_FAILED:
+    'The gateway could not be changed. Check that HAProxy 2.6 or later is installed; `docs/operate.md` tells how to look at it.',
+  STEP_TIMEOUT: 'A step took longer than it may. The deployment log shows how far it came.',
+  INTERNAL: 'Davit itself failed. The log of the server has the details under the id in the message; please report it.',
+} as const;
+
+export type Cause = keyof typeof causes;
+
+/** What was seen, for people and for programs. All texts are redacted before they are stored. */
+export interface Evidence {
+  /** Last lines of the instance or build that failed. */
+  readonly lines?: readonly string[];
+  readonly exit?: { readonly code: number; readonly outOfMemory: boolean };
+  /** Attempts of the probe, newest last, in words. */
+  readonly probe?: readonly string[];
+  /** `address:port` on which the instance listens. */
+  readonly listening?: readonly string[];
+  /** The engine's or program's own words. */
+  readonly original?: string;
+}
+
+export interface DriverErrorInput {
+  readonly cause: Cause;
+  /** What happened, concretely: names, numbers, the other side's words. */
+  readonly message: string;
+  /** Replaces the cause's general advice where more is known. */
+  readonly hint?: string;
+  readonly evidence?: Evidence;
+  /** Whether the same call may succeed later without anybody changing anything. */
+  readonly retryable?: boolean;
+  readonly error?: unknown;
+}
+
+/** A failure of a driver: its cause code, what to do, and what was seen. */
+export class DriverError extends AppError {
+  declare readonly code: Cause;
+  readonly hint: string;
+  readonly evidence: Evidence;
+  readonly retryable: boolean;
+
+  constructor(input: DriverErrorInput) {
+    super({ code: input.cause, message: input.message, cause: input.error });
+    this.name = 'DriverError';
+    this.hint = input.hint ?? causes[input.cause];
+    this.evidence = input.evidence ?? {};
+    this.retryable = input.retryable ?? false;
+  }
+}

@@ -1,0 +1,3 @@
+export * from './workload.ts';
+export * from './driver.ts';
+export { causes, DriverError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';

@@ -1,0 +1,140 @@
+import type { Sensitive } from '@davit/base';
+
+/** Who an object of a cluster belongs to. Becomes its labels; Davit finds, adopts and collects by them and by nothing else. */
+export interface Ownership {
+  /** The Davit installation: two of them on one engine do not see each other's objects. */
+  readonly installation: string;
+  readonly organization: string;
+  readonly project: string;
+  readonly environment: string;
+  readonly service: string;
+}
+
+export type PortProtocol = 'HTTP' | 'GRPC' | 'TCP' | 'UDP';
+
+export interface WorkloadPort {
+  readonly id: string;
+  readonly internalPort: number;
+  readonly protocol: PortProtocol;
+  /** Port of the host that the engine itself must publish. Only for UDP, which the gateway cannot carry. */
+  readonly hostPort?: number;
+}
+
+export interface WorkloadVolume {
+  /** Id of the storage record; names the volume, so that data outlives instances and releases. */
+  readonly id: string;
+  readonly mountPath: string;
+  /** Wanted size. The local engine cannot enforce it and says so in the log. */
+  readonly sizeGiB: number;
+}
+
+export interface WorkloadFile {
+  /** Absolute path in the container. */
+  readonly path: string;
+  readonly content: Sensitive;
+}
+
+export interface EnvironmentEntry {
+  readonly name: string;
+  /** Opaque: arrives in the process byte for byte. */
+  readonly value: Sensitive;
+}
+
+export type ProbeCheck =
+  | { readonly type: 'tcp'; readonly port: number; readonly host: string | null }
+  | { readonly type: 'http'; readonly port: number; readonly path: string; readonly scheme: 'HTTP' | 'HTTPS' }
+  | { readonly type: 'exec'; readonly command: readonly string[] }
+  | { readonly type: 'grpc'; readonly port: number; readonly service: string | null };
+
+/** All times in seconds. */
+export interface Probe {
+  readonly check: ProbeCheck;
+  /** Failures before this time do not count; a success does, so that a quick start is not slept through. */
+  readonly initialDelaySeconds: number;
+  readonly periodSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly successThreshold: number;
+  readonly failureThreshold: number;
+}
+
+/** What is asked of a cluster: so many instances of one release. Plain data, complete: a driver looks nothing else up. */
+export interface Workload {
+  readonly owner: Ownership;
+  /** The service's name, for people: part of container names and log lines. Not unique. */
+  readonly name: string;
+  readonly release: string;
+  /**
+   * One replacement of all instances. A restart is a new rollout of the same release. Instances are identified by
+   * (service, rollout, index): asking twice for the same rollout adopts what the first call made.
+   */
+  readonly rollout: string;
+  /** Reference or id of an image that the engine has. */
+  readonly image: string;
+  /** Replaces the image's entrypoint; empty: the image's. */
+  readonly entrypoint: readonly string[];
+  /** Replaces the image's command; empty: the image's. */
+  readonly arguments: readonly string[];
+  readonly environment: readonly EnvironmentEntry[];
+  readonly files: readonly WorkloadFile[];
+  readonly ports: readonly WorkloadPort[];
+  readonly volumes: readonly WorkloadVolume[];
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
+  readonly instances: number;
+  /** Names under which other services of the environment reach this one. */
+  readonly hostnames: readonly string[];
+  readonly readiness: Probe | null;
+  readonly liveness: Probe | null;
+  /** How long the instances may take to become ready before the rollout has failed. */
+  readonly readyTimeoutSeconds: number;
+  /** Time between SIGTERM and SIGKILL. */
+  readonly terminationGraceSeconds: number;
+}
+
+export type InstanceState = 'CREATED' | 'RUNNING' | 'EXITED';
+
+export interface InstanceExit {
+  readonly code: number;
+  readonly outOfMemory: boolean;
+  readonly at: string;
+}
+
+/** One instance as the cluster shows it now. */
+export interface Instance {
+  /** The cluster's own id (container id, pod uid). */
+  readonly id: string;
+  readonly name: string;
+  readonly environment: string;
+  readonly service: string;
+  readonly release: string;
+  readonly rollout: string;
+  readonly index: number;
+  readonly state: InstanceState;
+  /** ISO 8601; of the latest start, null before the first. */
+  readonly startedAt: string | null;
+  readonly exit: InstanceExit | null;
+  /** Where the gateway and probes of this machine reach each port of the workload; empty while it does not run. */
+  readonly endpoints: readonly Endpoint[];
+}
+
+export interface Endpoint {
+  readonly internalPort: number;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Selects instances. Fields that are absent match all. */
+export interface Selector {
+  readonly environment?: string;
+  readonly service?: string;
+  readonly rollout?: string;
+  /** All but this rollout. */
+  readonly exceptRollout?: string;
+}
+
+export interface LogLine {
+  /** ISO 8601 with as many digits as the engine gives (nanoseconds on Docker): orders lines and is where to resume. */
+  readonly timestamp: string;
+  readonly stream: 'stdout' | 'stderr';
+  readonly text: string;
+}

@@ -1,0 +1,39 @@
+import { defineConfig } from 'vitest/config';
+
+// Three kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is
+// started); `*.engine.test.ts` needs a real container engine. `./test` runs all three.
+const exclude = ['**/node_modules/**', '.davit/**'];
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
+          exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'db',
+          include: ['packages/*/src/**/*.db.test.ts', 'e2e/**/*.db.test.ts'],
+          exclude,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          globalSetup: ['packages/testkit/src/global-database.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'engine',
+          include: ['packages/*/src/**/*.engine.test.ts', 'e2e/**/*.engine.test.ts'],
+          exclude,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+          globalSetup: ['packages/testkit/src/global-database.ts'],
+        },
+      },
+    ],
+  },
+});
