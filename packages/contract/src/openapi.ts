@@ -1,0 +1,102 @@
+import { ErrorBody, statusNames } from './errors.ts';
+import type { Operation } from './operation.ts';
+
+const parameterPattern = /\{([^}]+)\}/g;
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly required?: readonly string[];
+}
+
+/** The OpenAPI 3.1 document of the operations. `version` is the program's. */
+export function openApi(operations: readonly Operation[], version: string): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Davit',
+      version,
+      description: 'Runs workloads on clusters: organization, project, environment, service. Lists are `{results: […]}`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name })),
+    security: [{ token: [] }, { bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: '`Authorization: Token <API token>`',
+        },
+        bearer: { type: 'http', scheme: 'bearer' },
+      },
+      schemas: { Error: ErrorBody },
+    },
+  };
+}
+
+function describe(operation: Operation): Record<string, unknown> {
+  const body = operation.body;
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    'x-scope': operation.scope,
+    parameters: [...pathParameters(operation.path), ...queryParameters(operation)],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: operation.bodyRequired !== false,
+            content: { 'application/json': { schema: body } },
+          },
+        }),
+    responses: responses(operation),
+  };
+}
+
+function pathParameters(path: string): unknown[] {
+  return [...path.matchAll(parameterPattern)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', format: 'uuid' },
+  }));
+}
+
+function queryParameters(operation: Operation): unknown[] {
+  const query = operation.query as JsonSchema | undefined;
+  return Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: query?.required?.includes(name) ?? false,
+    schema,
+  }));
+}
+
+function responses(operation: Operation): Record<string, unknown> {
+  const success =
+    operation.response === null
+      ? { description: 'Done' }
+      : { description: 'Done', content: { 'application/json': { schema: operation.response } } };
+  const errors = [...new Set([...operation.errors, 401, 403, 404, 429, 500, 503])].sort((a, b) => a - b);
+  return {
+    [operation.status]: success,
+    ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
+    ...Object.fromEntries(
+      errors.map((status) => [
+        status,
+        {
+          description: statusNames[status],
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        },
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,63 @@
+import type { Static, TSchema } from 'typebox';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** What a token must be allowed to do. Each scope contains the ones before it. */
+export const scopes = ['READ', 'DEPLOY', 'WRITE', 'ADMIN'] as const;
+export type Scope = (typeof scopes)[number];
+
+/**
+ * What the first path parameter names, so that the caller's right to see it can be checked in one place. `instance`: the
+ * operation belongs to no organization (only listing and creating organizations do).
+ */
+export type Target =
+  | 'instance'
+  | 'organization'
+  | 'project'
+  | 'environment'
+  | 'cluster'
+  | 'service'
+  | 'deploymentStage'
+  | 'deploymentRequest';
+
+/** One operation of the API: the only place that says its path, shapes, permission and codes. */
+export interface Operation {
+  /** Verb and noun, as in `createProject`. Public: generated clients name their methods by it. */
+  readonly id: string;
+  readonly method: Method;
+  /** With parameters in braces, as in `/project/{projectId}`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly scope: Scope;
+  readonly target: Target;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  /** Whether a request without a body is answered 400. Default: yes where there is a `body`. */
+  readonly bodyRequired?: boolean;
+  /** Code of success and its shape; `null` is an empty body. */
+  readonly status: number;
+  readonly response: TSchema | null;
+  /** Another code of success, with the same shape or none (uninstall of what never ran: 204). */
+  readonly otherStatus?: number;
+  /** Beside 401, 403, 404, 429 and 500, which every operation may answer. */
+  readonly errors: readonly number[];
+}
+
+/** Keeps the literal types of a declaration. */
+export function operation<const O extends Operation>(declared: O): O {
+  return declared;
+}
+
+type ParameterName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterName<Rest>
+  : never;
+
+export type PathParameters<O extends Operation> = { readonly [Name in ParameterName<O['path']>]: string };
+export type Query<O extends Operation> = O['query'] extends TSchema ? Static<O['query']> : Record<never, never>;
+export type Body<O extends Operation> = O['body'] extends TSchema
+  ? O['bodyRequired'] extends false
+    ? Static<O['body']> | undefined
+    : Static<O['body']>
+  : undefined;
+export type Response<O extends Operation> = O['response'] extends TSchema ? Static<O['response']> : undefined;

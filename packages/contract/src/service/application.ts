@@ -1,0 +1,202 @@
+import Type from 'typebox';
+import { Count, DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
+import { gitProviders, portProtocols, serviceTypes } from '../shared/words.ts';
+
+const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
+
+export const ServicePort = Type.Object({
+  id: Uuid,
+  name: Type.Optional(Type.String()),
+  internal_port: Type.Integer(),
+  external_port: Type.Optional(Type.Integer()),
+  publicly_accessible: Type.Boolean(),
+  is_default: Type.Optional(Type.Boolean()),
+  protocol: Words(portProtocols, { default: 'HTTP' }),
+  public_path: Type.Optional(Type.String()),
+  public_path_rewrite: Type.Optional(Type.String()),
+});
+
+const path = Type.String({ pattern: '^/', maxLength: 1000 });
+
+const ServicePortRequest = Type.Object({
+  id: Type.Optional(Nullable(Uuid)),
+  name: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 63 }))),
+  internal_port: Port,
+  external_port: Type.Optional(Nullable(Port)),
+  publicly_accessible: Type.Boolean(),
+  is_default: Type.Optional(Nullable(Type.Boolean())),
+  protocol: Type.Optional(Nullable(Words(portProtocols, { default: 'HTTP' }))),
+  public_path: Type.Optional(Nullable(path)),
+  public_path_rewrite: Type.Optional(Nullable(path)),
+});
+
+export const Storage = Type.Object({
+  id: Uuid,
+  type: Words(['FAST_SSD'] as const),
+  size: Type.Integer(),
+  mount_point: Type.String(),
+});
+
+const StorageRequest = Type.Object({
+  id: Type.Optional(Nullable(Uuid)),
+  type: Words(['FAST_SSD'] as const),
+  size: Type.Integer({ minimum: 1, maximum: 65_536 }),
+  mount_point: Type.String({ pattern: '^/.+', maxLength: 1000 }),
+});
+
+const TcpProbe = Type.Object({ port: Port, host: Type.Optional(Nullable(Type.String({ maxLength: 255 }))) });
+const HttpProbe = Type.Object({
+  path: Type.Optional(Nullable(Type.String({ default: '/', maxLength: 2000 }))),
+  scheme: Type.Optional(Nullable(Words(['HTTP', 'HTTPS'] as const, { default: 'HTTP' }))),
+  port: Port,
+});
+const ExecProbe = Type.Object({ command: Type.Array(Type.String({ maxLength: 10_000 }), { minItems: 1, maxItems: 100 }) });
+const GrpcProbe = Type.Object({ service: Type.Optional(Nullable(Type.String({ maxLength: 255 }))), port: Port });
+const seconds = (byDefault: number, minimum: number) =>
+  Type.Optional(Nullable(Type.Integer({ default: byDefault, minimum, maximum: 86_400 })));
+
+/** Exactly one member of `type` is set. */
+export const Probe = Type.Object({
+  type: Type.Object({
+    tcp: Type.Optional(Nullable(TcpProbe)),
+    http: Type.Optional(Nullable(HttpProbe)),
+    exec: Type.Optional(Nullable(ExecProbe)),
+    grpc: Type.Optional(Nullable(GrpcProbe)),
+  }),
+  initial_delay_seconds: seconds(30, 0),
+  period_seconds: seconds(10, 1),
+  timeout_seconds: seconds(5, 1),
+  success_threshold: seconds(1, 1),
+  failure_threshold: seconds(9, 1),
+});
+
+export const Healthchecks = Type.Object({
+  readiness_probe: Type.Optional(Nullable(Probe)),
+  liveness_probe: Type.Optional(Nullable(Probe)),
+});
+
+export const GitRepository = Type.Object({
+  has_access: Type.Optional(Type.Boolean()),
+  provider: Words(gitProviders),
+  owner: Type.String(),
+  url: Type.String(),
+  name: Type.String(),
+  branch: Type.Optional(Type.String()),
+  root_path: Type.Optional(Type.String()),
+  deployed_commit_id: Type.Optional(Type.String()),
+  deployed_commit_date: Type.Optional(DateTime),
+  deployed_commit_contributor: Type.Optional(Type.String()),
+  deployed_commit_tag: Type.Optional(Type.String()),
+  git_token_id: Type.Optional(Nullable(Uuid)),
+  git_token_name: Type.Optional(Nullable(Type.String())),
+});
+
+const GitRepositoryRequest = Type.Object({
+  url: Type.String({ minLength: 1, maxLength: 2000 }),
+  branch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 255 }))),
+  root_path: Type.Optional(Nullable(Type.String({ default: '/', maxLength: 1000 }))),
+  git_token_id: Type.Optional(Nullable(Uuid)),
+  provider: Type.Optional(Nullable(Words(gitProviders))),
+});
+
+const Group = Type.Object({ id: Uuid });
+
+const AnnotationsGroup = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: Type.Optional(DateTime),
+  name: Type.String(),
+  annotations: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })),
+  scopes: Type.Array(Type.String()),
+});
+const LabelsGroup = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: Type.Optional(DateTime),
+  name: Type.String(),
+  labels: Type.Array(Type.Object({ key: Type.String(), value: Type.String(), propagate_to_cloud_provider: Type.Boolean() })),
+});
+
+export const Application = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: Type.Optional(DateTime),
+  environment: Reference,
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  service_type: Words(serviceTypes),
+  icon_uri: Type.String(),
+  build_mode: Type.Optional(Words(['DOCKER'] as const)),
+  dockerfile_path: Type.Optional(Nullable(Type.String())),
+  docker_target_build_stage: Type.Optional(Nullable(Type.String())),
+  cpu: Type.Optional(Type.Integer()),
+  memory: Type.Optional(Type.Integer()),
+  gpu: Type.Optional(Type.Integer()),
+  maximum_cpu: Type.Optional(Type.Integer()),
+  maximum_memory: Type.Optional(Type.Integer()),
+  maximun_gpu: Type.Optional(Type.Integer()),
+  min_running_instances: Type.Optional(Type.Integer()),
+  max_running_instances: Type.Optional(Type.Integer()),
+  auto_preview: Type.Optional(Type.Boolean()),
+  auto_deploy: Type.Optional(Type.Boolean()),
+  arguments: Type.Optional(Type.Array(Type.String())),
+  entrypoint: Type.Optional(Type.String()),
+  ports: Type.Optional(Type.Array(ServicePort)),
+  storage: Type.Array(Storage),
+  healthchecks: Healthchecks,
+  git_repository: Type.Optional(GitRepository),
+  annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
+  labels_groups: Type.Optional(Type.Array(LabelsGroup)),
+});
+
+const requestFields = {
+  storage: Type.Optional(Nullable(Type.Array(StorageRequest, { maxItems: 50 }))),
+  ports: Type.Optional(Nullable(Type.Array(ServicePortRequest, { maxItems: 100 }))),
+  description: Type.Optional(Nullable(Text)),
+  build_mode: Type.Optional(Nullable(Words(['DOCKER'] as const, { default: 'DOCKER' }))),
+  dockerfile_path: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
+  docker_target_build_stage: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
+  cpu: Type.Optional(Nullable(Type.Integer({ default: 500, minimum: 10, maximum: 2_147_483_647 }))),
+  memory: Type.Optional(Nullable(Type.Integer({ default: 512, minimum: 6, maximum: 2_147_483_647 }))),
+  gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
+  min_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: 0, maximum: 1000 }))),
+  max_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: -1, maximum: 1000 }))),
+  healthchecks: Type.Optional(Nullable(Healthchecks)),
+  auto_preview: Type.Optional(Nullable(Type.Boolean())),
+  auto_deploy: Type.Optional(Nullable(Type.Boolean())),
+  arguments: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 10_000 }), { maxItems: 1000 }))),
+  entrypoint: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
+  annotations_groups: Type.Optional(Nullable(Type.Array(Group, { maxItems: 100 }))),
+  labels_groups: Type.Optional(Nullable(Type.Array(Group, { maxItems: 100 }))),
+  icon_uri: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 2000 }))),
+};
+
+export const ApplicationRequest = Type.Object({ name: Name, git_repository: GitRepositoryRequest, ...requestFields });
+export const ApplicationEditRequest = Type.Object({
+  name: Type.Optional(Name),
+  git_repository: Type.Optional(Nullable(GitRepositoryRequest)),
+  ...requestFields,
+});
+
+export const DeployRequest = Type.Object({
+  git_commit_id: Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }))),
+  release_id: Type.Optional(Nullable(Uuid)),
+});
+
+export const Link = Type.Object({
+  service_id: Uuid,
+  service_type: Words(serviceTypes),
+  url: Type.String(),
+  internal_port: Count,
+  external_port: Count,
+  is_service_domain: Type.Boolean(),
+  is_default: Type.Boolean(),
+});
+
+export const Log = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  message: Type.String(),
+  pod_name: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String()),
+});

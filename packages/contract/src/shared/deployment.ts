@@ -1,0 +1,185 @@
+import Type from 'typebox';
+import { DateTime, Nullable, Uuid, Words } from '../shape.ts';
+import * as words from './words.ts';
+
+export const StatusDetails = Type.Object({
+  action: Words(words.actions),
+  status: Words(words.actionStatuses),
+  sub_action: Words(words.subActions, { default: 'NONE' }),
+});
+
+/** Why a deployment of a service failed, and what to do. Beside the contract's fields. */
+export const Failure = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  hint: Type.String(),
+  link: Type.String(),
+  evidence: Type.Object({
+    lines: Type.Optional(Type.Array(Type.String())),
+    exit: Type.Optional(Type.Object({ code: Type.Integer(), out_of_memory: Type.Boolean() })),
+    probe: Type.Optional(Type.Array(Type.String())),
+    listening: Type.Optional(Type.Array(Type.String())),
+    original: Type.Optional(Type.String()),
+  }),
+});
+
+export const Steps = Type.Object({
+  total_duration_sec: Nullable(Type.Integer()),
+  total_computing_duration_sec: Type.Integer(),
+  details: Type.Array(
+    Type.Object({
+      step_name: Type.Optional(Words(words.stepNames)),
+      status: Type.Optional(Words(words.stepStatuses)),
+      duration_sec: Type.Optional(Type.Integer()),
+      duration_ms: Type.Optional(Type.Integer()),
+    }),
+  ),
+});
+
+/** Status of a service. `running_status`, `failure` and `release_id` stand beside the contract's fields. */
+export const ServiceStatus = Type.Object({
+  id: Uuid,
+  state: Words(words.serviceStates),
+  service_deployment_status: Words(words.deploymentStatuses),
+  last_deployment_date: Type.Optional(DateTime),
+  is_part_last_deployment: Type.Boolean(),
+  steps: Type.Optional(Steps),
+  execution_id: Type.Optional(Type.String()),
+  status_details: StatusDetails,
+  deployment_request_id: Nullable(Uuid),
+  deployment_requests_count: Type.Integer(),
+  running_status: Type.Optional(Nullable(Words(words.runningStatuses))),
+  failure: Type.Optional(Nullable(Failure)),
+  release_id: Type.Optional(Nullable(Uuid)),
+});
+
+export const EnvironmentStatus = Type.Object({
+  id: Uuid,
+  state: Words(words.serviceStates),
+  last_deployment_date: Type.Optional(Nullable(DateTime)),
+  last_deployment_state: Words(words.serviceStates),
+  last_deployment_id: Type.Optional(Nullable(Type.String())),
+  total_deployment_duration_in_seconds: Type.Optional(Nullable(Type.Integer())),
+  origin: Type.Optional(Nullable(Words(words.origins))),
+  triggered_by: Type.Optional(Nullable(Type.String())),
+  deployment_status: Type.Optional(Words(words.deploymentStatuses)),
+  deployment_request_id: Type.Optional(Nullable(Uuid)),
+});
+
+export const AuditingData = Type.Object({
+  created_at: DateTime,
+  updated_at: DateTime,
+  triggered_by: Type.String(),
+  origin: Words(words.origins),
+});
+
+export const Commit = Type.Object({
+  created_at: DateTime,
+  git_commit_id: Type.String(),
+  tag: Type.String(),
+  message: Type.String(),
+  author_name: Type.String(),
+  author_avatar_url: Type.Optional(Type.String()),
+  commit_page_url: Type.Optional(Type.String()),
+});
+
+export const HistoryService = Type.Object({
+  identifier: Type.Object({
+    name: Type.String(),
+    service_id: Uuid,
+    service_type: Words(words.serviceTypes),
+    execution_id: Type.Optional(Type.String()),
+  }),
+  status: Words(words.serviceStates),
+  auditing_data: AuditingData,
+  details: Type.Object({ commit: Nullable(Commit), build_pod_name: Type.String() }),
+  status_details: StatusDetails,
+  icon_uri: Type.String(),
+  total_duration: Type.String(),
+  release_id: Nullable(Uuid),
+  failure: Type.Optional(Nullable(Failure)),
+});
+
+export const ServiceHistory = Type.Object({
+  page: Type.Integer(),
+  page_size: Type.Integer(),
+  results: Type.Array(HistoryService),
+});
+
+export const EnvironmentHistory = Type.Object({
+  page: Type.Integer(),
+  page_size: Type.Integer(),
+  results: Type.Array(
+    Type.Object({
+      identifier: Type.Object({ execution_id: Type.String(), environment_id: Uuid }),
+      auditing_data: AuditingData,
+      status: Words(words.serviceStates),
+      trigger_action: Words(words.triggerActions),
+      total_duration: Type.String(),
+      action_status: Words(['QUEUED', 'ONGOING', 'SUCCESS', 'ERROR', 'CANCELED', 'CANCELING', 'NEVER'] as const),
+      stages: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          status: Words(words.stageStatuses),
+          duration: Type.String(),
+          services: Type.Array(HistoryService),
+        }),
+      ),
+    }),
+  ),
+});
+
+export const ServiceQueueEntry = Type.Object({
+  identifier: Type.Object({
+    deployment_request_id: Uuid,
+    service_id: Uuid,
+    service_type: Words(words.serviceTypes),
+    name: Type.String(),
+  }),
+  auditing_data: Type.Object({ triggered_by: Type.String(), origin: Words(words.origins) }),
+  status_details: StatusDetails,
+  icon_uri: Type.String(),
+});
+
+export const EnvironmentQueueEntry = Type.Object({
+  identifier: Type.Object({ deployment_request_id: Uuid, environment_id: Uuid }),
+  auditing_data: Type.Object({ triggered_by: Type.String(), origin: Words(words.origins) }),
+  trigger_action: Words(words.triggerActions),
+  stages: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      status: Words(words.stageStatuses),
+      services: Type.Array(
+        Type.Object({
+          identifier: Type.Object({ service_id: Uuid, service_type: Words(words.serviceTypes), name: Type.String() }),
+          status: Words(words.stageStatuses),
+          icon_uri: Type.Optional(Type.String()),
+          details: Type.Object({}),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** The plan of a `dry_run`: what a deployment would do, in order. */
+export const DeploymentPlan = Type.Object({
+  action: Words(words.actions),
+  stages: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      services: Type.Array(
+        Type.Object({
+          service_id: Uuid,
+          name: Type.String(),
+          steps: Type.Array(Type.String()),
+          instances: Type.Object({ from: Type.Integer(), to: Type.Integer() }),
+          expected_downtime: Type.Boolean(),
+          notes: Type.Array(Type.String()),
+          changes: Type.Array(Type.String()),
+        }),
+      ),
+    }),
+  ),
+});
+
+export const DryRun = Type.Partial(Type.Object({ dry_run: Type.Boolean({ default: false }) }));
