@@ -75,7 +75,7 @@ create table project (
 create unique index project_name on project (organization_id, lower(name));
 create index project_list on project (organization_id, created_at, id);
 
--- execution_count: the number in the next execution id is one more. deleting: a DELETE was accepted, nothing more may be added.
+-- deleting: a DELETE was accepted, nothing more may be added.
 create table environment (
   id uuid primary key,
   organization_id uuid not null references organization (id),
@@ -84,7 +84,6 @@ create table environment (
   name text not null,
   mode text not null,
   auto_preview boolean not null default false,
-  execution_count integer not null default 0,
   deleting boolean not null default false,
   last_updated_by uuid,
   created_at timestamptz not null default clock_timestamp(),

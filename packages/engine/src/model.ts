@@ -1,0 +1,86 @@
+import type { PortProtocol, Probe } from '@davit/drivers';
+
+/** What a deployment does to its services. */
+export type Action = 'DEPLOY' | 'RESTART' | 'STOP' | 'DELETE' | 'UNINSTALL';
+
+/** A piece of a value: text as it is, or a version of a secret, looked up and decrypted only when an instance is made. */
+export type ValuePart = string | { readonly secret: string };
+
+export interface ReleaseValue {
+  readonly name: string;
+  readonly parts: readonly ValuePart[];
+}
+
+export interface ReleaseFile {
+  readonly path: string;
+  readonly parts: readonly ValuePart[];
+}
+
+export interface ReleasePort {
+  readonly id: string;
+  readonly name: string;
+  readonly internalPort: number;
+  /** Port of the host for public TCP and UDP ports; null for HTTP and GRPC, which share the gateway's. */
+  readonly externalPort: number | null;
+  readonly public: boolean;
+  readonly isDefault: boolean;
+  readonly protocol: PortProtocol;
+  /** Host names under which the gateway serves it; empty for ports that are not public. */
+  readonly hosts: readonly string[];
+  readonly pathPrefix: string;
+  readonly pathRewrite: string | null;
+}
+
+export interface ReleaseSource {
+  readonly url: string;
+  readonly branch: string | null;
+  readonly rootPath: string;
+  readonly dockerfilePath: string;
+  readonly targetStage: string | null;
+  readonly gitTokenId: string | null;
+}
+
+/**
+ * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is
+ * hashed; two equal hashes mean that a deployment would change nothing but the commit.
+ */
+export interface ReleaseConfig {
+  readonly version: 1;
+  readonly name: string;
+  readonly source: ReleaseSource;
+  readonly entrypoint: readonly string[];
+  readonly arguments: readonly string[];
+  readonly environment: readonly ReleaseValue[];
+  readonly files: readonly ReleaseFile[];
+  readonly ports: readonly ReleasePort[];
+  readonly volumes: readonly { readonly id: string; readonly mountPath: string; readonly sizeGiB: number }[];
+  readonly hostnames: readonly string[];
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
+  readonly instances: number;
+  readonly readiness: Probe | null;
+  readonly liveness: Probe | null;
+}
+
+/** A commit as the API shows it. Before the checkout only `id` is known. */
+export interface ReleaseCommit {
+  readonly id: string;
+  readonly message?: string;
+  readonly authorName?: string;
+  readonly createdAt?: string;
+  readonly tag?: string;
+}
+
+/** Why a service of a deployment failed; stored redacted. */
+export interface FailureRecord {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly evidence: {
+    readonly lines?: readonly string[];
+    readonly exit?: { readonly code: number; readonly outOfMemory: boolean };
+    readonly probe?: readonly string[];
+    readonly listening?: readonly string[];
+    readonly original?: string;
+  };
+}

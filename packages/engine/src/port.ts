@@ -1,0 +1,235 @@
+import type { Queryable } from '@davit/db';
+import type { Action, FailureRecord, ReleaseCommit, ReleaseConfig } from './model.ts';
+import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
+
+export type * from './model.ts';
+export { environmentState, type ActionStatusWord, type ActionWord, type Phase, type StateWord } from './states.ts';
+
+export type Origin = 'API' | 'CLI' | 'CONSOLE' | 'GIT' | 'SERVICE_INTERNAL' | 'TERRAFORM_PROVIDER';
+
+/** Who asks. Requests of the same actor and action that wait are merged. */
+export interface Trigger {
+  readonly actor: string;
+  readonly triggeredBy: string;
+  readonly origin: Origin;
+}
+
+/** Where the services are; copied into the deployment, as the engine reads no resource tables. */
+export interface EnvironmentPlace {
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly environmentId: string;
+  readonly clusterId: string;
+  readonly driver: string;
+}
+
+export interface RequestedService {
+  readonly serviceId: string;
+  readonly serviceType: string;
+  readonly name: string;
+  readonly iconUri: string;
+  readonly stage: { readonly id: string; readonly name: string; readonly position: number };
+  /** DEPLOY: the configuration to run, or an earlier release to run again. Other actions: none. */
+  readonly release?:
+    | { readonly config: ReleaseConfig; readonly commitId: string | null }
+    | { readonly releaseId: string };
+}
+
+export interface DeploymentRequest {
+  readonly place: EnvironmentPlace;
+  readonly action: Action;
+  /** Asked for the environment as a whole: deleting one then also removes what the environment itself has. */
+  readonly wholeEnvironment: boolean;
+  readonly trigger: Trigger;
+  readonly services: readonly RequestedService[];
+}
+
+export interface PlannedService {
+  readonly serviceId: string;
+  readonly name: string;
+  readonly steps: readonly string[];
+  readonly instances: { readonly from: number; readonly to: number };
+  /** True where old and new cannot run side by side: the service does not answer while it is replaced. */
+  readonly expectedDowntime: boolean;
+  /** What a reader should know before: why a build is needed or not, why there is downtime. */
+  readonly notes: readonly string[];
+  /** What differs from what runs now, by field or variable name; never values. */
+  readonly changes: readonly string[];
+}
+
+export interface DeploymentPlan {
+  readonly action: Action;
+  readonly stages: readonly { readonly name: string; readonly services: readonly PlannedService[] }[];
+}
+
+export interface StepView {
+  readonly metric: string;
+  readonly status: 'SUCCESS' | 'ERROR' | 'CANCEL' | 'SKIP';
+  readonly durationMilliseconds: number;
+}
+
+/** What the engine knows of a service. */
+export interface ServiceView {
+  readonly serviceId: string;
+  readonly state: StateWord;
+  readonly action: ActionWord;
+  readonly actionStatus: ActionStatusWord;
+  /** Execution id of the latest deployment that took the service out of the queue. */
+  readonly executionId: string | null;
+  readonly lastDeploymentAt: string | null;
+  readonly isPartOfLastDeployment: boolean;
+  readonly steps: { readonly details: readonly StepView[]; readonly totalMilliseconds: number | null } | null;
+  readonly waitingRequestId: string | null;
+  readonly waitingRequests: number;
+  readonly failure: FailureRecord | null;
+  /** Configuration of the release that runs (or would, if it were not stopped); null: never deployed. */
+  readonly deployedConfigHash: string | null;
+  readonly deployedReleaseId: string | null;
+  readonly deployedCommit: ReleaseCommit | null;
+  /** The latest deployment attempt failed or was canceled before it changed what runs. */
+  readonly lastAttemptFailed: boolean;
+  readonly runningStatus: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
+}
+
+export interface EnvironmentView {
+  /** Of the latest deployment that left the queue, finished or not; null: none yet. */
+  readonly last: {
+    readonly deploymentId: string;
+    readonly executionId: string;
+    readonly state: StateWord;
+    readonly running: boolean;
+    readonly at: string;
+    readonly totalMilliseconds: number | null;
+    readonly origin: Origin;
+    readonly triggeredBy: string;
+  } | null;
+  readonly waitingRequestId: string | null;
+  readonly waitingAction: Action | null;
+}
+
+export interface HistoryServiceView {
+  readonly serviceId: string;
+  readonly serviceType: string;
+  readonly name: string;
+  readonly iconUri: string;
+  readonly executionId: string | null;
+  readonly state: StateWord;
+  readonly phase: Phase;
+  readonly action: ActionWord;
+  readonly actionStatus: ActionStatusWord;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly triggeredBy: string;
+  readonly origin: Origin;
+  readonly commit: ReleaseCommit | null;
+  readonly totalMilliseconds: number;
+  readonly releaseId: string | null;
+  readonly failure: FailureRecord | null;
+  readonly stage: { readonly id: string | null; readonly name: string; readonly position: number };
+}
+
+export interface DeploymentView {
+  readonly deploymentId: string;
+  readonly environmentId: string;
+  readonly executionId: string | null;
+  readonly action: Action;
+  readonly status: 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED' | 'WITHDRAWN';
+  readonly canceling: boolean;
+  readonly state: StateWord;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly triggeredBy: string;
+  readonly origin: Origin;
+  readonly totalMilliseconds: number;
+  readonly services: readonly HistoryServiceView[];
+}
+
+export interface Page {
+  /** From 1. */
+  readonly page: number;
+  readonly pageSize: number;
+}
+
+export interface DeploymentLogLine {
+  readonly at: string;
+  readonly level: 'INFO' | 'WARNING' | 'ERROR';
+  readonly step: string;
+  readonly message: string;
+  readonly service: { readonly id: string; readonly name: string; readonly type: string } | null;
+  readonly stage: { readonly id: string | null; readonly name: string } | null;
+  readonly failure: FailureRecord | null;
+}
+
+export interface ServiceLogLine {
+  readonly id: string;
+  readonly at: string;
+  readonly message: string;
+  readonly instance: string;
+  readonly releaseId: string | null;
+}
+
+/**
+ * What the API asks of the engine. Methods that take a `Queryable` run in the caller's transaction (or outside of one); the
+ * others start their own. Failures are `AppError`s with codes of the contract's catalogue.
+ */
+export interface EnginePort {
+  /**
+   * Writes releases and queue entry in the caller's transaction; work begins after its commit. Locks the environment's queue
+   * until then. A request of the same actor and action that still waits takes the services in; its id is answered. RESTART
+   * and STOP of a service that never ran: NEVER_DEPLOYED. A release that has no image: RELEASE_NOT_USABLE.
+   */
+  request(tx: Queryable, request: DeploymentRequest): Promise<{ readonly deploymentId: string; readonly merged: boolean }>;
+
+  /** What `request` would lead to now. Changes nothing. */
+  plan(request: DeploymentRequest): Promise<DeploymentPlan>;
+
+  /** Takes a waiting request out of the queue. ALREADY_STARTED when it runs or ended; NOT_FOUND. */
+  withdraw(deploymentId: string): Promise<void>;
+
+  /** Asks the running deployment of an environment to stop. NOTHING_TO_CANCEL when none runs or it is being canceled already. */
+  cancel(environmentId: string, force: boolean): Promise<void>;
+
+  /** One view for each id, in their order; a service that the engine never saw is READY. */
+  services(db: Queryable, serviceIds: readonly string[]): Promise<readonly ServiceView[]>;
+  environment(db: Queryable, environmentId: string): Promise<EnvironmentView>;
+
+  serviceHistory(db: Queryable, serviceId: string, page: Page): Promise<readonly HistoryServiceView[]>;
+  environmentHistory(db: Queryable, environmentId: string, page: Page): Promise<readonly DeploymentView[]>;
+
+  /** Waiting requests, first in line first. */
+  queueOfEnvironment(db: Queryable, environmentId: string): Promise<readonly DeploymentView[]>;
+  queueOfService(db: Queryable, serviceId: string): Promise<readonly DeploymentView[]>;
+
+  /** Environment and organization of a request, whatever became of it; null: unknown. */
+  placeOfRequest(db: Queryable, deploymentId: string): Promise<{ readonly organizationId: string; readonly environmentId: string } | null>;
+
+  /** Log of the deployment with that execution id, or of the latest one. Unknown execution: empty. */
+  deploymentLog(db: Queryable, environmentId: string, executionId: string | null): Promise<{ readonly executionId: string | null; readonly lines: readonly DeploymentLogLine[] }>;
+
+  /** The newest `tail` lines of a service, oldest of them first, instances that are gone included. */
+  serviceLog(db: Queryable, serviceId: string, tail: number): Promise<readonly ServiceLogLine[]>;
+
+  /** Configuration of the release that is deployed; null: none. */
+  deployedConfig(db: Queryable, serviceId: string): Promise<ReleaseConfig | null>;
+
+  /** The hash that `deployedConfigHash` is compared with. */
+  hash(config: ReleaseConfig): string;
+
+  /** Whether the engine has anything on a cluster for the service, or a request for it that is not finished. */
+  isKnown(db: Queryable, serviceId: string): Promise<boolean>;
+
+  /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
+  describeCluster(driver: string): Promise<{ readonly engine: string; readonly version: string; readonly cpuMillicores: number; readonly memoryMiB: number } | null>;
+}
+
+/** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */
+export interface EngineHooks {
+  /** Values of secret versions by id. One that is gone is missing in the map. */
+  secrets(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** What a git host wants for a git token; null: the token was deleted. */
+  gitCredentials(gitTokenId: string): Promise<{ readonly username: string; readonly password: string } | null>;
+  /** A service is off its cluster: remove its record. In the transaction that ends its deployment. Idempotent. */
+  serviceDeleted(tx: Queryable, serviceId: string): Promise<void>;
+  /** An environment is off its cluster: remove its record and what is below. Idempotent. */
+  environmentDeleted(tx: Queryable, environmentId: string): Promise<void>;
+}

@@ -1,0 +1,12 @@
+import type { Database } from '@davit/db';
+import type { EnginePort } from '@davit/engine/port';
+import type { Configuration } from './main/config.ts';
+import type { Vault } from './secrets/vault.ts';
+
+/** What rules need. Handed to every rule; made in `main/compose.ts` and in tests. */
+export interface Deps {
+  readonly database: Database;
+  readonly engine: EnginePort;
+  readonly vault: Vault;
+  readonly config: Configuration;
+}

@@ -1,0 +1,36 @@
+import type { Body, Operation, PathParameters, Query, Response } from '@davit/contract';
+import type { Caller } from '../auth/caller.ts';
+
+/** One request of an operation, checked: token, scope, ids, query and body are valid when a handler sees it. */
+export interface Call<O extends Operation> {
+  readonly params: PathParameters<O>;
+  readonly query: Query<O>;
+  readonly body: Body<O>;
+  readonly caller: Caller;
+}
+
+/** Answers another status than the operation's first one, with no body. */
+export class OtherStatus {
+  readonly status: number;
+
+  constructor(status: number) {
+    this.status = status;
+  }
+}
+
+export type Handler<O extends Operation> = (call: Call<O>) => Promise<Response<O> | OtherStatus>;
+
+export interface MountedOperation {
+  readonly operation: Operation;
+  readonly handler: Handler<Operation>;
+}
+
+/** Collects what a resource serves. `http/server.ts` turns it into routes; an operation that nobody mounts fails the start. */
+export class Mounting {
+  readonly mounted: MountedOperation[] = [];
+
+  on<O extends Operation>(operation: O, handler: Handler<O>): this {
+    this.mounted.push({ operation, handler: handler as unknown as Handler<Operation> });
+    return this;
+  }
+}
