@@ -1,0 +1,32 @@
+import { openConnection } from './connection.ts';
+import { declaredStatements, type Statement } from './statement.ts';
+
+export interface BrokenStatement {
+  readonly name: string;
+  readonly message: string;
+}
+
+/**
+ * Prepares each statement against the schema of this database without running it, and gives those that PostgreSQL refuses:
+ * misspelt columns, wrong types, parameters whose type cannot be told. All declared statements unless told.
+ */
+export async function checkStatements(
+  connectionString: string,
+  statements: readonly Statement[] = declaredStatements(),
+): Promise<BrokenStatement[]> {
+  const connection = await openConnection(connectionString, 'davit check statements');
+  const broken: BrokenStatement[] = [];
+  try {
+    for (const { name, text } of statements) {
+      try {
+        await connection.client.query(`PREPARE checked AS ${text}`);
+        await connection.client.query('DEALLOCATE checked');
+      } catch (error) {
+        broken.push({ name, message: error instanceof Error ? error.message : String(error) });
+      }
+    }
+  } finally {
+    await connection.close();
+  }
+  return broken;
+}

@@ -1,0 +1,263 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { backoffMilliseconds } from '@davit/base';
+import { Pool, type ClientConfig, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
+import { isConflictOfTransactions, isConnectionFailure, isStalePlan, toFailure } from './failures.ts';
+import type { Statement } from './statement.ts';
+import { valueTypes } from './types.ts';
+
+/** Values of `$1`, `$2`, …. An array becomes a PostgreSQL array: a list for a jsonb column goes through `JSON.stringify`. */
+export type Values = unknown[];
+
+/** What a store needs: it works with these four alike, in a transaction and outside of one. */
+export interface Queryable {
+  /** All rows. */
+  many<Row>(statement: Statement<Row>, values?: Values): Promise<Row[]>;
+  /** The only row; throws when there are none or several, which is a fault of the program. */
+  one<Row>(statement: Statement<Row>, values?: Values): Promise<Row>;
+  /** The only row, or undefined when there is none; throws when there are several. */
+  maybe<Row>(statement: Statement<Row>, values?: Values): Promise<Row | undefined>;
+  /** How many rows the statement changed or found. */
+  run(statement: Statement, values?: Values): Promise<number>;
+}
+
+export interface Database extends Queryable {
+  /**
+   * Runs `action` in one transaction (READ COMMITTED) and commits it; whatever it throws rolls back and is thrown on.
+   * A deadlock or a serialization failure starts it again from the beginning, up to three times: it must do nothing but
+   * work with `tx`. Inside of it no second transaction can be opened.
+   */
+  transaction<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result>;
+  /** Waits for what is running and closes all connections. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly connectionString: string;
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string;
+  readonly maximumConnections: number;
+  /** Told of failures of connections that nobody is using; the connection has been replaced already. */
+  readonly onIdleFailure?: (error: Error) => void;
+}
+
+// Time to a connection, the wait for a free one included.
+const connectionTimeoutMilliseconds = 10_000;
+// Bounds how long memory that a burst's connections took is held. An idle timeout instead would cost a timer per query.
+const connectionLifetimeSeconds = 900;
+const transactionAttempts = 3;
+
+/** What every connection of Davit is opened with. */
+export function connectionSettings(connectionString: string, applicationName: string): ClientConfig {
+  return {
+    connectionString,
+    application_name: applicationName,
+    types: valueTypes,
+    options: '-c TimeZone=UTC',
+    keepAlive: true,
+    connectionTimeoutMillis: connectionTimeoutMilliseconds,
+  };
+}
+
+/**
+ * Opens a pool of connections; connects only when something is asked. Throws `DatabaseUnavailable` (code
+ * `DATABASE_UNAVAILABLE`, retryable) from its methods when the server cannot be reached; other failures of PostgreSQL are
+ * thrown as pg has them, see `isUniqueViolation`. timestamptz arrives as `2026-01-02T03:04:05.678Z`, int8 as number, bytea
+ * as Buffer, json and jsonb parsed.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  return new PooledDatabase(options);
+}
+
+const running = new AsyncLocalStorage<Transaction>();
+
+interface Rows<Row> {
+  readonly rows: Row[];
+}
+
+abstract class StatementRunner implements Queryable {
+  protected abstract execute(statement: Statement, values: Values | undefined): Promise<QueryResult>;
+
+  async many<Row>(statement: Statement<Row>, values?: Values): Promise<Row[]> {
+    const { rows }: Rows<Row> = await this.execute(statement, values);
+    return rows;
+  }
+
+  async one<Row>(statement: Statement<Row>, values?: Values): Promise<Row> {
+    const { rows }: Rows<Row> = await this.execute(statement, values);
+    const [row] = rows;
+    if (row === undefined || rows.length > 1)
+      throw new Error(`statement ${statement.name} gave ${rows.length} rows instead of one`);
+    return row;
+  }
+
+  async maybe<Row>(statement: Statement<Row>, values?: Values): Promise<Row | undefined> {
+    const { rows }: Rows<Row> = await this.execute(statement, values);
+    if (rows.length > 1) throw new Error(`statement ${statement.name} gave ${rows.length} rows instead of one or none`);
+    return rows[0];
+  }
+
+  async run(statement: Statement, values?: Values): Promise<number> {
+    return (await this.execute(statement, values)).rowCount ?? 0;
+  }
+}
+
+class PooledDatabase extends StatementRunner implements Database {
+  readonly #pool: Pool;
+
+  constructor(options: DatabaseOptions) {
+    super();
+    this.#pool = new Pool({
+      ...connectionSettings(options.connectionString, options.applicationName),
+      max: options.maximumConnections,
+      idleTimeoutMillis: 0,
+      maxLifetimeSeconds: connectionLifetimeSeconds,
+    });
+    // Without a listener the loss of an idle connection would end the process.
+    this.#pool.on('error', (error) => options.onIdleFailure?.(error));
+  }
+
+  protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
+    return new Promise((resolve, reject) => this.#dispatch(statement, values, { resolve, reject }));
+  }
+
+  // pool.query would do the same but closes the connection after any error: each conflict of names would cost a new one.
+  #dispatch(statement: Statement, values: Values | undefined, promise: Settle, attempt = 1): void {
+    this.#pool.connect((error, client, release) => {
+      if (error !== undefined || client === undefined) return promise.reject(toFailure(error));
+      let isOver = false;
+      const end = (failure: Error | null, result?: QueryResult): void => {
+        if (isOver) return;
+        isOver = true;
+        client.removeListener('error', end);
+        if (failure === null && result !== undefined) {
+          release();
+          promise.resolve(result);
+          return;
+        }
+        release(failure !== null && isSpoilt(failure) ? failure : undefined);
+        // The columns of a table changed under a prepared statement: a migration ran. This connection is closed by now;
+        // the others may be as old, so each of them gets its turn.
+        if (isStalePlan(failure) && attempt <= this.#pool.options.max) this.#dispatch(statement, values, promise, attempt + 1);
+        else promise.reject(toFailure(failure));
+      };
+      client.on('error', end);
+      client.query({ name: statement.name, text: statement.text, values }, end);
+    });
+  }
+
+  async transaction<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result> {
+    if (running.getStore()?.isOpen) {
+      throw new Error('a transaction is open already: use its `tx`; a second one could wait for the first for ever');
+    }
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#transactionOnce(action);
+      } catch (error) {
+        if (attempt >= transactionAttempts || !(isConflictOfTransactions(error) || isStalePlan(error))) throw error;
+        await pause(Math.random() * backoffMilliseconds(attempt, 20, 200));
+      }
+    }
+  }
+
+  async #transactionOnce<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result> {
+    const client = await this.#connect();
+    const lost = (error: Error): void => tx.lose(error);
+    const tx = new Transaction(client);
+    client.on('error', lost);
+    try {
+      await tx.begin();
+      const result = await running.run(tx, () => action(tx));
+      await tx.commit();
+      return result;
+    } catch (error) {
+      await tx.rollback(error);
+      throw error;
+    } finally {
+      client.removeListener('error', lost);
+      client.release(tx.spoilt);
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw toFailure(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+interface Settle {
+  readonly resolve: (result: QueryResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class Transaction extends StatementRunner {
+  isOpen = false;
+  /** Set once the connection must not be used again. */
+  spoilt: Error | undefined;
+  readonly #client: PoolClient;
+  // pg wants one statement at a time; callers may well start several at once.
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(client: PoolClient) {
+    super();
+    this.#client = client;
+  }
+
+  async begin(): Promise<void> {
+    await this.#send({ text: 'BEGIN' });
+    this.isOpen = true;
+  }
+
+  async commit(): Promise<void> {
+    await this.#last;
+    this.isOpen = false;
+    const { command } = await this.#send({ text: 'COMMIT' });
+    // A caller that swallowed the failure of a statement would else be told that all is written.
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back, as one of its statements had failed');
+  }
+
+  async rollback(cause: unknown): Promise<void> {
+    this.isOpen = false;
+    await this.#last;
+    if (cause instanceof Error && isSpoilt(cause)) this.spoilt ??= cause;
+    if (this.spoilt !== undefined) return;
+    try {
+      await this.#send({ text: 'ROLLBACK' });
+    } catch (error) {
+      // The caller gets the first failure. Closing the connection rolls back as well.
+      this.lose(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  lose(error: Error): void {
+    this.spoilt ??= error;
+  }
+
+  protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
+    if (!this.isOpen) return Promise.reject(new Error(`statement ${statement.name} came after the end of its transaction`));
+    const { name, text } = statement;
+    const result = this.#last.then(() => this.#send({ name, text, values }));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #send(query: QueryConfig): Promise<QueryResult> {
+    try {
+      return await this.#client.query(query);
+    } catch (error) {
+      if (error instanceof Error && isSpoilt(error)) this.lose(error);
+      throw toFailure(error);
+    }
+  }
+}
+
+function isSpoilt(error: Error): boolean {
+  return isConnectionFailure(error) || isStalePlan(error);
+}

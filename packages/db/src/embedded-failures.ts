@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { AppError } from '@davit/base';
+
+/** Why the embedded PostgreSQL cannot run, for the operator. */
+export function embeddedFailure(message: string, cause?: unknown): AppError {
+  return new AppError({ code: 'EMBEDDED_DATABASE_FAILED', message, cause });
+}
+
+export function diskFull(folder: string, cause?: unknown): AppError {
+  return new AppError({
+    code: 'DISK_FULL',
+    message: `The disk that holds ${folder} is full, so that the embedded database cannot work. Free space there, then start Davit again.`,
+    cause,
+  });
+}
+
+/** What a program that failed has said, as the failure that it means. */
+export function programFailure(program: string, folder: string, output: string): AppError {
+  if (/No space left on device|Disk quota exceeded/.test(output)) return diskFull(folder);
+  const said = output.trim().split('\n').slice(-8).join('\n');
+  return embeddedFailure(`The embedded PostgreSQL could not be started: ${program} failed.\n${said}`);
+}
+
+/** A failure of the file system, as the failure that it means. */
+export function fileFailure(folder: string, error: unknown): unknown {
+  if (!(error instanceof Error && 'code' in error)) return error;
+  const { code } = error;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(folder, error);
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return embeddedFailure(
+      `The embedded database needs to write to ${folder} and may not: ${error.message}. Give the user that runs Davit that folder, or set DAVIT_HOME to another one.`,
+      error,
+    );
+  }
+  return error;
+}
+
+/** The part of a log file that was written after `offset`. */
+export async function readFrom(file: string, offset: number): Promise<string> {
+  try {
+    return (await readFile(file)).subarray(offset).toString('utf8');
+  } catch {
+    // Only used to explain another failure, which is the one to report.
+    return '';
+  }
+}

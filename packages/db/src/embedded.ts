@@ -1,0 +1,274 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { AppError } from '@davit/base';
+import { Client, DatabaseError } from 'pg';
+import { embeddedFailure, fileFailure, programFailure, readFrom } from './embedded-failures.ts';
+import { exists, postgresMajor, preparePlace, type Place } from './embedded-place.ts';
+import { anyWorksIn, askServer, isAlive, readPidFile, serverAddress, worksIn } from './embedded-process.ts';
+
+/*
+ * The PostgreSQL that Davit brings along. It is a process of its own that outlives Davit: after a crash or an upgrade of
+ * Davit the next start finds it running and goes on at once. It listens on a unix socket in a folder of mode 0700 only, so
+ * whoever can open that socket could read the files as well; therefore `trust`.
+ *
+ * Starting is a loop over what is found, not a lock: running → adopt; starting or recovering → wait; nothing → start, and
+ * if another Davit was quicker, PostgreSQL's own lock file ends ours and the loop finds the other one.
+ */
+
+export interface EmbeddedOptions {
+  /** Everything lives under this folder, as a rule; see `preparePlace` for the exception. */
+  readonly stateFolder: string;
+  /** Further settings of PostgreSQL, such as `fsync: 'off'` for tests. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Told once when starting takes long, as when PostgreSQL recovers from a crash. */
+  readonly onWait?: (message: string) => void;
+}
+
+export interface EmbeddedDatabase {
+  readonly connectionString: string;
+  /** Whether it was running already. */
+  readonly adopted: boolean;
+  /** Fast shutdown: ends all connections, writes everything to disk; resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+const databaseName = 'davit';
+const startWithinMilliseconds = 600_000;
+const tellAfterMilliseconds = 3_000;
+const stopWithinMilliseconds = 120_000;
+const largestLogBytes = 10 * 1024 * 1024;
+
+/**
+ * Starts the embedded PostgreSQL of this state folder, or adopts the running one; makes its data folder the first time.
+ * Idempotent, and safe when called by several processes at once. Waits for crash recovery, ten minutes at the most.
+ *
+ * Errors, all with what to do: `EMBEDDED_DATABASE_UNSUPPORTED` (no binaries for this machine),
+ * `EMBEDDED_DATABASE_VERSION` (data of another major version), `DISK_FULL`, `EMBEDDED_DATABASE_FAILED`.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+  try {
+    const place = await preparePlace(path.resolve(options.stateFolder));
+    await ensureData(place);
+    const { socketFolder, adopted } = await ensureRunning(place, options);
+    return {
+      connectionString: serverAddress(socketFolder, databaseName),
+      adopted,
+      stop: () => stopServer(place.data),
+    };
+  } catch (error) {
+    throw fileFailure(options.stateFolder, error);
+  }
+}
+
+async function ensureData(place: Place): Promise<void> {
+  const version = await readFile(path.join(place.data, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  if (version === undefined) {
+    if (await exists(place.data)) {
+      throw embeddedFailure(
+        `${place.data} is not a data folder of PostgreSQL: its PG_VERSION is missing. Restore it from a backup, or move it away to start with an empty database.`,
+      );
+    }
+    return makeData(place);
+  }
+  if (version.trim() !== String(postgresMajor)) {
+    throw new AppError({
+      code: 'EMBEDDED_DATABASE_VERSION',
+      message: `${place.data} was made by PostgreSQL ${version.trim()}, and this Davit brings PostgreSQL ${postgresMajor}. Export with the former version of Davit and import here, or convert the folder with pg_upgrade.`,
+    });
+  }
+}
+
+// Made beside its place and renamed when complete: an initdb that was interrupted leaves nothing that looks like data.
+async function makeData(place: Place): Promise<void> {
+  const fresh = path.join(place.dataParent, `new-${randomUUID()}`);
+  await mkdir(fresh, { mode: 0o700 });
+  if (place.user !== undefined) await chown(fresh, place.user.uid, place.user.gid);
+  const program = path.join(place.binaries, 'bin', 'initdb');
+  const options = ['--pgdata', fresh, '--username', 'davit', '--auth-local', 'trust', '--auth-host', 'reject'];
+  const locale = ['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'];
+  const child = spawn(program, [...options, ...locale, '--data-checksums', '--no-instructions'], {
+    ...spawnOptions(place),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = await outputOf(child);
+  if (output.code !== 0) {
+    await rm(fresh, { recursive: true, force: true });
+    throw programFailure('initdb', place.folder, output.text);
+  }
+  // ENOTEMPTY: another Davit made it meanwhile; its data is as good.
+  await rename(fresh, place.data).catch(() => rm(fresh, { recursive: true, force: true }));
+}
+
+async function ensureRunning(place: Place, options: EmbeddedOptions): Promise<{ socketFolder: string; adopted: boolean }> {
+  const began = Date.now();
+  let told = false;
+  let own: StartedServer | undefined;
+  while (Date.now() - began < startWithinMilliseconds) {
+    const found = await findServer(place.data);
+    if (found !== undefined) {
+      const answer = await askServer(found.socketFolder);
+      if (answer === 'ready') return ready(found.socketFolder, own, found.pid);
+    } else if (own === undefined) {
+      own = await startServer(place, options.settings ?? {});
+    }
+    if (own?.ended === true) own = await afterEnd(place, own);
+    if (!told && Date.now() - began > tellAfterMilliseconds) {
+      told = true;
+      options.onWait?.('waiting for the embedded database, which recovers from a crash or is busy starting');
+    }
+    await pause(10);
+  }
+  throw embeddedFailure(`The embedded database was not ready within ten minutes. Its log is ${place.log}.`);
+}
+
+async function ready(
+  socketFolder: string,
+  own: StartedServer | undefined,
+  pid: number,
+): Promise<{ socketFolder: string; adopted: boolean }> {
+  await ensureDatabase(socketFolder);
+  own?.child.unref();
+  return { socketFolder, adopted: own?.child.pid !== pid };
+}
+
+/** The server that has this data folder open, as its lock file has it. Removes a lock file that a crash left behind. */
+async function findServer(data: string): Promise<{ pid: number; socketFolder: string } | undefined> {
+  const file = await readPidFile(data);
+  if (file === undefined || !isAlive(file.pid)) return undefined;
+  if (await worksIn(file.pid, data)) return file;
+  // The number belongs to another program now. PostgreSQL would take that for a running server and refuse to start. As long
+  // as a child of the former one lives the file stays: it is what keeps a second server from the same shared memory.
+  if (!(await anyWorksIn(data)) && (await readPidFile(data))?.pid === file.pid) {
+    await rm(path.join(data, 'postmaster.pid'), { force: true });
+  }
+  return undefined;
+}
+
+interface StartedServer {
+  readonly child: ChildProcess;
+  readonly logOffset: number;
+  ended: boolean;
+}
+
+async function startServer(place: Place, settings: Readonly<Record<string, string>>): Promise<StartedServer> {
+  await writeConfiguration(place, settings);
+  const logOffset = await rotateLog(place.log);
+  const log = await open(place.log, 'a', 0o600);
+  try {
+    const child = spawn(path.join(place.binaries, 'bin', 'postgres'), ['-D', place.data], {
+      ...spawnOptions(place),
+      // A session of its own: Ctrl-C on Davit's terminal and the end of Davit do not reach it.
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    const server: StartedServer = { child, logOffset, ended: false };
+    const end = (): void => {
+      server.ended = true;
+    };
+    child.once('exit', end);
+    child.once('error', end);
+    return server;
+  } finally {
+    await log.close();
+  }
+}
+
+// Ours ended at once. Either another one holds the folder, or children of a killed server still do: then it is worth
+// another try. Everything else is a failure, and the log says which.
+async function afterEnd(place: Place, own: StartedServer): Promise<undefined> {
+  const said = await readFrom(place.log, own.logOffset);
+  if (!/lock file "[^"]*" already exists|pre-existing shared memory block/.test(said)) {
+    throw programFailure('postgres', place.folder, said);
+  }
+  await pause(50);
+  return undefined;
+}
+
+async function writeConfiguration(place: Place, settings: Readonly<Record<string, string>>): Promise<void> {
+  const values: Record<string, string> = {
+    listen_addresses: '',
+    unix_socket_directories: place.socketFolder,
+    unix_socket_permissions: '0700',
+    port: '5432',
+    max_connections: '100',
+    // A control plane's tables are small; memory matters more than a cache of all of them.
+    shared_buffers: '64MB',
+    jit: 'off',
+    // Each of these saves processes that would only wait.
+    io_method: 'sync',
+    max_logical_replication_workers: '0',
+    autovacuum_max_workers: '2',
+    max_worker_processes: '4',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    // Statements and values are no business of a log file; starts, stops and crashes are.
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_checkpoints: 'off',
+    ...settings,
+  };
+  const lines = Object.entries(values).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`);
+  const file = path.join(place.data, 'postgresql.conf');
+  const head = '# Written by Davit at each start. Own settings go into operator.conf beside this file.\n';
+  const text = `${head}${lines.join('\n')}\ninclude_if_exists = 'operator.conf'\n`;
+  const fresh = `${file}.new`;
+  await writeFile(fresh, text, { mode: 0o600 });
+  if (place.user !== undefined) await chown(fresh, place.user.uid, place.user.gid);
+  await rename(fresh, file);
+}
+
+async function rotateLog(log: string): Promise<number> {
+  const size = await stat(log).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size <= largestLogBytes) return size;
+  await rename(log, `${log}.1`);
+  await chmod(`${log}.1`, 0o600);
+  return 0;
+}
+
+async function ensureDatabase(socketFolder: string): Promise<void> {
+  const client = new Client({ connectionString: serverAddress(socketFolder) });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [databaseName]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${databaseName}`);
+  } catch (error) {
+    // Another Davit on the same folder made it between the question and the answer.
+    if (!(error instanceof DatabaseError && (error.code === '42P04' || error.code === '23505'))) throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+async function stopServer(data: string): Promise<void> {
+  const file = await readPidFile(data);
+  if (file === undefined || !(await worksIn(file.pid, data))) return;
+  process.kill(file.pid, 'SIGINT');
+  const began = Date.now();
+  while (await worksIn(file.pid, data)) {
+    if (Date.now() - began > stopWithinMilliseconds) {
+      throw embeddedFailure(`The embedded database (process ${file.pid}) does not stop. It may be writing to a slow disk.`);
+    }
+    await pause(10);
+  }
+}
+
+function spawnOptions(place: Place): { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } {
+  return { ...place.user, cwd: place.folder, env: { LC_ALL: 'C', TZ: 'UTC', PATH: process.env['PATH'] } };
+}
+
+async function outputOf(child: ChildProcess): Promise<{ code: number | null; text: string }> {
+  const chunks: Buffer[] = [];
+  const keep = (chunk: Buffer): void => void chunks.push(chunk);
+  child.stdout?.on('data', keep);
+  child.stderr?.on('data', keep);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, text: Buffer.concat(chunks).toString('utf8') }));
+  });
+}

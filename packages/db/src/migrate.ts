@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '@davit/base';
+import { DatabaseError, type Client } from 'pg';
+import { openConnection } from './connection.ts';
+import { toFailure } from './failures.ts';
+import { lockKey } from './session-lock.ts';
+
+/** The migrations of this program. */
+export const migrationsFolder = fileURLToPath(new URL('../migrations/', import.meta.url));
+
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly text: string;
+  readonly sha256: string;
+}
+
+export interface MigrateOptions {
+  readonly connectionString: string;
+  /** Where the files are, `migrationsFolder` unless told. */
+  readonly folder?: string;
+  readonly onApplied?: (migration: Migration) => void;
+}
+
+export interface MigrateResult {
+  /** Names of the migrations that this call applied. */
+  readonly applied: readonly string[];
+  /** Number of the newest migration in the database. */
+  readonly current: number;
+}
+
+/**
+ * Brings the database to this program's schema: applies the files `0001-<name>.sql`, `0002-…` that it does not have yet, in
+ * order, each in a transaction of its own. May be called by several processes at once: one works, the others wait for it.
+ *
+ * Errors: `DATABASE_NEWER` (a newer program was here), `MIGRATION_CHANGED` (an applied file has another text now),
+ * `MIGRATION_FAILED` (names the file; nothing of it remains), `DATABASE_UNAVAILABLE`.
+ */
+export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
+  const migrations = await readMigrations(options.folder ?? migrationsFolder);
+  const connection = await openConnection(options.connectionString, 'davit migrate');
+  try {
+    const { client } = connection;
+    // Held until the connection is closed, so a process that dies in a migration blocks nobody.
+    await client.query('SELECT pg_advisory_lock($1)', [lockKey('migrate')]);
+    await client.query(`CREATE TABLE IF NOT EXISTS davit_migration (
+      number integer PRIMARY KEY,
+      name text NOT NULL,
+      sha256 text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now()
+    )`);
+    const before = await compareWithDatabase(client, migrations);
+    const missing = migrations.slice(before);
+    for (const migration of missing) {
+      await apply(client, migration);
+      options.onApplied?.(migration);
+    }
+    return { applied: missing.map(({ name }) => name), current: migrations.length };
+  } catch (error) {
+    throw toFailure(error);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Reads the migrations of a folder in order. A gap, a doubled number or a stray file is a fault of the program. */
+export async function readMigrations(folder: string): Promise<Migration[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
+  return Promise.all(
+    files.map(async (file, index) => {
+      const number = index + 1;
+      if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(file) || Number(file.slice(0, 4)) !== number) {
+        throw new Error(
+          `migration ${number} is missing or misnamed: found ${file}, expected ${String(number).padStart(4, '0')}-<name>.sql`,
+        );
+      }
+      const text = await readFile(path.join(folder, file), 'utf8');
+      return { number, name: file.slice(0, -'.sql'.length), text, sha256: createHash('sha256').update(text).digest('hex') };
+    }),
+  );
+}
+
+interface AppliedRow {
+  readonly number: number;
+  readonly name: string;
+  readonly sha256: string;
+}
+
+/** How many of the migrations the database has; throws when it has others. */
+async function compareWithDatabase(client: Client, migrations: readonly Migration[]): Promise<number> {
+  const { rows } = await client.query<AppliedRow>('SELECT number, name, sha256 FROM davit_migration ORDER BY number');
+  const newest = rows.at(-1);
+  if (newest !== undefined && newest.number > migrations.length) {
+    throw new AppError({
+      code: 'DATABASE_NEWER',
+      message: `The database was used by a newer version of Davit: it has migration ${newest.name}, this program knows ${migrations.length}. Start that version or a later one, or restore a backup made before the upgrade.`,
+    });
+  }
+  for (const row of rows) {
+    const own = migrations[row.number - 1];
+    if (own?.sha256 === row.sha256) continue;
+    throw new AppError({
+      code: 'MIGRATION_CHANGED',
+      message: `Migration ${row.name} was applied to the database with another text than this program has. Use an unmodified release of Davit; a change of the schema is a new migration, never an edit of an old one.`,
+    });
+  }
+  return rows.length;
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  try {
+    await client.query('BEGIN');
+    await client.query(migration.text);
+    if (client.getTransactionStatus() !== 'T') throw new Error('the file ends the transaction that it runs in');
+    await client.query('INSERT INTO davit_migration (number, name, sha256) VALUES ($1, $2, $3)', [
+      migration.number,
+      migration.name,
+      migration.sha256,
+    ]);
+    await client.query('COMMIT');
+  } catch (error) {
+    const failure = toFailure(error);
+    if (failure instanceof AppError) throw failure;
+    throw new AppError({
+      code: 'MIGRATION_FAILED',
+      message: `Migration ${migration.name} failed${place(migration, error)}: ${error instanceof Error ? error.message : String(error)}. Nothing of it remains in the database.`,
+      cause: error,
+    });
+  }
+}
+
+/** ` at line 12`, when PostgreSQL says where. */
+function place(migration: Migration, error: unknown): string {
+  if (!(error instanceof DatabaseError) || error.position === undefined) return '';
+  return ` at line ${migration.text.slice(0, Number(error.position)).split('\n').length}`;
+}

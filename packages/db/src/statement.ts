@@ -1,0 +1,34 @@
+/**
+ * One SQL statement. It runs as a prepared statement under its name: the server parses and plans it once per connection.
+ * `Row` is what one row of its answer looks like; see `openDatabase` for how PostgreSQL's types arrive.
+ */
+export interface Statement<Row = unknown> {
+  readonly name: string;
+  readonly text: string;
+  /** Only for the compiler: carries the row's type, never set. */
+  readonly row?: Row;
+}
+
+const registry = new Map<string, Statement>();
+
+// PostgreSQL cuts longer names silently, so that two statements could become one.
+const longestName = 63;
+
+/**
+ * Declares a statement, at import time. The name must be its own: a second statement of the same name is an error, as the
+ * connection would run the first one's text.
+ */
+export function statement<Row = unknown>(name: string, text: string): Statement<Row> {
+  if (name === '' || Buffer.byteLength(name) > longestName) {
+    throw new Error(`the name of a statement has 1 to ${longestName} bytes: ${JSON.stringify(name)}`);
+  }
+  if (registry.has(name)) throw new Error(`there are two statements named ${JSON.stringify(name)}`);
+  const declared: Statement<Row> = Object.freeze({ name, text: text.trim() });
+  registry.set(name, declared);
+  return declared;
+}
+
+/** All statements that the modules imported so far declare. For the test that prepares each against the real schema. */
+export function declaredStatements(): readonly Statement[] {
+  return [...registry.values()];
+}
