@@ -1,0 +1,98 @@
+import type { Backend, RouteTable } from '../driver.ts';
+import { httpProxyName, mapFile, noRoute, serverArguments, serverName, tcpProxyName, toMap } from './haproxy-config.ts';
+import type { Serving } from './runtime-api.ts';
+
+/** What separates the running HAProxy from a table. */
+export interface Changes {
+  /** Why only a reload will do, or null. */
+  readonly reload: string | null;
+  /** Commands of the runtime API that do the rest, in order. */
+  readonly commands: readonly string[];
+}
+
+interface WantedProxy {
+  readonly protocol: 'HTTP' | 'GRPC' | 'TCP';
+  readonly backends: readonly Backend[];
+}
+
+/**
+ * Servers that were taken out stay in the process until the next reload: HAProxy 2.6 may crash when one is deleted while a
+ * stream still refers to it (https://github.com/haproxy/haproxy/issues/2323), and they cost some kilobytes each. From this
+ * many on, a reload clears them.
+ */
+export const retiredServersLimit = 256;
+
+/** Compares what HAProxy serves with what it should. Pure. */
+export function changesTo(table: RouteTable, serving: Serving, fingerprint: string): Changes {
+  const wanted = wantedProxies(table);
+  const reload = reasonToReload(wanted, serving, fingerprint);
+  if (reload !== null) return { reload, commands: [] };
+  // New servers first, old ones last: at no moment has a route fewer servers than before or after.
+  const { added, retired } = serverCommands(wanted, serving);
+  return { reload: null, commands: [...added, ...mapCommands(toMap(table), serving.map), ...retired] };
+}
+
+function wantedProxies(table: RouteTable): Map<string, WantedProxy> {
+  const wanted = new Map<string, WantedProxy>();
+  for (const route of table.http) wanted.set(httpProxyName(route), { protocol: route.protocol, backends: route.backends });
+  for (const route of table.tcp) wanted.set(tcpProxyName(route), { protocol: 'TCP', backends: route.backends });
+  return wanted;
+}
+
+function reasonToReload(wanted: ReadonlyMap<string, WantedProxy>, serving: Serving, fingerprint: string): string | null {
+  if (serving.fingerprint !== fingerprint) return 'settings changed';
+  for (const proxy of wanted.keys()) {
+    if (!serving.proxies.has(proxy)) return `${proxy} is new`;
+  }
+  for (const proxy of serving.proxies) {
+    // An HTTP proxy without an entry in the map gets no request; a TCP one keeps its port taken.
+    if (proxy.startsWith('tcp_') && !wanted.has(proxy)) return `${proxy} is gone`;
+  }
+  let retired = 0;
+  for (const [proxy, servers] of serving.servers) {
+    const names = new Set(wanted.get(proxy)?.backends.map((backend) => serverName(backend)));
+    for (const [name, server] of servers) {
+      if (!names.has(name)) retired += 1;
+      else if (!server.address.includes('::') && !name.endsWith(`:${server.address}`)) return `${proxy}/${name} was moved`;
+    }
+  }
+  return retired > retiredServersLimit ? `${retired} retired servers` : null;
+}
+
+function serverCommands(
+  wanted: ReadonlyMap<string, WantedProxy>,
+  serving: Serving,
+): { readonly added: string[]; readonly retired: string[] } {
+  const added: string[] = [];
+  const retired: string[] = [];
+  for (const [proxy, { protocol, backends }] of wanted) {
+    for (const backend of backends) {
+      const name = serverName(backend);
+      const known = serving.servers.get(proxy)?.get(name);
+      if (known === undefined) added.push(`add server ${proxy}/${name} ${serverArguments(backend, protocol)}`);
+      if (known?.isReady !== true) added.push(`set server ${proxy}/${name} state ready`);
+    }
+  }
+  for (const [proxy, servers] of serving.servers) {
+    if (!proxy.startsWith('http_') && !proxy.startsWith('tcp_')) continue;
+    const names = new Set(wanted.get(proxy)?.backends.map((backend) => serverName(backend)));
+    for (const [name, server] of servers) {
+      // Maintenance lets requests under way go on to their end and takes no new ones.
+      if (server.isReady && !names.has(name)) retired.push(`set server ${proxy}/${name} state maint`);
+    }
+  }
+  return { added, retired };
+}
+
+function mapCommands(wanted: ReadonlyMap<string, string>, serving: ReadonlyMap<string, string>): string[] {
+  const commands: string[] = [];
+  for (const [key, proxy] of wanted) {
+    const now = serving.get(key);
+    if (now === undefined) commands.push(`add map ${mapFile} ${key} ${proxy}`);
+    else if (now !== proxy) commands.push(`set map ${mapFile} ${key} ${proxy}`);
+  }
+  for (const [key, proxy] of serving) {
+    if (!wanted.has(key) && proxy !== noRoute) commands.push(`del map ${mapFile} ${key}`);
+  }
+  return commands;
+}

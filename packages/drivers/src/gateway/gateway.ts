@@ -1,0 +1,298 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import type { Gateway, RouteTable, TcpRoute } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+import { changesTo } from './changes.ts';
+import { configurationFile, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
+import { failure, HaproxyProcess, isPortTaken, pause } from './haproxy-process.ts';
+import type { ErrorPages } from './pages.ts';
+import { checkedTable } from './route-table.ts';
+import type { Serving } from './runtime-api.ts';
+import { emptyTable, storedTable, toStored, unprivilegedUser } from './state.ts';
+
+export interface GatewayOptions {
+  /** Folder of the gateway's own: configuration, sockets, state. Made when it is missing. */
+  readonly stateFolder: string;
+  /** Port for HTTP and gRPC. */
+  readonly port: number;
+  /** IP address to listen on, for TCP routes too; `0.0.0.0` all of IPv4, `::` all of both. */
+  readonly bindAddress: string;
+  /** Name or path of HAProxy; default `haproxy`. */
+  readonly program?: string;
+  /** Replace the gateway's own pages. */
+  readonly errorPages?: ErrorPages;
+  /** Addresses or networks (CIDR) of proxies in front, whose X-Forwarded-* headers are passed on; default none. */
+  readonly trustedProxies?: readonly string[];
+  /** Gets a line when something happened that an operator may want to know. */
+  readonly log?: (line: string) => void;
+}
+
+/** A gateway whose watch over its process can be ended without ending the process. */
+export interface LocalGateway extends Gateway {
+  /** Stops looking whether the process lives. The process goes on. */
+  detach(): void;
+}
+
+/** Some TCP routes could not be served as their ports are in use; everything else of the table is served. */
+export class RoutePortTakenError extends DriverError {
+  readonly routeIds: readonly string[];
+
+  constructor(routes: readonly TcpRoute[]) {
+    const list = routes.map((route) => `${route.listenPort} (route ${route.id})`).join(', ');
+    super({
+      cause: 'PORT_TAKEN',
+      message: `Another program of this machine listens on port ${list}. All other routes are served.`,
+    });
+    this.name = 'RoutePortTakenError';
+    this.routeIds = routes.map((route) => route.id);
+  }
+}
+
+const superviseMilliseconds = 1000;
+const rounds = 4;
+const keyFile = 'handover.key';
+const tableFile = 'table.json';
+
+/**
+ * The gateway of this machine: HAProxy 2.6 or later in a process of its own. `start` and `apply` fail with GATEWAY_FAILED or
+ * PORT_TAKEN; a table that cannot be served in part (a TCP port that is taken) is served in the rest before `apply` fails.
+ * While the object lives, a HAProxy that died is started again within about a second, with the table it had.
+ */
+export function createGateway(options: GatewayOptions): LocalGateway {
+  return new HaproxyGateway(options);
+}
+
+class HaproxyGateway implements LocalGateway {
+  private readonly options: GatewayOptions;
+  private readonly folder: string;
+  private readonly haproxy: HaproxyProcess;
+  private settings: GatewaySettings | null = null;
+  private table: RouteTable = emptyTable;
+  private queue: Promise<void> = Promise.resolve();
+  private waiting: { table: RouteTable; readonly done: Promise<void> } | null = null;
+  private supervisor: NodeJS.Timeout | null = null;
+  private isSupervising = false;
+
+  constructor(options: GatewayOptions) {
+    this.options = options;
+    this.folder = resolve(options.stateFolder);
+    this.haproxy = new HaproxyProcess(this.folder, options.program ?? 'haproxy');
+  }
+
+  async start(): Promise<void> {
+    await this.enqueue(async () => {
+      await this.prepare();
+      await this.converge(this.table);
+    });
+    this.supervisor ??= setInterval(() => void this.supervise(), superviseMilliseconds).unref();
+  }
+
+  async apply(table: RouteTable): Promise<void> {
+    const checked = checkedTable(table, this.options.port);
+    if (this.waiting !== null) {
+      // Not begun yet: it takes the newer table instead, and both callers wait for that.
+      this.waiting.table = checked;
+      return await this.waiting.done;
+    }
+    const done = this.enqueue(async () => {
+      const newest = this.waiting?.table ?? checked;
+      this.waiting = null;
+      await this.prepare();
+      await this.converge(newest);
+    });
+    this.waiting = { table: checked, done };
+    return await done;
+  }
+
+  async awaitDrained(backendIds: readonly string[], timeoutMilliseconds: number): Promise<void> {
+    const deadline = performance.now() + timeoutMilliseconds;
+    const prefixes = backendIds.map((id) => `${id}:`);
+    for (let interval = 5; ; interval = Math.min(interval * 2, 250)) {
+      const loads = await this.haproxy.loads();
+      const isBusy = loads.some((servers) =>
+        servers.entries().some(([name, load]) => load > 0 && prefixes.some((prefix) => name.startsWith(prefix))),
+      );
+      const left = deadline - performance.now();
+      if (!isBusy || left <= 0) return;
+      await pause(Math.min(interval, left));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.detach();
+    await this.enqueue(() => this.haproxy.stop());
+  }
+
+  detach(): void {
+    if (this.supervisor !== null) clearInterval(this.supervisor);
+    this.supervisor = null;
+  }
+
+  private enqueue(job: () => Promise<void>): Promise<void> {
+    const done = this.queue.then(job);
+    // The failure goes to the caller; the next job runs all the same.
+    this.queue = done.catch(() => undefined);
+    return done;
+  }
+
+  /** A HAProxy that was killed comes back with the table it had, also when nobody applies anything. */
+  private async supervise(): Promise<void> {
+    if (this.isSupervising) return;
+    this.isSupervising = true;
+    try {
+      const processes = await this.haproxy.processes();
+      if (processes?.workers.some((worker) => worker.reloads === 0)) return;
+      await this.enqueue(async () => {
+        if (this.supervisor === null) return;
+        const stillMissing = (await this.haproxy.processes())?.workers.some((worker) => worker.reloads === 0) !== true;
+        if (!stillMissing) return;
+        this.log('the gateway process is gone; it is started again');
+        await this.converge(this.table);
+      });
+    } catch (error) {
+      this.log(`the gateway process cannot be started: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      this.isSupervising = false;
+    }
+  }
+
+  private async prepare(): Promise<GatewaySettings> {
+    if (this.settings !== null) return this.settings;
+    refuseBadOptions(this.options, this.folder);
+    await this.haproxy.prepare();
+    let key = (await this.haproxy.read([keyFile]))[keyFile] ?? '';
+    if (!/^[0-9a-f]{48}$/.test(key)) {
+      key = randomBytes(24).toString('hex');
+      await this.haproxy.write({ [keyFile]: key });
+    }
+    this.table = storedTable((await this.haproxy.read([tableFile]))[tableFile] ?? '', this.options.port);
+    this.settings = {
+      folder: this.folder,
+      port: this.options.port,
+      bindAddress: this.options.bindAddress,
+      trustedProxies: this.options.trustedProxies ?? [],
+      errorPages: this.options.errorPages ?? {},
+      threads: Math.min(availableParallelism(), 8),
+      user: process.getuid?.() === 0 ? await unprivilegedUser() : null,
+      handoverKey: key,
+    };
+    return this.settings;
+  }
+
+  /** Makes HAProxy serve the table, from whatever it serves now, and checks that it does. */
+  private async converge(table: RouteTable): Promise<void> {
+    const settings = await this.prepare();
+    let serving = await this.current();
+    const blocked = await this.blockedRoutes(table, serving);
+    const served = { http: table.http, tcp: table.tcp.filter((route) => !blocked.includes(route)) };
+    this.table = table;
+    await this.haproxy.write({ [tableFile]: toStored(table) });
+    for (let round = 0; ; round += 1) {
+      const changes = serving === null ? null : changesTo(served, serving, settingsFingerprint(this.settings ?? settings));
+      if (serving === null) await this.startProcess(served);
+      else if (changes !== null && changes.reload !== null) await this.reload(served);
+      else if (changes !== null) {
+        await this.haproxy.write(toConfiguration(this.settings ?? settings, served));
+        if (changes.commands.length === 0) break;
+        serving = await this.haproxy.serving(changes.commands);
+        if (round < rounds) continue;
+      }
+      // What it serves now is looked at anew: somebody else may have reloaded or killed it in between.
+      if (round >= rounds)
+        throw failure(`HAProxy does not take over the routes: ${changes?.reload ?? changes?.commands[0] ?? 'it ends'}.`);
+      serving = await this.current();
+    }
+    if (blocked.length > 0) throw new RoutePortTakenError(blocked);
+  }
+
+  private async current(): Promise<Serving | null> {
+    const processes = await this.haproxy.processes();
+    if (processes === null) return null;
+    // Somebody may have killed the worker: a master without one is of no use.
+    if (!processes.workers.some((worker) => worker.reloads === 0) && processes.master.failedReloads === 0) {
+      await this.haproxy.stop();
+      return null;
+    }
+    return await this.haproxy.serving().catch((error: unknown) => {
+      throw failure('The gateway process does not answer on its socket.', error);
+    });
+  }
+
+  private async startProcess(table: RouteTable): Promise<void> {
+    const { port, bindAddress } = this.options;
+    if (await isPortTaken(port, bindAddress)) {
+      throw new DriverError({
+        cause: 'PORT_TAKEN',
+        message: `Port ${port} of ${bindAddress}, on which the gateway should listen, is in use by another program.`,
+        hint: 'Set DAVIT_GATEWAY_PORT to a free port, or end the other program, then start Davit again.',
+      });
+    }
+    await this.writeChecked(table);
+    try {
+      await this.haproxy.spawn();
+    } catch (error) {
+      const words = error instanceof DriverError ? (error.evidence.original ?? '') : '';
+      if (this.settings?.user == null || !/cannot (set|chroot)|set[ug]id|chroot/i.test(words)) throw error;
+      this.log(`the gateway stays root, as this machine does not let it become ${this.settings.user.name}: ${words}`);
+      this.settings = { ...this.settings, user: null };
+      await this.writeChecked(table);
+      await this.haproxy.spawn();
+    }
+  }
+
+  private async reload(table: RouteTable): Promise<void> {
+    const names = Object.keys(toConfiguration(await this.prepare(), table));
+    const before = await this.haproxy.read(names);
+    await this.writeChecked(table);
+    if (await this.haproxy.reload()) return;
+    // What is at rest must be what can be started.
+    await this.haproxy.write(before);
+    await this.haproxy.reload();
+    const log = await readFile(join(this.folder, 'haproxy.log'), 'utf8').catch(() => '');
+    throw failure('HAProxy could not load the new routes; it goes on with the former ones.', undefined, log.slice(-2000));
+  }
+
+  private async writeChecked(table: RouteTable): Promise<void> {
+    const { [configurationFile]: configuration = '', ...others } = toConfiguration(await this.prepare(), table);
+    await this.haproxy.write(others);
+    await this.haproxy.check(configuration);
+    await this.haproxy.write({ [configurationFile]: configuration });
+  }
+
+  /** TCP routes whose port is held by a program that is not this HAProxy. */
+  private async blockedRoutes(table: RouteTable, serving: Serving | null): Promise<TcpRoute[]> {
+    const own = new Set([...(serving?.proxies ?? [])].map((proxy) => /^tcp_(\d+)_/.exec(proxy)?.[1]));
+    const candidates = table.tcp.filter((route) => !own.has(String(route.listenPort)));
+    const taken = await Promise.all(candidates.map((route) => isPortTaken(route.listenPort, this.options.bindAddress)));
+    return candidates.filter((_route, index) => taken[index]);
+  }
+
+  private log(line: string): void {
+    this.options.log?.(line);
+  }
+}
+
+function refuseBadOptions(options: GatewayOptions, folder: string): void {
+  const networks = options.trustedProxies ?? [];
+  if (!/^[\w./~+@ -]+$/.test(folder)) {
+    throw failure(
+      `The state folder ${JSON.stringify(folder)} has characters that HAProxy cannot take.`,
+      undefined,
+      undefined,
+      moveFolder,
+    );
+  }
+  // A socket's path may have 107 bytes, and HAProxy binds under a longer temporary name first.
+  if (folder.length > 80) {
+    throw failure(`The state folder ${folder} is longer than 80 characters.`, undefined, undefined, moveFolder);
+  }
+  if (isIP(options.bindAddress) === 0) throw failure(`${JSON.stringify(options.bindAddress)} is no IP address to listen on.`);
+  if (!Number.isInteger(options.port) || options.port < 1 || options.port > 65_535) throw failure(`${options.port} is no port.`);
+  const bad = networks.find((network) => !/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/.test(network));
+  if (bad !== undefined) throw failure(`${JSON.stringify(bad)} is no address or network of a proxy.`);
+}
+
+const moveFolder = 'Set DAVIT_HOME to a folder with a short, plain name.';

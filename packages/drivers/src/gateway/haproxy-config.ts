@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto';
+import type { Backend, HttpRoute, RouteTable, TcpRoute } from '../driver.ts';
+import { failures, toPages, type ErrorPages } from './pages.ts';
+
+/** What of the configuration does not come from routes. All values are the operator's and Davit's, not tenants'. */
+export interface GatewaySettings {
+  /** Absolute. Holds configuration, sockets and state. */
+  readonly folder: string;
+  readonly port: number;
+  readonly bindAddress: string;
+  /** Networks (CIDR) of proxies in front of the gateway whose X-Forwarded-* headers are believed. */
+  readonly trustedProxies: readonly string[];
+  readonly errorPages: ErrorPages;
+  readonly threads: number;
+  /** Whom the workers become after listening, when the gateway is started by root. */
+  readonly user: { readonly name: string; readonly group: string } | null;
+  /** Proves to a new worker that a request comes from the worker it replaced. */
+  readonly handoverKey: string;
+}
+
+/** Content of the files of the gateway's folder, by name. */
+export type ConfigurationFiles = Readonly<Record<string, string>>;
+
+export const configurationFile = 'haproxy.cfg';
+export const mapFile = 'hosts.map';
+export const noRoute = 'no-route';
+
+/** Everything that HAProxy needs to serve the table. The table must have been checked. */
+export function toConfiguration(settings: GatewaySettings, table: RouteTable): ConfigurationFiles {
+  const pages = toPages(settings.errorPages);
+  return {
+    'not-found.html': pages.notFound.html,
+    'unavailable.html': pages.unavailable.html,
+    [mapFile]: [...toMap(table)].map(([key, proxy]) => `${key} ${proxy}\n`).join(''),
+    [configurationFile]: [
+      globalSection(settings),
+      defaultsSection(),
+      frontendSections(settings),
+      fixedBackends(settings),
+      ...table.http.map((route) => httpBackend(route)),
+      ...table.tcp.map((route) => tcpListener(settings, route)),
+    ].join('\n'),
+  };
+}
+
+/** Host and path prefix (with a slash at the end, so that `/api` does not match `/apixel`) to the backend's name. */
+export function toMap(table: RouteTable): Map<string, string> {
+  const map = new Map<string, string>();
+  for (const route of table.http) {
+    const prefix = route.pathPrefix === '/' ? '/' : `${route.pathPrefix}/`;
+    for (const host of route.hosts) map.set(host + prefix, httpProxyName(route));
+  }
+  return map;
+}
+
+/**
+ * Names carry what cannot be changed at run time: when it changes, so does the name. Thus the names that the running
+ * HAProxy lists say whether it can serve a table without a reload.
+ */
+export function httpProxyName(route: HttpRoute): string {
+  const rewriting = route.pathRewrite === null ? null : [route.pathPrefix, route.pathRewrite];
+  return `http_${route.id}_${shortHash(JSON.stringify([route.protocol, rewriting]))}`;
+}
+
+export function tcpProxyName(route: TcpRoute): string {
+  return `tcp_${route.listenPort}_${route.id}`;
+}
+
+/**
+ * The name of a server holds instance and address: another instance, or the same one at another address, is another server.
+ * So no connection of a pool can outlive a change of what it leads to.
+ */
+export function serverName(backend: Backend): string {
+  return `${backend.id}:${backend.host}:${backend.port}`;
+}
+
+/** Address and options as `server` lines and `add server` take them. Servers added at run time inherit no defaults. */
+export function serverArguments(backend: Backend, protocol: 'HTTP' | 'GRPC' | 'TCP'): string {
+  const host = backend.host.includes(':') ? `[${backend.host}]` : backend.host;
+  return `${host}:${backend.port}${protocol === 'GRPC' ? ' proto h2' : ''}`;
+}
+
+/** Changes when anything but routes changes; the running HAProxy shows it as its description. */
+export function settingsFingerprint(settings: GatewaySettings): string {
+  const files = Object.values(toPages(settings.errorPages)).map((page) => page.html);
+  const sections = [globalLines(settings, ''), defaultsSection(), frontendSections(settings), fixedBackends(settings)];
+  return `davit-gateway-${shortHash(JSON.stringify([files, sections, httpDirectives('HTTP'), httpDirectives('GRPC'), tcpDirectives]))}`;
+}
+
+function globalSection(settings: GatewaySettings): string {
+  return `# Written by Davit; changes made by hand are overwritten. docs/how-to/look-at-the-gateway.md
+${globalLines(settings, settingsFingerprint(settings))}`;
+}
+
+function globalLines(settings: GatewaySettings, fingerprint: string): string {
+  const unprivileged =
+    settings.user === null
+      ? ''
+      : `  user ${settings.user.name}\n  group ${settings.user.group}\n  chroot "${settings.folder}/empty"\n`;
+  return `global
+  description ${fingerprint}
+  default-path config
+  stats socket "${settings.folder}/worker.sock" mode 600 level admin expose-fd listeners
+  stats timeout 1m
+  log stderr format raw local0 emerg
+  nbthread ${settings.threads}
+  # Machines with a limit of a billion open files would otherwise have memory reserved for as many.
+  fd-hard-limit 40000
+  # Without it a second HAProxy could listen on the same port and take half of the requests.
+  noreuseport
+  # Former workers keep their open streams (websockets, TCP) that long, and through that many reloads.
+  hard-stop-after 12h
+  mworker-max-reloads 20
+${unprivileged}`;
+}
+
+function defaultsSection(): string {
+  const errors = failures
+    .map(({ status, json }) => `  http-error status ${status} content-type application/json string '${json}'\n`)
+    .join('');
+  return `defaults http
+  mode http
+  timeout connect 4s
+  timeout http-request 30s
+  timeout http-keep-alive 75s
+  timeout client 1h
+  timeout server 1h
+  timeout tunnel 24h
+  timeout queue 30s
+  # A worker that is being replaced answers what still comes on idle connections instead of closing them under a request.
+  option idle-close-on-response
+  # Streams in both directions (gRPC, server-sent events) must not wait for full packets.
+  option http-no-delay
+  # Servers close idle connections when they like, and a POST that meets the close is lost as it may not be repeated. So no
+  # connection to a server is kept for a later request.
+  option http-server-close
+  balance roundrobin
+  retries 3
+  option redispatch 1
+  retry-on conn-failure empty-response
+${errors}
+defaults tcp
+  mode tcp
+  timeout connect 4s
+  timeout client 24h
+  timeout server 24h
+  option clitcpka
+  option srvtcpka
+  balance leastconn
+  retries 3
+  option redispatch 1
+`;
+}
+
+function frontendSections(settings: GatewaySettings): string {
+  const trusted =
+    settings.trustedProxies.length === 0 ? 'acl trusted always_false' : `acl trusted src ${settings.trustedProxies.join(' ')}`;
+  return `frontend http from http
+  bind ${listenAddress(settings.bindAddress, settings.port)}
+  ${trusted}
+  # Also with underscores, as CGI and WSGI programs take both for the same.
+  http-request del-header ^x[-_](forwarded[-_].*|real[-_]ip|davit[-_].*)$ -m reg unless trusted
+  http-request del-header ^(forwarded|proxy)$ -m reg unless trusted
+  http-request add-header X-Forwarded-For %[src]
+  http-request set-header X-Forwarded-Proto http if !trusted || !{ req.hdr(x-forwarded-proto) -m found }
+  http-request set-header X-Forwarded-Host %[req.hdr(host)] if !trusted || !{ req.hdr(x-forwarded-host) -m found }
+  # An upgrade to h2c would take requests past these rules; clients that know HTTP/2 begin with it.
+  http-request del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }
+  http-request del-header http2-settings
+${findingRoute}  # This worker has been replaced and no longer knows who answers: the new one does.
+  use_backend handover-h2 if { stopping } { fc_http_major 2 }
+  use_backend handover if { stopping }
+${takingRoute}
+frontend handover-listener from http
+  bind "${handoverAddress(settings)}"
+  http-request deny deny_status 403 unless { req.hdr(x-davit-handover) -m str ${settings.handoverKey} }
+  http-request del-header x-davit-handover
+${findingRoute}${takingRoute}`;
+}
+
+const findingRoute = `  http-request set-var(txn.path) path
+  http-request set-var(txn.route) req.hdr(host),host_only,lower,rtrim(.),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute})
+`;
+const takingRoute = `  use_backend %[var(txn.route)]
+  default_backend ${noRoute}
+`;
+
+function fixedBackends(settings: GatewaySettings): string {
+  const pages = toPages(settings.errorPages);
+  const handover = (name: string, options: string): string => `backend ${name} from http
+  http-request set-header x-davit-handover ${settings.handoverKey}
+  http-request disable-l7-retry if !METH_GET !METH_HEAD !METH_OPTIONS
+  server next "${handoverAddress(settings)}"${options}
+`;
+  return `backend ${noRoute} from http
+  http-request return status 404 content-type text/html file not-found.html if { req.hdr(accept) -m sub text/html }
+  http-request return status 404 content-type application/json string '${pages.notFound.json}'
+
+${handover('handover', '')}
+${handover('handover-h2', ' proto h2')}`;
+}
+
+function httpDirectives(protocol: 'HTTP' | 'GRPC'): string {
+  const json = toPages({}).unavailable.json;
+  return `  # A request that a server took and left unanswered may be repeated only if repeating does no harm (RFC 9110, 9.2.2).
+  http-request disable-l7-retry if !METH_GET !METH_HEAD !METH_OPTIONS
+  http-request return status 503 hdr retry-after 5 content-type text/html file unavailable.html if { nbsrv eq 0 } { req.hdr(accept) -m sub text/html }
+  http-request return status 503 hdr retry-after 5 content-type application/json string '${json}' if { nbsrv eq 0 }
+${protocol === 'GRPC' ? '  # HTTP/2 without TLS to the servers, with trailers.\n' : ''}`;
+}
+
+const tcpDirectives = '';
+
+function httpBackend(route: HttpRoute): string {
+  return `backend ${httpProxyName(route)} from http
+${httpDirectives(route.protocol)}${rewriting(route)}${serverLines(route.backends, route.protocol)}`;
+}
+
+function rewriting(route: HttpRoute): string {
+  if (route.pathRewrite === null) return '';
+  const prefixLength = route.pathPrefix === '/' ? 0 : route.pathPrefix.length;
+  // To `/`: what follows the prefix, its own slash left out, so that the prefix alone becomes `/` and not nothing.
+  const [target, skipped] =
+    route.pathRewrite === '/' ? ['/', prefixLength + 1] : [route.pathRewrite.replaceAll('%', '%%'), prefixLength];
+  const forwardedPrefix =
+    route.pathPrefix === '/' ? '' : `  http-request set-header X-Forwarded-Prefix ${route.pathPrefix.replaceAll('%', '%%')}\n`;
+  return `${forwardedPrefix}  http-request set-path ${target}%[path,bytes(${skipped})]\n`;
+}
+
+function tcpListener(settings: GatewaySettings, route: TcpRoute): string {
+  return `listen ${tcpProxyName(route)} from tcp
+  bind ${listenAddress(settings.bindAddress, route.listenPort)}
+${tcpDirectives}${serverLines(route.backends, 'TCP')}`;
+}
+
+function serverLines(backends: readonly Backend[], protocol: 'HTTP' | 'GRPC' | 'TCP'): string {
+  return backends.map((backend) => `  server ${serverName(backend)} ${serverArguments(backend, protocol)}\n`).join('');
+}
+
+function listenAddress(address: string, port: number): string {
+  if (address === '::') return `[::]:${port} v4v6`;
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** An abstract socket: has no place in the file system, so that a worker without rights and in a chroot reaches it. */
+function handoverAddress(settings: GatewaySettings): string {
+  return `abns@davit-gateway-${shortHash(settings.folder)}`;
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}

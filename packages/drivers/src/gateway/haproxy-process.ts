@@ -1,0 +1,265 @@
+import { execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DriverError } from '../errors.ts';
+import { configurationFile, mapFile, type ConfigurationFiles } from './haproxy-config.ts';
+import { ask, servingCommands, toLines, toLoads, toProcesses, toServing, type Processes, type Serving } from './runtime-api.ts';
+
+const run = promisify(execFile);
+const startTimeoutMilliseconds = 10_000;
+const pollMilliseconds = 5;
+
+/** The HAProxy master of one folder, whoever started it, and its files. Knows nothing of routes. */
+export class HaproxyProcess {
+  private readonly folder: string;
+  private readonly program: string;
+  private readonly masterSocket: string;
+  private readonly workerSocket: string;
+
+  constructor(folder: string, program: string) {
+    this.folder = folder;
+    this.program = program;
+    this.masterSocket = join(folder, 'master.sock');
+    this.workerSocket = join(folder, 'worker.sock');
+  }
+
+  /** The master's list of processes, or null when no master answers. */
+  async processes(): Promise<Processes | null> {
+    try {
+      return toProcesses(await ask(this.masterSocket, 'show proc'));
+    } catch (error) {
+      // No socket, a socket that nobody listens on any more, or a master in the middle of a reload.
+      if (isSystemError(error, 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE')) return null;
+      throw failure('The gateway process does not answer on its master socket.', error);
+    }
+  }
+
+  /** Sends commands to the current worker and returns what it serves after them. */
+  async serving(commands: readonly string[] = []): Promise<Serving> {
+    const lines = toLines([...commands, ...servingCommands(mapFile)]);
+    let answer = '';
+    for (const line of lines) answer = await ask(this.workerSocket, line);
+    return toServing(answer);
+  }
+
+  /** What a worker, current or former, says about itself; null when it has ended. */
+  async isStopping(pid: number): Promise<boolean | null> {
+    const answer = await ask(this.masterSocket, `@!${pid} show info`).catch(() => '');
+    const serving = toServing(answer);
+    return Number.isNaN(serving.pid) ? null : serving.isStopping;
+  }
+
+  /** Requests and connections under way by name of the server, over all workers, former ones too. */
+  async loads(): Promise<readonly ReadonlyMap<string, number>[]> {
+    const processes = await this.processes();
+    if (processes === null) return [];
+    return await Promise.all(
+      // A worker that ended since then has nothing under way.
+      processes.workers.map(({ pid }) => ask(this.masterSocket, `@!${pid} show stat -1 4 -1`).then(toLoads, () => new Map())),
+    );
+  }
+
+  /** Files as they are at rest; absent ones are ''. */
+  async read(names: readonly string[]): Promise<ConfigurationFiles> {
+    const texts = await Promise.all(names.map((name) => readFile(join(this.folder, name), 'utf8').catch(missingIsEmpty)));
+    return Object.fromEntries(names.map((name, index) => [name, texts[index] ?? '']));
+  }
+
+  /** Replaces files, each atomically; unchanged ones are left alone. The configuration comes last, as it names the others. */
+  async write(files: ConfigurationFiles): Promise<void> {
+    const present = await this.read(Object.keys(files));
+    for (const [name, text] of Object.entries(files).sort(([name]) => (name === configurationFile ? 1 : -1))) {
+      if (present[name] === text && text !== '') continue;
+      const path = join(this.folder, name);
+      await writeFile(`${path}.new`, text, { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    }
+  }
+
+  /** Has HAProxy itself read a configuration. Fails with GATEWAY_FAILED and its words. */
+  async check(configuration: string): Promise<void> {
+    const path = join(this.folder, 'checked.cfg');
+    await writeFile(path, configuration, { mode: 0o600 });
+    try {
+      await run(this.program, ['-c', '-f', path], { cwd: this.folder, env: environment });
+    } catch (error) {
+      throw this.programFailure('HAProxy refuses the configuration.', error);
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  /** Makes the folder. Fails with GATEWAY_FAILED when HAProxy is missing or too old. */
+  async prepare(): Promise<void> {
+    await mkdir(join(this.folder, 'empty'), { recursive: true, mode: 0o755 });
+    const { stdout } = await run(this.program, ['-v'], { env: environment }).catch((error: unknown) => {
+      throw this.programFailure(`${this.program} cannot be run.`, error);
+    });
+    const version = /version (\d+)\.(\d+)/.exec(stdout);
+    if (version === null || Number(version[1]) * 1000 + Number(version[2]) < 2006) {
+      throw failure(`HAProxy 2.6 or later is needed; this is ${stdout.split('\n', 1)[0]}.`);
+    }
+  }
+
+  /**
+   * Starts a master of its own session with the configuration at rest and waits until its worker serves. What HAProxy says
+   * goes to `haproxy.log`; when it ends instead, fails with its words.
+   */
+  async spawn(): Promise<void> {
+    await this.endStuckMaster();
+    const logPath = join(this.folder, 'haproxy.log');
+    const log = await open(logPath, (await sizeOf(logPath)) > 1_000_000 ? 'w' : 'a', 0o600);
+    const logStart = await sizeOf(logPath);
+    const paths = ['-S', `${this.masterSocket},mode,600,level,admin`, '-p', join(this.folder, 'pid')];
+    const child = spawn(this.program, ['-W', ...paths, '-f', join(this.folder, configurationFile)], {
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+      cwd: '/',
+      // Nothing of Davit's environment: it may hold secrets.
+      env: environment,
+    });
+    await log.close();
+    let ended = false;
+    child.on('error', () => (ended = true));
+    child.on('exit', () => (ended = true));
+    child.unref();
+    await this.waitFor(async () => {
+      if (ended) throw await this.startFailure(logPath, logStart);
+      return (await this.processes())?.workers.some((worker) => worker.reloads === 0) === true && (await this.answers());
+    }, 'HAProxy did not start in time.');
+  }
+
+  /**
+   * Has the master load the configuration at rest. Resolves when a new worker serves and all former ones have stopped taking
+   * connections; false when the new worker could not start (the former one then goes on).
+   */
+  async reload(): Promise<boolean> {
+    const before = await this.processes();
+    if (before === null) return false;
+    const former = before.workers.map((worker) => worker.pid);
+    await ask(this.masterSocket, 'reload').catch(() => '');
+    let isLoaded = false;
+    await this.waitFor(async () => {
+      const now = await this.processes();
+      if (now === null || now.master.reloads + now.master.failedReloads === before.master.reloads + before.master.failedReloads) {
+        return false;
+      }
+      isLoaded = now.workers.some((worker) => worker.reloads === 0 && !former.includes(worker.pid));
+      return isLoaded || now.master.failedReloads > before.master.failedReloads;
+    }, 'HAProxy did not reload in time.');
+    if (!isLoaded) return false;
+    for (const pid of former) {
+      await this.waitFor(async () => (await this.isStopping(pid)) !== false, `Former worker ${pid} goes on taking connections.`);
+    }
+    return true;
+  }
+
+  /** Ends master and workers; resolves when they are gone. */
+  async stop(): Promise<void> {
+    const processes = await this.processes();
+    if (processes === null) {
+      await this.endStuckMaster();
+      return;
+    }
+    kill(processes.master.pid, 'SIGTERM');
+    await this.waitFor(() => Promise.resolve(!isAlive(processes.master.pid)), 'HAProxy does not end.');
+  }
+
+  private async answers(): Promise<boolean> {
+    return await this.serving().then(
+      (serving) => !Number.isNaN(serving.pid) && !serving.isStopping,
+      () => false,
+    );
+  }
+
+  /** A master that lives but does not answer (stopped, or cut off from its socket) holds the port: ended before a new one. */
+  private async endStuckMaster(): Promise<void> {
+    const pid = Number((await this.read(['pid']))['pid']);
+    if (!Number.isInteger(pid) || pid <= 1 || !isAlive(pid)) return;
+    // The pid may be another program's by now.
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(missingIsEmpty);
+    if (!command.split('\0').includes(join(this.folder, configurationFile))) return;
+    kill(pid, 'SIGKILL');
+    await this.waitFor(() => Promise.resolve(!isAlive(pid)), `Process ${pid} does not end.`);
+  }
+
+  private async startFailure(logPath: string, from: number): Promise<DriverError> {
+    const text = (await readFile(logPath)).subarray(from).toString();
+    const lines = text.split('\n').filter((line) => /ALERT|cannot|failed/i.test(line));
+    return failure('HAProxy did not start.', undefined, lines.join('\n') || text);
+  }
+
+  private programFailure(message: string, error: unknown): DriverError {
+    const hint = isSystemError(error, 'ENOENT')
+      ? `Install HAProxy 2.6 or later (on Debian and Ubuntu: apt-get install haproxy), or name the program's path.`
+      : undefined;
+    const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+    return failure(message, error, stderr, hint);
+  }
+
+  private async waitFor(isTrue: () => Promise<boolean>, message: string): Promise<void> {
+    const deadline = performance.now() + startTimeoutMilliseconds;
+    while (!(await isTrue())) {
+      if (performance.now() > deadline) throw failure(message);
+      await pause(pollMilliseconds);
+    }
+  }
+}
+
+/** Whether a program listens on the port already. Asked by listening: HAProxy itself would try for seconds. */
+export async function isPortTaken(port: number, host: string): Promise<boolean> {
+  const server = createServer();
+  return await new Promise((resolve) => {
+    server.once('error', (error) => resolve(isSystemError(error, 'EADDRINUSE')));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(false)));
+  });
+}
+
+export function failure(message: string, error?: unknown, original?: string, hint?: string): DriverError {
+  return new DriverError({ cause: 'GATEWAY_FAILED', message, error, hint, evidence: original ? { original } : {} });
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
+
+const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
+
+function isSystemError(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+function missingIsEmpty(error: unknown): string {
+  if (isSystemError(error, 'ENOENT', 'ESRCH')) return '';
+  throw error;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    // A process that ended and that nobody has waited for yet still has its number.
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // No such process.
+    return false;
+  }
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended by itself.
+  }
+}

@@ -1,0 +1,113 @@
+import { isIP } from 'node:net';
+import type { Backend, HttpRoute, RouteTable, TcpRoute } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+
+// Every value of a route ends in HAProxy's configuration, in a map file or in a command of its runtime API. These forms
+// leave no room for white space, quotes, `;`, `#`, `$` or line ends, so that nothing of a route can become a directive.
+const idForm = /^[A-Za-z0-9_.-]{1,128}$/;
+const hostForm = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+const pathForm = /^\/(?:[A-Za-z0-9._~!&*+=:@/-]|%[0-9A-Fa-f]{2})*$/;
+const addressForm = /^[0-9A-Fa-f:.]+$/;
+
+/**
+ * Returns the table with path prefixes in one form (no slash at the end but for `/` itself). Fails with GATEWAY_FAILED, naming
+ * the route and the value, when a value has a form that HAProxy could misread or two routes claim the same place.
+ */
+export function checkedTable(table: RouteTable, gatewayPort: number): RouteTable {
+  const http = table.http.map((route) => checkedHttpRoute(route));
+  const tcp = table.tcp.map((route) => checkedTcpRoute(route, gatewayPort));
+  refuseDuplicates(
+    [...http, ...tcp].map((route) => ({ key: route.id, route: route.id })),
+    'the id',
+  );
+  refuseDuplicates(
+    http.flatMap((route) => route.hosts.map((host) => ({ key: host + route.pathPrefix, route: route.id }))),
+    'the address',
+  );
+  refuseDuplicates(
+    tcp.map((route) => ({ key: String(route.listenPort), route: route.id })),
+    'the port',
+  );
+  return { http, tcp };
+}
+
+function checkedHttpRoute(route: HttpRoute): HttpRoute {
+  expectForm(idForm.test(route.id), 'an id', { route: route.id, value: route.id });
+  for (const host of route.hosts) {
+    expectForm(hostForm.test(host), 'a lower-case host name without port', { route: route.id, value: host });
+  }
+  expectForm(pathForm.test(route.pathPrefix), 'a path prefix', { route: route.id, value: route.pathPrefix });
+  if (route.pathRewrite !== null) {
+    expectForm(pathForm.test(route.pathRewrite), 'a path', { route: route.id, value: route.pathRewrite });
+  }
+  expectBackends(route.id, route.backends);
+  return {
+    id: route.id,
+    hosts: [...new Set(route.hosts)],
+    pathPrefix: withoutFinalSlash(route.pathPrefix),
+    pathRewrite: route.pathRewrite === null ? null : withoutFinalSlash(route.pathRewrite),
+    protocol: route.protocol === 'GRPC' ? 'GRPC' : 'HTTP',
+    backends: route.backends.map(plainBackend),
+  };
+}
+
+function checkedTcpRoute(route: TcpRoute, gatewayPort: number): TcpRoute {
+  expectForm(idForm.test(route.id), 'an id', { route: route.id, value: route.id });
+  expectForm(isPort(route.listenPort), 'a port', { route: route.id, value: route.listenPort });
+  if (route.listenPort === gatewayPort) {
+    throw new DriverError({
+      cause: 'PORT_TAKEN',
+      message: `Port ${route.listenPort} of route ${route.id} is the gateway's own port for HTTP.`,
+    });
+  }
+  expectBackends(route.id, route.backends);
+  return { id: route.id, listenPort: route.listenPort, backends: route.backends.map(plainBackend) };
+}
+
+function plainBackend(backend: Backend): Backend {
+  return { id: backend.id, host: backend.host, port: backend.port };
+}
+
+function expectBackends(route: string, backends: readonly Backend[]): void {
+  const seen = new Set<string>();
+  for (const backend of backends) {
+    expectForm(idForm.test(backend.id), 'the id of a backend', { route, value: backend.id });
+    const isAddress = isIP(backend.host) !== 0 && addressForm.test(backend.host);
+    expectForm(isAddress, 'the IP address of a backend', { route, value: backend.host });
+    expectForm(isPort(backend.port), 'the port of a backend', { route, value: backend.port });
+    expectForm(!seen.has(backend.id), 'a backend that is there once', { route, value: backend.id });
+    seen.add(backend.id);
+  }
+}
+
+function expectForm(holds: boolean, what: string, found: { readonly route: string; readonly value: string | number }): void {
+  if (holds) return;
+  throw new DriverError({
+    cause: 'GATEWAY_FAILED',
+    message: `Route ${JSON.stringify(found.route)}: ${JSON.stringify(found.value)} is not ${what} that the gateway can take.`,
+    hint: 'Correct the route; the gateway goes on as it was.',
+  });
+}
+
+function refuseDuplicates(claims: readonly { readonly key: string; readonly route: string }[], what: string): void {
+  const owners = new Map<string, string>();
+  for (const { key, route } of claims) {
+    const owner = owners.get(key);
+    if (owner !== undefined) {
+      throw new DriverError({
+        cause: 'GATEWAY_FAILED',
+        message: `Routes ${owner} and ${route} both claim ${what} ${key}.`,
+        hint: 'Give one of them another; the gateway goes on as it was.',
+      });
+    }
+    owners.set(key, route);
+  }
+}
+
+function isPort(value: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= 65_535;
+}
+
+function withoutFinalSlash(path: string): string {
+  return path === '/' ? path : path.replace(/\/+$/, '') || '/';
+}

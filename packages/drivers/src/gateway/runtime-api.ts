@@ -1,0 +1,139 @@
+import { connect } from 'node:net';
+
+/** One line of the master's `show proc`. */
+export interface Worker {
+  readonly pid: number;
+  /** 0: the current worker. */
+  readonly reloads: number;
+}
+
+export interface Processes {
+  readonly master: { readonly pid: number; readonly reloads: number; readonly failedReloads: number };
+  readonly workers: readonly Worker[];
+}
+
+/** What a worker serves, as it says itself. */
+export interface Serving {
+  readonly pid: number;
+  /** Fingerprint of the settings it was started with. */
+  readonly fingerprint: string;
+  readonly isStopping: boolean;
+  readonly proxies: ReadonlySet<string>;
+  readonly map: ReadonlyMap<string, string>;
+  /** By proxy, then by name of the server. */
+  readonly servers: ReadonlyMap<string, ReadonlyMap<string, ServingServer>>;
+}
+
+export interface ServingServer {
+  /** `address:port` as HAProxy writes it. */
+  readonly address: string;
+  readonly isReady: boolean;
+}
+
+// HAProxy reads a command line into one buffer of 16 KiB.
+const lineLimit = 12_000;
+
+/**
+ * Sends one line to a socket of HAProxy and returns all it answers. Fails with the system's error when nobody listens, and
+ * after `timeoutMilliseconds` when nobody answers.
+ */
+export function ask(socketPath: string, line: string, timeoutMilliseconds = 5000): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = connect(socketPath);
+    socket.setTimeout(timeoutMilliseconds, () => socket.destroy(new Error(`no answer on ${socketPath}`)));
+    // Ended at once: the master's socket closes only after its client did.
+    socket.on('connect', () => socket.end(`${line}\n`));
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
+  });
+}
+
+/** Groups commands into lines that HAProxy can read at once, in order. */
+export function toLines(commands: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const command of commands) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + command.length < lineLimit) lines[lines.length - 1] = `${last};${command}`;
+    else lines.push(command);
+  }
+  return lines;
+}
+
+/** The commands whose answers `toServing` reads; on one connection, so that one worker answers them all. */
+export const servingCommands = (mapFile: string): string[] => [
+  'show info',
+  'show backend',
+  `show map ${mapFile}`,
+  'show servers state',
+];
+
+/** Reads the answers to `servingCommands`. Answers to other commands before them do no harm. */
+export function toServing(text: string): Serving {
+  const info = new Map<string, string>();
+  const proxies = new Set<string>();
+  const map = new Map<string, string>();
+  const servers = new Map<string, Map<string, ServingServer>>();
+  let part: 'info' | 'proxies' | 'servers' = 'info';
+  for (const line of text.split('\n')) {
+    if (line === '') part = 'info';
+    else if (line === '# name') part = 'proxies';
+    else if (line.startsWith('# be_id')) part = 'servers';
+    else if (line.startsWith('0x')) readMapEntry(line, map);
+    else if (part === 'proxies') proxies.add(line);
+    else if (part === 'servers') readServer(line, servers);
+    else readInfo(line, info);
+  }
+  return {
+    pid: Number(info.get('Pid')),
+    fingerprint: info.get('description') ?? '',
+    isStopping: info.get('Stopping') === '1',
+    proxies,
+    map,
+    servers,
+  };
+}
+
+function readInfo(line: string, info: Map<string, string>): void {
+  const colon = line.indexOf(': ');
+  if (colon > 0) info.set(line.slice(0, colon), line.slice(colon + 2));
+}
+
+function readMapEntry(line: string, map: Map<string, string>): void {
+  const [, key, value] = line.split(' ');
+  if (key !== undefined && value !== undefined) map.set(key, value);
+}
+
+function readServer(line: string, servers: Map<string, Map<string, ServingServer>>): void {
+  const columns = line.split(' ');
+  const [, proxy, , name, address, , adminState] = columns;
+  if (proxy === undefined || name === undefined) return;
+  let ofProxy = servers.get(proxy);
+  if (ofProxy === undefined) servers.set(proxy, (ofProxy = new Map()));
+  ofProxy.set(name, { address: `${address}:${columns[18]}`, isReady: adminState === '0' });
+}
+
+/** Reads the master's `show proc`; null when the text is none. */
+export function toProcesses(text: string): Processes | null {
+  const master = /^(\d+)\s+master\s+(\d+)(?: \[failed: (\d+)\])?/m.exec(text);
+  if (master === null) return null;
+  const workers = [...text.matchAll(/^(\d+)\s+worker\s+(\d+)/gm)];
+  return {
+    master: { pid: Number(master[1]), reloads: Number(master[2]), failedReloads: Number(master[3] ?? 0) },
+    workers: workers.map((match) => ({ pid: Number(match[1]), reloads: Number(match[2]) })),
+  };
+}
+
+/** Requests and connections under way at each server, by its name, over all proxies: reads `show stat -1 4 -1`. */
+export function toLoads(text: string): Map<string, number> {
+  const loads = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    // Columns: proxy, server, queued now, most queued, sessions now.
+    const [, server, queued, , sessions] = line.split(',', 5);
+    if (server === undefined) continue;
+    loads.set(server, (loads.get(server) ?? 0) + Number(queued ?? 0) + Number(sessions ?? 0));
+  }
+  return loads;
+}
