@@ -127,15 +127,31 @@ create unique index service_name on service (environment_id, lower(name));
 create index service_list on service (environment_id, created_at, id);
 create index service_stage on service (stage_id);
 
+-- Ports of this machine that services want for themselves (public TCP and UDP ports): each belongs to one service.
+create table host_port (
+  driver text not null,
+  transport text not null check (transport in ('TCP', 'UDP')),
+  port integer not null,
+  service_id uuid not null references service (id) on delete cascade,
+  primary key (driver, transport, port)
+);
+create index host_port_service on host_port (service_id);
+
 -- One version of a secret's value, encrypted. Never changed: an edit makes a new one, so that releases keep what they named.
+-- owner_id: the service, environment or project that it goes with when that is deleted. reference_keys: the keys that its text
+-- names as {{KEY}}, so that a status can be computed without decrypting anything.
 create table secret_value (
   id uuid primary key,
   organization_id uuid not null references organization (id) on delete cascade,
+  owner_id uuid not null,
   sealed bytea not null,
+  reference_keys text[] not null default '{}',
   created_at timestamptz not null default clock_timestamp()
 );
+create index secret_value_owner on secret_value (owner_id);
 
--- target_id: what an alias or override points at. Exactly one of the three parents is set.
+-- target_id: what an alias or override points at; target_builtin: the same for built-in variables, which are computed and have no
+-- row: their key without the prefix. Exactly one of the three parents is set.
 create table variable (
   id uuid primary key,
   organization_id uuid not null references organization (id) on delete cascade,
@@ -148,6 +164,7 @@ create table variable (
   value text,
   secret_value_id uuid references secret_value (id),
   target_id uuid references variable (id) on delete cascade,
+  target_builtin text,
   mount_path text,
   description text,
   enable_interpolation_in_file boolean,
@@ -261,9 +278,9 @@ create table service_runtime (
 );
 create index service_runtime_environment on service_runtime (environment_id);
 
+-- A process that runs deployments. Alive while its session lock is held; see engine/run/runner.ts.
 create table runner (
   id uuid primary key,
-  lock_key bigint not null,
   started_at timestamptz not null default clock_timestamp(),
   seen_at timestamptz not null default clock_timestamp()
 );
@@ -295,7 +312,7 @@ create table service_log (
   at timestamptz not null
 );
 create index service_log_service on service_log (service_id, id desc);
-create index service_log_instance on service_log (instance_id, source_at desc);
+create index service_log_instance on service_log (instance_id, id desc);
 
 -- One row: who this installation is, for labels on a cluster's objects.
 create table installation (
