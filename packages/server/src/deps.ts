@@ -9,4 +9,6 @@ export interface Deps {
   readonly engine: EnginePort;
   readonly vault: Vault;
   readonly config: Configuration;
+  /** Tokens that were found good lately; a rule that takes a token away says so. */
+  readonly tokens: { forget(): void };
 }

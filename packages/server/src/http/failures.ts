@@ -1,0 +1,93 @@
+import type { Socket } from 'node:net';
+import { AppError } from '@davit/base';
+import { operationList } from '@davit/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { answerOf, errorAnswer, type ErrorAnswer } from './answers.ts';
+import { limitRequest } from './limit.ts';
+import type { Room } from './server.ts';
+
+export function overloaded(): AppError {
+  return new AppError({ code: 'OVERLOADED', message: 'The server is overloaded at the moment. Try again in a few seconds.' });
+}
+
+/** Makes every failure end in the body of D9: of handlers, of Fastify, of unknown routes. */
+export function handleErrors(app: FastifyInstance, room: Room): void {
+  app.setErrorHandler((error, request, reply) => {
+    const answer = answerOf(error, request.id);
+    if (answer.status >= 500) log(request, error, answer);
+    return sendError(reply, answer);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    limitRequest(room, request, reply, request.ip);
+    return sendError(reply, errorAnswer('ROUTE_NOT_FOUND', routeMessage(request)));
+  });
+}
+
+/** Sends an error's answer with the headers that belong to its code. */
+export function sendError(reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
+  void reply.code(answer.status).header('content-type', 'application/json; charset=utf-8').headers(securityHeaders);
+  if (answer.status === 401) void reply.header('www-authenticate', challenges[answer.code] ?? challenges['UNAUTHORIZED']);
+  if (answer.status === 503) void reply.header('retry-after', '5');
+  return reply.serializer(JSON.stringify).send(answer);
+}
+
+const challenges: Readonly<Record<string, string>> = {
+  UNAUTHORIZED: 'Token realm="davit", Bearer realm="davit"',
+  TOKEN_EXPIRED: 'Token realm="davit", Bearer realm="davit", error="invalid_token", error_description="The token has expired"',
+};
+
+/** Of answers that are data: nothing of them may be framed, guessed at, cached or run. */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+};
+
+function log(request: FastifyRequest, error: unknown, answer: ErrorAnswer): void {
+  const level = answer.status === 500 ? 'error' : 'warn';
+  request.log[level](
+    { err: error, operation: request.routeOptions.config.operation, method: request.method, path: pathOf(request.url) },
+    answer.status === 500 ? 'a request failed' : answer.message,
+  );
+}
+
+/** Without the query, which may hold what nobody meant to log. */
+export function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+}
+
+const patterns = operationList.map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}/?$`),
+}));
+
+function routeMessage(request: FastifyRequest): string {
+  const path = pathOf(request.url);
+  const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+  if (methods.length === 0) return 'There is no such path in this API. /openapi.json lists all operations.';
+  return `${request.method} is not an operation of this path; it has ${methods.join(', ')}.`;
+}
+
+/** Answers what is no HTTP, and requests that do not arrive in time. Fastify has no request for these yet. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const answer = clientErrorAnswer(error.code);
+  const body = JSON.stringify(answer);
+  const head = [
+    `HTTP/1.1 ${answer.status} ${answer.error}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function clientErrorAnswer(code: string | undefined): ErrorAnswer {
+  if (code === 'HPE_HEADER_OVERFLOW') return errorAnswer('HEADERS_TOO_LARGE', 'The headers of the request are too large.');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return errorAnswer('REQUEST_TIMEOUT', 'The request did not arrive in time.');
+  return errorAnswer('MALFORMED_REQUEST', 'This is not a valid HTTP request.');
+}

@@ -1,0 +1,27 @@
+import { AppError } from '@davit/base';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Room } from './server.ts';
+
+/** Counts the request for a key, sets the headers of D12, and throws RATE_LIMITED when it is one too many. */
+export function limitRequest(room: Room, _request: FastifyRequest, reply: FastifyReply, key: string): void {
+  const { limiter } = room;
+  if (limiter.limit === 0) return;
+  const left = limiter.take(key);
+  setLimitHeaders(room, reply, left);
+  if (left >= 0) return;
+  const seconds = limiter.secondsToReset();
+  void reply.header('retry-after', String(seconds));
+  throw new AppError({
+    code: 'RATE_LIMITED',
+    message: `Too many requests: ${limiter.limit} a minute are allowed. Try again in ${seconds} s.`,
+  });
+}
+
+export function setLimitHeaders(room: Room, reply: FastifyReply, left: number): void {
+  const { limiter } = room;
+  if (limiter.limit === 0) return;
+  void reply
+    .header('x-ratelimit-limit', String(limiter.limit))
+    .header('x-ratelimit-remaining', String(Math.max(0, left)))
+    .header('x-ratelimit-reset', String(limiter.secondsToReset()));
+}

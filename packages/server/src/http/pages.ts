@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { openApi, operationList } from '@davit/contract';
+import { statement } from '@davit/db';
+import type { FastifyInstance } from 'fastify';
+import { errorAnswer } from './answers.ts';
+import { securityHeaders, sendError } from './failures.ts';
+import { setLimitHeaders } from './limit.ts';
+import { processMetrics } from './metrics.ts';
+import type { Room } from './server.ts';
+
+const alive = statement('ready_check', 'select 1');
+
+/** What stands beside the contract's paths: health, metrics, the description of the API, and its reference page. */
+export async function addPages(app: FastifyInstance, room: Room): Promise<void> {
+  await app.register(async (pages) => {
+    pages.addHook('onRequest', (request, reply, done) => {
+      setLimitHeaders(room, reply, room.limiter.peek(request.ip));
+      done();
+    });
+    addHealth(pages, room);
+    addDescription(pages, room);
+    await addReference(pages);
+  });
+}
+
+function addHealth(pages: FastifyInstance, room: Room): void {
+  pages.get('/healthz', (_request, reply) => reply.headers(securityHeaders).send({ status: 'ok' }));
+  pages.get('/readyz', async (_request, reply) => {
+    try {
+      await room.options.database.run(alive);
+    } catch (error) {
+      room.options.logger?.warn({ err: error }, 'not ready: the database does not answer');
+      return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database does not answer.'));
+    }
+    return reply.headers(securityHeaders).send({ status: 'ready' });
+  });
+  pages.get('/metrics', async (_request, reply) => {
+    const text = `${room.durations.render()}${await processMetrics()}`;
+    return reply.headers(securityHeaders).type('text/plain; version=0.0.4; charset=utf-8').send(text);
+  });
+}
+
+function addDescription(pages: FastifyInstance, room: Room): void {
+  let document: string | undefined;
+  pages.get('/openapi.json', (_request, reply) => {
+    document ??= JSON.stringify(openApi(operationList, room.options.version));
+    return reply.headers(securityHeaders).type('application/json; charset=utf-8').send(document);
+  });
+}
+
+// The page and its one script come from this server; nothing of it asks another host.
+async function addReference(pages: FastifyInstance): Promise<void> {
+  const { default: helmet } = await import('@fastify/helmet');
+  await pages.register(async (reference) => {
+    await reference.register(helmet, {
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: {
+          defaultSrc: ["'none'"],
+          scriptSrc: ["'self'"],
+          styleSrc: ["'self'", "'unsafe-inline'"],
+          imgSrc: ["'self'", 'data:'],
+          fontSrc: ["'self'", 'data:'],
+          connectSrc: ["'self'"],
+          baseUri: ["'none'"],
+          formAction: ["'none'"],
+          frameAncestors: ["'none'"],
+        },
+      },
+      // Davit serves plain HTTP itself; whoever puts TLS before it decides on this.
+      strictTransportSecurity: false,
+    });
+    reference.get('/docs', (_request, reply) => reply.type('text/html; charset=utf-8').send(page));
+    const script = createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js');
+    reference.get('/docs/rapidoc.js', async (_request, reply) =>
+      reply
+        .type('text/javascript; charset=utf-8')
+        .header('cache-control', 'max-age=3600')
+        .send(await readFile(script)),
+    );
+  });
+}
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Davit API</title>
+<script type="module" src="/docs/rapidoc.js"></script>
+</head>
+<body>
+<rapi-doc spec-url="/openapi.json" render-style="read" schema-style="table" show-header="false" load-fonts="false"
+  allow-spec-file-load="false" allow-spec-url-load="false" theme="light"></rapi-doc>
+</body>
+</html>
+`;

@@ -1,0 +1,137 @@
+import { AppError, systemClock, type Clock } from '@davit/base';
+import { operationList, type Operation } from '@davit/contract';
+import type { Database } from '@davit/db';
+import type { EnginePort } from '@davit/engine/port';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Caller } from '../auth/caller.ts';
+import { parseJson } from './json.ts';
+import { wrongMediaType } from './answers.ts';
+import { answerClientError, handleErrors, overloaded } from './failures.ts';
+import { RequestDurations } from './metrics.ts';
+import type { MountedOperation } from './mount.ts';
+import { addPages } from './pages.ts';
+import { RateLimiter } from './rate-limit.ts';
+import { addOperation } from './route.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who makes the request; set for operations before their handler runs. */
+    caller: Caller | null;
+    /** Length of the body as it arrived. */
+    bodyBytes: number;
+  }
+}
+
+/** What the HTTP layer needs beside the operations. */
+export interface ServerOptions {
+  readonly mounted: readonly MountedOperation[];
+  readonly database: Database;
+  readonly engine: EnginePort;
+  readonly authenticator: Authenticator;
+  readonly rateLimit: number;
+  readonly bodyLimitBytes: number;
+  readonly trustProxy: boolean;
+  readonly logRequests: boolean;
+  readonly version: string;
+  readonly logger?: FastifyBaseLogger;
+  readonly clock?: Clock;
+}
+
+/** What the parts of the HTTP layer share. */
+export interface Room {
+  readonly options: ServerOptions;
+  readonly limiter: RateLimiter;
+  readonly durations: RequestDurations;
+}
+
+/** Longest time for one request to arrive completely. */
+const requestTimeoutMilliseconds = 60_000;
+
+/**
+ * Makes the HTTP server: each operation of the contract a route. Throws where an operation is not mounted, mounted twice, or
+ * not of the contract. `listen` and `close` are Fastify's; `close` lets running requests end.
+ */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  checkMounted(options.mounted);
+  const requestIds = requestIdSequence();
+  const app = Fastify({
+    bodyLimit: options.bodyLimitBytes,
+    trustProxy: options.trustProxy,
+    requestTimeout: requestTimeoutMilliseconds,
+    disableRequestLogging: true,
+    // A request on a kept connection is still answered while the server closes; its connection ends with it.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    genReqId: requestIds,
+    clientErrorHandler: answerClientError,
+    routerOptions: { ignoreTrailingSlash: true },
+    ...(options.logger === undefined ? { logger: false } : { loggerInstance: options.logger }),
+  });
+  const room: Room = {
+    options,
+    limiter: new RateLimiter(options.rateLimit, options.clock ?? systemClock),
+    durations: new RequestDurations(),
+  };
+  app.decorateRequest('caller', null);
+  app.decorateRequest('bodyBytes', 0);
+  acceptBodies(app);
+  await refuseUnderPressure(app);
+  handleErrors(app, room);
+  for (const { operation, handler } of options.mounted) addOperation(app, room, { operation, handler });
+  await addPages(app, room);
+  return app;
+}
+
+function checkMounted(mounted: readonly MountedOperation[]): void {
+  const times = new Map<Operation, number>(operationList.map((operation) => [operation, 0]));
+  const faults: string[] = [];
+  for (const { operation } of mounted) {
+    const count = times.get(operation);
+    if (count === undefined) faults.push(`${operation.id} is mounted but not in the contract`);
+    else times.set(operation, count + 1);
+  }
+  for (const [operation, count] of times) {
+    if (count === 0) faults.push(`${operation.id} is not mounted`);
+    if (count > 1) faults.push(`${operation.id} is mounted ${count} times`);
+  }
+  if (faults.length > 0) throw new Error(`operations and handlers do not agree:\n  ${faults.join('\n  ')}`);
+}
+
+function acceptBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    request.bodyBytes = bytes.length;
+    try {
+      done(null, parseJson(bytes));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  // An empty body has no type that matters: `curl -X POST -d ''` and some clients send one all the same.
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
+    if (bytes.length === 0) done(null, undefined);
+    else done(new AppError({ code: 'UNSUPPORTED_MEDIA_TYPE', message: wrongMediaType }));
+  });
+}
+
+async function refuseUnderPressure(app: FastifyInstance): Promise<void> {
+  const { default: underPressure } = await import('@fastify/under-pressure');
+  await app.register(underPressure, {
+    maxEventLoopDelay: 1500,
+    retryAfter: 5,
+    pressureHandler: (request) => {
+      // Whoever watches over the process must still hear that it lives.
+      if (!operationsPages.has(request.url)) throw overloaded();
+    },
+  });
+}
+
+const operationsPages = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** Unique over restarts, so that a line of an old log is not taken for a new request's. */
+function requestIdSequence(): () => string {
+  const start = Date.now().toString(36);
+  let count = 0;
+  return () => `${start}-${(count += 1).toString(36)}`;
+}

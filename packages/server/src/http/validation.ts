@@ -1,0 +1,92 @@
+import { AppError, isUuid, type ErrorDetail } from '@davit/base';
+import type { Operation } from '@davit/contract';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { refuseUnstorable } from './json.ts';
+import { toDetails } from './validation-messages.ts';
+
+// Words of the schema that say nothing about validity.
+const annotations = ['default', 'x-scope'];
+const dateTime = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
+const formats = {
+  uuid: isUuid,
+  'date-time': (text: string) => dateTime.test(text) && !Number.isNaN(Date.parse(text)),
+  email: /^[^\s@]{1,64}@[^\s@]+\.[^\s@]+$/,
+};
+
+// Collecting every error of a large body takes much more memory than the body.
+const largestBodyForAllErrors = 32_768;
+const mostDetails = 100;
+
+function makeAjv(allErrors: boolean, coerceTypes: boolean): Ajv {
+  // Contract schemas are ours and reviewed; `strict` would refuse lists of types, which serialisers like better than unions.
+  const ajv = new Ajv({ allErrors, coerceTypes, strict: false, verbose: true, formats });
+  for (const word of annotations) if (ajv.getKeyword(word) === false) ajv.addKeyword(word);
+  return ajv;
+}
+
+const bodyAjv = makeAjv(false, false);
+const bodyAjvForErrors = makeAjv(true, false);
+const queryAjv = makeAjv(true, true);
+
+/** Compiles a validator when it is first needed: most of the operations are never called in the first minutes of a process. */
+function compiled(ajv: Ajv, schema: object): () => ValidateFunction {
+  let validate: ValidateFunction | undefined;
+  return () => (validate ??= ajv.compile(schema));
+}
+
+/** Checks bodies of an operation; gives the body, or undefined where none was sent and none is needed. */
+export function bodyChecker(operation: Operation): (body: unknown, bytes: number) => unknown {
+  const schema = operation.body;
+  if (schema === undefined) return () => undefined;
+  const isRequired = operation.bodyRequired !== false;
+  const check = compiled(bodyAjv, schema);
+  const checkForErrors = compiled(bodyAjvForErrors, schema);
+  return (body, bytes) => {
+    if (body === undefined || (body === null && !isRequired)) {
+      if (!isRequired) return undefined;
+      throw missingBody(schema);
+    }
+    const validate = check();
+    if (validate(body)) return body;
+    const thorough = bytes > largestBodyForAllErrors ? validate : checkForErrors();
+    if (thorough !== validate) thorough(body);
+    throw validationFailed(toDetails(thorough.errors ?? []));
+  };
+}
+
+/** Checks and converts the query of an operation. Members that it does not declare stay, and mean nothing. */
+export function queryChecker(operation: Operation): (query: Record<string, unknown>) => Record<string, unknown> {
+  const schema = operation.query;
+  if (schema === undefined) return (query) => query;
+  const check = compiled(queryAjv, schema);
+  return (query) => {
+    const validate = check();
+    if (!validate(query)) throw validationFailed(toDetails(validate.errors ?? []));
+    refuseUnstorable(query, '');
+    return query;
+  };
+}
+
+/** VALIDATION_FAILED; its message is the first error with its path. Rules that check more than shapes throw it too. */
+export function validationFailed(details: readonly ErrorDetail[]): AppError {
+  const [first] = details;
+  const others = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
+  const text =
+    first === undefined ? 'The request is not valid' : `${first.path === '' ? 'the body' : first.path} ${first.message}`;
+  return new AppError({
+    code: 'VALIDATION_FAILED',
+    message: `Validation error: ${text}${others}`,
+    errors: details.slice(0, mostDetails),
+  });
+}
+
+function missingBody(schema: object): AppError {
+  const required = 'required' in schema && Array.isArray(schema.required) ? schema.required.map(String) : [];
+  const properties = 'properties' in schema && typeof schema.properties === 'object' ? Object.keys(schema.properties ?? {}) : [];
+  const needed = required.length > 0 ? `with ${required.join(', ')}` : `with at least one of ${properties.join(', ')}`;
+  return new AppError({
+    code: 'VALIDATION_FAILED',
+    message: `Validation error: a JSON body is needed, ${needed}`,
+    errors: required.map((path) => ({ path, message: 'is required' })),
+  });
+}

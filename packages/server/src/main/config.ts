@@ -1,0 +1,184 @@
+import os from 'node:os';
+import path from 'node:path';
+import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
+
+export const roles = ['all', 'api', 'worker'] as const;
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+
+/** Everything that an operator can set. `docs/operate.md` explains each variable; a test holds that list equal to this file. */
+export interface Configuration {
+  readonly stateFolder: string;
+  readonly host: string;
+  readonly port: number;
+  /** null: the embedded PostgreSQL. */
+  readonly databaseUrl: Sensitive | null;
+  readonly databaseConnections: number;
+  readonly bootstrapToken: Sensitive | null;
+  /** Keys of the vault; null: those of the key file in the state folder. */
+  readonly secretKey: Sensitive | null;
+  /** Requests a minute and token; 0: no limit. */
+  readonly rateLimit: number;
+  readonly bodyLimitBytes: number;
+  readonly trustProxy: boolean;
+  readonly gatewayHost: string;
+  readonly gatewayPort: number;
+  readonly gatewayDomain: string;
+  readonly role: (typeof roles)[number];
+  readonly allowPrivateTargets: boolean;
+  readonly allowLocalRepositories: boolean;
+  /** What the names of built-in variables begin with, without the underscore. */
+  readonly variablePrefix: string;
+  /** null: found by itself. */
+  readonly dockerHost: string | null;
+  readonly buildMemoryMiB: number;
+  readonly buildCpuMillicores: number;
+  readonly readyTimeoutSeconds: number;
+  readonly stopWithinSeconds: number;
+  readonly logLevel: (typeof logLevels)[number];
+  readonly logRequests: boolean;
+  /** Names that begin with DAVIT_ and mean nothing here; a warning at start tells them, as one may be misspelt. */
+  readonly unknownVariables: readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists everything that is wrong. */
+export function readConfiguration(environment: Environment = process.env): Configuration {
+  const reader = new Reader(environment);
+  const configuration: Omit<Configuration, 'unknownVariables'> = {
+    stateFolder: path.resolve(reader.text('DAVIT_HOME', '.davit')),
+    host: reader.text('DAVIT_HOST', '127.0.0.1'),
+    port: reader.integer('DAVIT_PORT', 4440, 0, 65_535),
+    databaseUrl: reader.databaseUrl('DATABASE_URL'),
+    databaseConnections: reader.integer('DAVIT_DATABASE_CONNECTIONS', 20, 2, 1000),
+    bootstrapToken: reader.token('DAVIT_BOOTSTRAP_TOKEN'),
+    secretKey: reader.secret('DAVIT_SECRET_KEY'),
+    rateLimit: reader.integer('DAVIT_RATE_LIMIT', 6000, 0, 1_000_000_000),
+    bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
+    trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
+    gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
+    gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
+    gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
+    role: reader.word('DAVIT_ROLE', roles, 'all'),
+    allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
+    allowLocalRepositories: reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false),
+    variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', 'DAVIT'),
+    dockerHost: reader.optional('DOCKER_HOST'),
+    buildMemoryMiB: reader.integer('DAVIT_BUILD_MEMORY_MIB', halfOfMemoryMiB(), 64, 1_048_576),
+    buildCpuMillicores: reader.integer('DAVIT_BUILD_CPU_MILLICORES', halfOfCpuMillicores(), 100, 1_024_000),
+    readyTimeoutSeconds: reader.integer('DAVIT_READY_TIMEOUT_SECONDS', 120, 1, 86_400),
+    stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
+    logLevel: reader.word('DAVIT_LOG_LEVEL', logLevels, 'info'),
+    logRequests: reader.truth('DAVIT_LOG_REQUESTS', false),
+  };
+  reader.finish();
+  return { ...configuration, unknownVariables: reader.unknown() };
+}
+
+// Builds share the machine with what runs on it: half is left to the running services and to Davit itself.
+function halfOfMemoryMiB(): number {
+  return Math.max(256, Math.floor(os.totalmem() / 1024 / 1024 / 2));
+}
+
+function halfOfCpuMillicores(): number {
+  return Math.max(500, os.availableParallelism() * 500);
+}
+
+class Reader {
+  readonly #environment: Environment;
+  readonly #known = new Set<string>();
+  readonly #wrong: ErrorDetail[] = [];
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** An empty variable is as good as none: compose files and unit files cannot unset one. */
+  optional(name: string): string | null {
+    this.#known.add(name);
+    const value = this.#environment[name];
+    return value === undefined || value === '' ? null : value;
+  }
+
+  text(name: string, byDefault: string): string {
+    return this.optional(name) ?? byDefault;
+  }
+
+  secret(name: string): Sensitive | null {
+    const value = this.optional(name);
+    return value === null ? null : new Sensitive(value);
+  }
+
+  token(name: string): Sensitive | null {
+    const value = this.secret(name);
+    if (value !== null && !/^[\x21-\x7e]{16,512}$/.test(value.reveal())) {
+      this.#fault(name, 'must have 16 to 512 printable characters without blanks');
+    }
+    return value;
+  }
+
+  databaseUrl(name: string): Sensitive | null {
+    const value = this.secret(name);
+    if (value !== null && !/^postgres(ql)?:\/\//.test(value.reveal())) {
+      this.#fault(name, 'must begin with postgresql://, as in postgresql://user:password@host:5432/davit');
+    }
+    return value;
+  }
+
+  integer(name: string, byDefault: number, minimum: number, maximum: number): number {
+    const value = this.optional(name);
+    if (value === null) return byDefault;
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= minimum && number <= maximum) return number;
+    this.#fault(name, `must be a whole number from ${minimum} to ${maximum}, not ${JSON.stringify(value)}`);
+    return byDefault;
+  }
+
+  truth(name: string, byDefault: boolean): boolean {
+    const value = this.optional(name);
+    if (value === null) return byDefault;
+    if (value === 'true' || value === '1') return true;
+    if (value !== 'false' && value !== '0') this.#fault(name, `must be true or false, not ${JSON.stringify(value)}`);
+    return false;
+  }
+
+  word<const W extends string>(name: string, words: readonly W[], byDefault: W): W {
+    const value = this.optional(name);
+    if (value === null) return byDefault;
+    const found = words.find((word) => word === value);
+    if (found === undefined) this.#fault(name, `must be one of ${words.join(', ')}, not ${JSON.stringify(value)}`);
+    return found ?? byDefault;
+  }
+
+  domain(name: string, byDefault: string): string {
+    const value = this.text(name, byDefault).toLowerCase();
+    if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(value) || value.length > 180) {
+      this.#fault(name, `must be a domain name such as apps.example.org, not ${JSON.stringify(value)}`);
+    }
+    return value;
+  }
+
+  prefix(name: string, byDefault: string): string {
+    const value = this.text(name, byDefault);
+    if (!/^[A-Z][A-Z0-9]{0,30}$/.test(value)) this.#fault(name, 'must be 1 to 31 capital letters and digits');
+    return value;
+  }
+
+  finish(): void {
+    if (this.#wrong.length === 0) return;
+    const lines = this.#wrong.map(({ path: name, message }) => `  ${name} ${message}`);
+    throw new AppError({
+      code: 'CONFIGURATION_INVALID',
+      message: `The configuration is wrong:\n${lines.join('\n')}\ndocs/operate.md lists all variables.`,
+      errors: this.#wrong,
+    });
+  }
+
+  unknown(): string[] {
+    return Object.keys(this.#environment).filter((name) => name.startsWith('DAVIT_') && !this.#known.has(name));
+  }
+
+  #fault(name: string, message: string): void {
+    this.#wrong.push({ path: name, message });
+  }
+}

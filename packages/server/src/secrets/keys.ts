@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { AppError, type Sensitive } from '@davit/base';
+import { statement, type Queryable } from '@davit/db';
+import { createVault, type Vault } from './vault.ts';
+
+const checkRecord = 'davit secret key check';
+
+const checkRead = statement<{ sealed: Buffer | null }>(
+  'secret_key_check_read',
+  'select secret_key_check as sealed from installation',
+);
+const checkWrite = statement(
+  'secret_key_check_write',
+  'update installation set secret_key_check = $1 where secret_key_check is null',
+);
+
+/**
+ * The keys of the vault: from the variable where it is set, otherwise from `secret-key` in the state folder, which is made
+ * (0600) the first time. Several keys, divided by commas, blanks or lines: the first one seals, all open.
+ */
+export async function readKeys(stateFolder: string, fromEnvironment: Sensitive | null): Promise<Buffer[]> {
+  if (fromEnvironment !== null) return parseKeys(fromEnvironment.reveal(), 'DAVIT_SECRET_KEY');
+  const file = path.join(stateFolder, 'secret-key');
+  await mkdir(stateFolder, { recursive: true, mode: 0o711 });
+  // wx: of two starts at once, the second one takes the key of the first.
+  await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  });
+  const { mode } = await stat(file);
+  if ((mode & 0o077) !== 0) {
+    throw keyFault(`${file} can be read by others. Run: chmod 600 ${file}`);
+  }
+  return parseKeys(await readFile(file, 'utf8'), file);
+}
+
+function parseKeys(text: string, where: string): Buffer[] {
+  const keys = text
+    .split(/[\s,]+/)
+    .filter((word) => word !== '')
+    .map((word) => Buffer.from(word, 'base64'));
+  if (keys.length === 0 || keys.some((key) => key.length !== 32)) {
+    throw keyFault(
+      `${where} must hold keys of 32 bytes in base64, divided by commas or lines. Make one with: openssl rand -base64 32`,
+    );
+  }
+  return keys;
+}
+
+/**
+ * Makes the vault and proves that its keys are those of this database: the first start seals a check value, each later one
+ * must open it. SECRET_KEY_WRONG otherwise, as going on would mix secrets of two keys.
+ */
+export async function openVault(database: Queryable, keys: readonly Buffer[]): Promise<Vault> {
+  const vault = createVault(keys);
+  await database.run(checkWrite, [vault.seal(checkRecord, checkRecord)]);
+  const { sealed } = await database.one(checkRead);
+  try {
+    if (sealed !== null && vault.open(checkRecord, sealed) === checkRecord) return vault;
+  } catch (error) {
+    throw keyFault(wrongKey, error);
+  }
+  throw keyFault(wrongKey);
+}
+
+const wrongKey =
+  'The secret key does not open this database: its secrets were encrypted with another one. Restore the file secret-key (or DAVIT_SECRET_KEY) that belongs to this database; to change the key, put the new one before the old one and keep both.';
+
+function keyFault(message: string, cause?: unknown): AppError {
+  return new AppError({ code: 'SECRET_KEY_WRONG', message, cause });
+}
