@@ -1,0 +1,14 @@
+import { once } from 'node:events';
+import { pack } from 'tar-stream';
+import type { PlacedFile } from './container-spec.ts';
+
+/** A tar archive of these files, owned by root. */
+export async function toArchive(files: readonly PlacedFile[]): Promise<Buffer> {
+  const archive = pack();
+  for (const file of files) archive.entry({ name: file.name, mode: file.mode, uid: 0, gid: 0 }, file.content.reveal());
+  archive.finalize();
+  const chunks: Uint8Array[] = [];
+  archive.on('data', (chunk) => chunk instanceof Uint8Array && chunks.push(chunk));
+  await once(archive, 'end');
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,124 @@
+import type Dockerode from 'dockerode';
+import type { CallContext, ClusterDescription, ClusterDriver, InstanceEvent } from '../driver.ts';
+import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
+import { fullTraits } from './container-spec.ts';
+import { call } from './engine-api.ts';
+import { describeEngine } from './describe.ts';
+import { inspectSelected, toInstance } from './instances.ts';
+import { followLogs } from './logs.ts';
+import { probeOnce } from './probes/probe.ts';
+import { awaitReady, type ReadyScope } from './ready.ts';
+import { removeEnvironment, removeService, retire, revive } from './removal.ts';
+import { startWorkload, type EngineMemory } from './start.ts';
+import { translated } from './refusals.ts';
+import { watchEvents } from './watch.ts';
+
+export interface DockerDriverInput {
+  /** A connection whose API version is negotiated: see `openDockerEngine`. */
+  readonly docker: Dockerode;
+  /** Whose objects this driver makes and sees. */
+  readonly installation: string;
+  readonly engine: 'docker' | 'podman';
+  /** Processors of the engine's machine. */
+  readonly cpuMillicores: number;
+  /** Whether containers are reached at their own addresses. False: ports are published on 127.0.0.1. */
+  readonly isDirect: boolean;
+  /** Whether the engine's processes are processes of this machine, whose /proc may be read. */
+  readonly isLocal: boolean;
+}
+
+/** The cluster driver for Docker Engine (API 1.41 or later) and Podman's compatible API (4.3 or later). */
+export function createDockerDriver(input: DockerDriverInput): ClusterDriver {
+  return new DockerDriver(input);
+}
+
+class DockerDriver implements ClusterDriver {
+  readonly kind = 'docker';
+  readonly #engine: DockerDriverInput['engine'];
+  readonly #scope: ReadyScope;
+  readonly #memory: EngineMemory;
+
+  constructor(input: DockerDriverInput) {
+    const { docker, installation, isDirect, isLocal } = input;
+    this.#engine = input.engine;
+    this.#scope = { docker, installation, isDirect, isLocal };
+    const publishOn = isDirect ? null : '127.0.0.1';
+    const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn };
+    this.#memory = { traits, known: new Set(), underWay: new Map() };
+  }
+
+  async describe(signal: AbortSignal): Promise<ClusterDescription> {
+    return describeEngine(this.#scope.docker, signal);
+  }
+
+  async start(workload: Workload, context: CallContext): Promise<void> {
+    await startWorkload(this.#scope, this.#memory, workload, context);
+  }
+
+  async awaitReady(workload: Workload, context: CallContext): Promise<readonly Instance[]> {
+    const instances = await awaitReady(this.#scope, workload, context);
+    if (this.#engine === 'docker') await Promise.all(instances.map(({ id }) => this.#keepUp(id, context.signal)));
+    return instances;
+  }
+
+  // Only once ready, so that the engine never restarts what does not come up. It brings instances back with the machine even
+  // while Davit is down. Podman 4.3 restarts without any pause between attempts: there only Davit revives.
+  async #keepUp(id: string, signal: AbortSignal): Promise<void> {
+    const body = { RestartPolicy: { Name: 'unless-stopped' } };
+    try {
+      await call(this.#scope.docker, { method: 'POST', path: `/containers/${id}/update`, body, signal, accept: [404] });
+    } catch (error) {
+      throw translated(error, 'The restart policy could not be set');
+    }
+  }
+
+  async observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]> {
+    try {
+      const inspections = await inspectSelected(this.#scope, selector, signal);
+      return inspections.map((inspection) => toInstance(inspection, this.#scope.isDirect));
+    } catch (error) {
+      throw translated(error, 'The instances could not be listed');
+    }
+  }
+
+  async retire(selector: Selector, graceSeconds: number, context: CallContext): Promise<void> {
+    await retire(this.#scope, selector, graceSeconds, context);
+  }
+
+  async revive(instanceId: string, context: CallContext): Promise<void> {
+    await revive(this.#scope, instanceId, context);
+  }
+
+  async removeService(environment: string, service: string, context: CallContext): Promise<void> {
+    this.#memory.known.clear();
+    await removeService(this.#scope, { environment, service }, context);
+  }
+
+  async removeEnvironment(environment: string, context: CallContext): Promise<void> {
+    this.#memory.known.clear();
+    await removeEnvironment(this.#scope, environment, context);
+  }
+
+  async probe(
+    workload: Workload,
+    instance: Instance,
+    which: 'readiness' | 'liveness',
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const probe = workload[which];
+    return probe === null ? null : probeOnce(this.#scope, probe, instance, signal);
+  }
+
+  async followLogs(
+    instanceId: string,
+    since: string | null,
+    onLine: (line: LogLine) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await followLogs(this.#scope.docker, instanceId, since, { onLine, signal });
+  }
+
+  async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {
+    await watchEvents(this.#scope, onEvent, signal);
+  }
+}

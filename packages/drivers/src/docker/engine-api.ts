@@ -1,0 +1,170 @@
+import type { IncomingMessage } from 'node:http';
+import type Dockerode from 'dockerode';
+import { DriverError } from '../errors.ts';
+
+export interface EngineRequest {
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
+  /** Without version and query: `/containers/json`. Segments that are not ids or names of ours go through encodeURIComponent. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: object;
+  /** Sent as a tar archive. */
+  readonly archive?: Buffer;
+  readonly signal: AbortSignal;
+  /** Statuses besides 2xx that are an answer and not a failure. */
+  readonly accept?: readonly number[];
+  /** For calls that wait on purpose; 0 is without limit. Default two minutes: longer than any engine is busy by itself. */
+  readonly timeoutMilliseconds?: number;
+}
+
+export interface EngineAnswer<Body = unknown> {
+  readonly status: number;
+  /** Parsed JSON; text where it is none. */
+  readonly body: Body;
+}
+
+/** The engine answered, and refused. */
+export class EngineRefusal extends Error {
+  readonly status: number;
+  /** The engine's own words. */
+  readonly words: string;
+
+  constructor(request: EngineRequest, status: number, words: string) {
+    super(`${request.method} ${request.path}: ${status} ${words}`);
+    this.name = 'EngineRefusal';
+    this.status = status;
+    this.words = words;
+  }
+}
+
+const defaultTimeoutMilliseconds = 120_000;
+
+/**
+ * Calls of the engine's API over dockerode's connection (which knows sockets, hosts, TLS and the negotiated version). Its own
+ * methods are not used: when the engine goes away in the middle of an answer, docker-modem 5.0 waits for an `end` that never
+ * comes, and the promise stays pending for ever. Here every call ends: with an answer, an `EngineRefusal`, a `DriverError`
+ * ENGINE_UNREACHABLE (retryable), or the signal's reason. `Body` is what the engine's API promises for a status of 2xx.
+ */
+export async function call<Body = unknown>(docker: Dockerode, request: EngineRequest): Promise<EngineAnswer<Body>> {
+  const milliseconds = request.timeoutMilliseconds ?? defaultTimeoutMilliseconds;
+  const deadline = milliseconds === 0 ? null : AbortSignal.timeout(milliseconds);
+  const signal = deadline ? AbortSignal.any([request.signal, deadline]) : request.signal;
+  try {
+    const response = await dial(docker, request, signal);
+    const answer = checked(request, response, parse(await text(response)));
+    return answer as EngineAnswer<Body>; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the engine's API is trusted
+  } catch (error) {
+    request.signal.throwIfAborted();
+    if (error instanceof EngineRefusal || error instanceof DriverError) throw error;
+    const why = deadline?.aborted ? `gave no answer within ${milliseconds / 1000} s` : 'does not answer';
+    throw unreachable(why, error);
+  }
+}
+
+/** As `call`, for an answer that is read as it comes: the caller reads `response` to its end or destroys it. */
+export async function stream(docker: Dockerode, request: EngineRequest): Promise<IncomingMessage> {
+  try {
+    const response = await dial(docker, request, request.signal);
+    if (isSuccess(response, request)) return response;
+    const body = parse(await text(response));
+    checked(request, response, body);
+    return response;
+  } catch (error) {
+    request.signal.throwIfAborted();
+    if (error instanceof EngineRefusal || error instanceof DriverError) throw error;
+    throw unreachable('does not answer', error);
+  }
+}
+
+/** The failure for an engine that is not there; `why` continues "the container engine". */
+export function unreachable(why: string, error: unknown): DriverError {
+  const original = error instanceof Error ? error.message : String(error);
+  return new DriverError({
+    cause: 'ENGINE_UNREACHABLE',
+    message: `The container engine ${why}: ${original}.`,
+    evidence: { original },
+    retryable: true,
+    error,
+  });
+}
+
+interface ModemOptions {
+  path: string;
+  method: string;
+  options?: { _query: Readonly<Record<string, string>>; _body: object };
+  file?: Buffer;
+  isStream: true;
+  statusCodes: Readonly<Record<number, true>>;
+  abortSignal: AbortSignal;
+}
+
+interface Modem {
+  dial(options: ModemOptions, callback: (error: Error | null, response: IncomingMessage) => void): void;
+}
+
+// All statuses are answers to the modem: telling them apart is done here, in one place for all calls.
+const allStatuses: Readonly<Record<number, true>> = Object.fromEntries(
+  Array.from({ length: 500 }, (_, offset) => [100 + offset, true] as const),
+);
+
+function dial(docker: Dockerode, request: EngineRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  const modem = docker.modem as unknown as Modem; // oxlint-disable-line typescript/no-unsafe-type-assertion -- its types lack abortSignal
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    modem.dial(
+      {
+        // The modem appends the query to a path that ends with a question mark.
+        path: `${request.path}?`,
+        method: request.method,
+        options: { _query: request.query ?? {}, _body: request.body ?? {} },
+        ...(request.archive && { file: request.archive }),
+        isStream: true,
+        statusCodes: allStatuses,
+        abortSignal: signal,
+      },
+      (error, response) => (error ? reject(error) : resolve(response)),
+    );
+  });
+}
+
+/** The body of an answer, typed: Node.js gives buffers as long as no encoding is set. */
+export function chunksOf(response: IncomingMessage): AsyncIterable<Buffer> {
+  return response;
+}
+
+async function text(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of chunksOf(response)) chunks.push(chunk);
+  // Without this a connection that ends early can look like a short answer.
+  if (!response.complete) throw new Error('the connection ended in the middle of an answer');
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(content: string): unknown {
+  if (content === '') return '';
+  try {
+    const value: unknown = JSON.parse(content);
+    return value;
+  } catch {
+    // Not JSON: plain text of a proxy or of the engine's router. It is shown as it is.
+    return content;
+  }
+}
+
+function isSuccess(response: IncomingMessage, request: EngineRequest): boolean {
+  const status = response.statusCode ?? 0;
+  return (status >= 200 && status < 300) || request.accept?.includes(status) === true;
+}
+
+function checked(request: EngineRequest, response: IncomingMessage, body: unknown): EngineAnswer {
+  const status = response.statusCode ?? 0;
+  if (isSuccess(response, request)) return { status, body };
+  throw new EngineRefusal(request, status, words(body));
+}
+
+function words(body: unknown): string {
+  if (typeof body === 'string') return body.trim();
+  const message = typeof body === 'object' && body !== null && 'message' in body ? body.message : undefined;
+  return typeof message === 'string' ? message.trim() : JSON.stringify(body);
+}

@@ -1,0 +1,131 @@
+import { DriverError, type Evidence } from '../errors.ts';
+import type { Probe, Workload } from '../workload.ts';
+import { pause } from './pause.ts';
+import { inspect, type Inspection, type Scope } from './instances.ts';
+import { formatListener, isReachable, type Listener } from './listening.ts';
+import { listenersOf } from './listeners-of.ts';
+import { lastLines } from './logs.ts';
+import { describeCheck } from './probes/probe.ts';
+
+const shownLines = 50;
+
+// runc's init writes this into the container's own output when the kernel refuses the program after the start.
+const refusedByKernel =
+  /^(?:standard_init_linux\.go:\d+: |runc: )?exec (?:user process caused: |\S+: )(exec format error|no such file or directory|permission denied)"?$/;
+
+/** Why an instance that has exited did so, with its last lines. */
+export async function exitFailure(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<DriverError> {
+  const { ExitCode: code } = inspection.State;
+  const [outOfMemory, lines] = await Promise.all([
+    wasOutOfMemory(scope, inspection, signal),
+    lastLines(scope.docker, inspection.Id, shownLines, signal),
+  ]);
+  const evidence: Evidence = { lines, exit: { code, outOfMemory } };
+  if (outOfMemory) {
+    const mebibytes = Math.round((inspection.HostConfig.Memory ?? 0) / 1024 / 1024);
+    const message = `The process used more than its ${mebibytes} MiB of memory and was killed.`;
+    return new DriverError({ cause: 'OUT_OF_MEMORY', message, evidence });
+  }
+  const refusal = lines.length === 1 ? refusedByKernel.exec(lines[0] ?? '') : null;
+  if (refusal) {
+    const program = [inspection.Path, ...inspection.Args].join(' ');
+    const message = `The program could not be started (${program}): ${refusal[1]}.`;
+    return new DriverError({ cause: 'START_FAILED', message, evidence: { ...evidence, original: lines[0] } });
+  }
+  return new DriverError({ cause: 'PROCESS_EXITED', message: `The process exited with ${describeExit(code)}.`, evidence });
+}
+
+/** An exit code in words: shells and engines write 128 plus the signal's number. */
+export function describeExit(code: number): string {
+  const names: Readonly<Record<number, string>> = { 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' };
+  if (code === 127) return 'code 127 (command not found)';
+  if (code === 126) return 'code 126 (command cannot be executed)';
+  return names[code] ? `code ${code} (${names[code]})` : `code ${code}`;
+}
+
+// Docker learns of the kill by another way than of the exit, and may note it a moment later.
+async function wasOutOfMemory(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<boolean> {
+  if (inspection.State.OOMKilled) return true;
+  if (inspection.State.ExitCode !== 137) return false;
+  for (const milliseconds of [50, 100, 250]) {
+    await pause(milliseconds, signal);
+    const again = await inspect(scope.docker, inspection.Id, signal);
+    if (again?.State.OOMKilled) return true;
+  }
+  return false;
+}
+
+/** Why an instance that runs did not become ready in time. */
+export async function unreadyFailure(
+  scope: Scope & { readonly isLocal: boolean },
+  workload: Workload,
+  {
+    inspection,
+    attempts,
+    closedPorts,
+  }: { readonly inspection: Inspection; readonly attempts: readonly string[]; readonly closedPorts: readonly number[] },
+  signal: AbortSignal,
+): Promise<DriverError> {
+  const [listeners, lines] = await Promise.all([
+    listenersOf(scope.docker, inspection, scope.isLocal, signal),
+    lastLines(scope.docker, inspection.Id, shownLines, signal),
+  ]);
+  const listening = listeners?.map(formatListener);
+  const evidence: Evidence = { lines, ...(listening && { listening }) };
+  const missing = workload.readiness ? closedPortOf(workload.readiness, listeners) : closedPorts;
+  const seconds = workload.readyTimeoutSeconds;
+  if (missing.length > 0) {
+    const { message, hint } = describeClosed(missing, listeners, seconds);
+    const probe = workload.readiness ? attempts : undefined;
+    return new DriverError({
+      cause: 'PORT_NOT_LISTENING',
+      message,
+      ...(hint !== null && { hint }),
+      evidence: { ...evidence, ...(probe && { probe }) },
+    });
+  }
+  const last = attempts.at(-1) ?? 'no attempt was finished';
+  return new DriverError({
+    cause: 'PROBE_FAILED',
+    message: `The readiness probe did not succeed within ${seconds} s. ${last}.`,
+    evidence: { ...evidence, probe: attempts },
+  });
+}
+
+/** The port of a failing probe, when it is known that nothing reachable listens there: then the port is the fault. */
+function closedPortOf(probe: Probe, listeners: readonly Listener[] | null): number[] {
+  const { check } = probe;
+  if (check.type === 'exec' || listeners === null) return [];
+  return listeners.some((listener) => listener.port === check.port && isReachable(listener)) ? [] : [check.port];
+}
+
+/** What is wrong with ports on which nothing answers after so many seconds, and what to do. Pure. */
+export function describeClosed(
+  missing: readonly number[],
+  listeners: readonly Listener[] | null,
+  seconds: number,
+): { readonly message: string; readonly hint: string | null } {
+  const nothing = `After ${seconds} s nothing listens on ${formatPorts(missing)}`;
+  const own = listeners?.filter((listener) => missing.includes(listener.port)) ?? [];
+  if (own.length > 0 && own.every((listener) => !isReachable(listener))) {
+    return {
+      message: `The process listens on ${own.map(formatListener).join(', ')} only, where nothing but itself reaches it.`,
+      hint: 'Make the process listen on 0.0.0.0 (all addresses) instead of 127.0.0.1. Many frameworks take a host option or the variable HOST for this.',
+    };
+  }
+  const others = [...new Set(listeners?.filter(isReachable).map(({ port }) => port))].filter((port) => !missing.includes(port));
+  if (others.length === 0) return { message: `${nothing}.`, hint: null };
+  return {
+    message: `${nothing}, but the process listens on ${formatPorts(others)}.`,
+    hint: `Set internal_port to ${others.join(' or ')}, or make the process listen on ${missing.join(', ')} (on 0.0.0.0).`,
+  };
+}
+
+function formatPorts(ports: readonly number[]): string {
+  return `port${ports.length > 1 ? 's' : ''} ${ports.join(', ')}`;
+}
+
+/** The check a workload waits for, for the log. */
+export function describeWait(workload: Workload): string {
+  return workload.readiness ? describeCheck(workload.readiness.check) : 'its ports';
+}

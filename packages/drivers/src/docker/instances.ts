@@ -1,0 +1,137 @@
+import type Dockerode from 'dockerode';
+import type { Endpoint, Instance, InstanceState, Selector } from '../workload.ts';
+import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
+import { call } from './engine-api.ts';
+import { inParallel } from './parallel.ts';
+
+export type Inspection = Dockerode.ContainerInspectInfo;
+
+/** The engine, and whose objects on it are ours. */
+export interface Scope {
+  readonly docker: Dockerode;
+  readonly installation: string;
+  /** Whether this machine reaches containers at their own addresses. */
+  readonly isDirect: boolean;
+}
+
+interface Summary {
+  readonly Id: string;
+  readonly Labels: Labels | null;
+}
+
+/** Ids of the containers selected, in the engine's order. */
+export async function listContainers(scope: Scope, selector: Selector, signal: AbortSignal): Promise<string[]> {
+  const answer = await call<readonly Summary[]>(scope.docker, {
+    method: 'GET',
+    path: '/containers/json',
+    query: { all: 'true', filters: JSON.stringify({ label: labelFilter(scope.installation, 'instance', selector) }) },
+    signal,
+  });
+  return answer.body.filter(({ Labels }) => matchesSelector(Labels ?? {}, selector)).map(({ Id }) => Id);
+}
+
+/** Everything the engine knows of a container, by id or name; null when there is none. */
+export async function inspect(docker: Dockerode, container: string, signal: AbortSignal): Promise<Inspection | null> {
+  const path = `/containers/${encodeURIComponent(container)}/json`;
+  const answer = await call<Inspection>(docker, { method: 'GET', path, signal, accept: [404] });
+  return answer.status === 404 ? null : answer.body;
+}
+
+/** The selected containers as inspections, in the order of rollout and index. What goes away meanwhile is left out. */
+export async function inspectSelected(scope: Scope, selector: Selector, signal: AbortSignal): Promise<Inspection[]> {
+  const ids = await listContainers(scope, selector, signal);
+  const found = await inParallel(ids, 8, (id) => inspect(scope.docker, id, signal));
+  return found.filter((inspection) => inspection !== null).toSorted(compareInstances);
+}
+
+function compareInstances(a: Inspection, b: Inspection): number {
+  const [left, right] = [labelsOf(a), labelsOf(b)];
+  const rollouts = (left[label.rollout] ?? '').localeCompare(right[label.rollout] ?? '');
+  return rollouts || Number(left[label.index]) - Number(right[label.index]);
+}
+
+/** An inspection as an instance. Pure. */
+export function toInstance(inspection: Inspection, isDirect: boolean): Instance {
+  const labels = labelsOf(inspection);
+  const state = toState(inspection.State);
+  return {
+    id: inspection.Id,
+    name: inspection.Name.replace(/^\//, ''),
+    environment: labels[label.environment] ?? '',
+    service: labels[label.service] ?? '',
+    release: labels[label.release] ?? '',
+    rollout: labels[label.rollout] ?? '',
+    index: Number(labels[label.index] ?? 0),
+    state,
+    startedAt: toTime(inspection.State.StartedAt),
+    exit:
+      state === 'EXITED'
+        ? {
+            code: inspection.State.ExitCode,
+            outOfMemory: inspection.State.OOMKilled,
+            at: toTime(inspection.State.FinishedAt) ?? inspection.Created,
+          }
+        : null,
+    endpoints: state === 'RUNNING' ? toEndpoints(inspection, isDirect) : [],
+  };
+}
+
+/** Labels of an inspection; engines answer null for none. */
+export function labelsOf(inspection: Inspection): Labels {
+  const labels: Labels | null = inspection.Config.Labels;
+  return labels ?? {};
+}
+
+// A restarting container is one that exited and waits for the engine's back-off: until it runs nobody reaches it.
+function toState(state: Inspection['State']): InstanceState {
+  if (state.Restarting) return 'EXITED';
+  if (state.Running || state.Status === 'running' || state.Status === 'paused') return 'RUNNING';
+  return state.Status === 'created' || state.Status === 'configured' || state.Status === 'initialized' ? 'CREATED' : 'EXITED';
+}
+
+/** Engines write the year 1 for "never". */
+function toTime(text: string): string | null {
+  return text === '' || text.startsWith('0001-') ? null : text;
+}
+
+function toEndpoints(inspection: Inspection, isDirect: boolean): Endpoint[] {
+  const ports = parsePorts(labelsOf(inspection)[label.ports]);
+  return ports.flatMap(({ internalPort, transport }): Endpoint[] => {
+    if (isDirect) {
+      const address = addressOf(inspection);
+      return address === null ? [] : [{ internalPort, host: address, port: internalPort }];
+    }
+    const published = inspection.NetworkSettings.Ports?.[`${internalPort}/${transport}`] ?? [];
+    // The one of loopback is ours; another one of the same port is a UDP port of the host.
+    const binding = published.find(({ HostIp }) => HostIp !== '0.0.0.0' && HostIp !== '::') ?? published[0];
+    return binding ? [{ internalPort, host: hostOf(binding.HostIp), port: Number(binding.HostPort) }] : [];
+  });
+}
+
+function hostOf(address: string): string {
+  return address === '' || address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
+}
+
+/** The address in the environment's network; null when the engine gave none (not running). */
+export function addressOf(inspection: Inspection): string | null {
+  const networks = Object.values(inspection.NetworkSettings.Networks ?? {});
+  return networks.map((network) => network.IPAddress).find((address) => address !== '') ?? null;
+}
+
+/** Names of the volumes, networks or images of ours with these labels. */
+export async function listLabelled(
+  scope: Scope,
+  kind: Exclude<ObjectKind, 'instance'>,
+  selector: Selector,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const query = { filters: JSON.stringify({ label: labelFilter(scope.installation, kind, selector) }) };
+  if (kind === 'volume') {
+    const request = { method: 'GET', path: '/volumes', query, signal } as const;
+    const answer = await call<{ readonly Volumes: readonly { readonly Name: string }[] | null }>(scope.docker, request);
+    return (answer.body.Volumes ?? []).map(({ Name }) => Name);
+  }
+  const path = kind === 'network' ? '/networks' : '/images/json';
+  const answer = await call<readonly { readonly Id: string }[]>(scope.docker, { method: 'GET', path, query, signal });
+  return answer.body.map(({ Id }) => Id);
+}

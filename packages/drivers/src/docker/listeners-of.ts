@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises';
+import type Dockerode from 'dockerode';
+import { runInside } from './exec.ts';
+import type { Inspection } from './instances.ts';
+import { parseListeners, type Listener } from './listening.ts';
+
+/**
+ * On what an instance listens, or null when it cannot be told. Read from `/proc/<pid>/net` where this process may (the engine
+ * runs on this machine, Davit as root), otherwise with the image's own `cat`, where it has one.
+ */
+export async function listenersOf(
+  docker: Dockerode,
+  inspection: Inspection,
+  isLocal: boolean,
+  signal: AbortSignal,
+): Promise<Listener[] | null> {
+  const { Pid: pid } = inspection.State;
+  if (isLocal && pid > 0) {
+    const texts = await Promise.all(['tcp', 'tcp6'].map((file) => readOrNull(`/proc/${pid}/net/${file}`)));
+    if (texts[0] !== null) return ownListeners(texts.join('\n'));
+  }
+  try {
+    const { code, output } = await runInside(docker, inspection.Id, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], signal);
+    // 1 as well: a machine without IPv6 has no tcp6, and the other file was printed.
+    return code === 0 || (code === 1 && output.includes('local_address')) ? ownListeners(output) : null;
+  } catch {
+    signal.throwIfAborted();
+    // The instance ended meanwhile, or its image has no cat: not known.
+    return null;
+  }
+}
+
+// Docker's name server listens in the network of every instance, at this address.
+function ownListeners(text: string): Listener[] {
+  return parseListeners(text).filter(({ address }) => address !== '127.0.0.11');
+}
+
+async function readOrNull(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync, accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import Dockerode from 'dockerode';
+import { DriverError } from '../errors.ts';
+import { askVersion } from './describe.ts';
+import { pause } from './pause.ts';
+
+/** How long the service may take until it answers; it takes less than a second on an idle machine. */
+const startMilliseconds = 20_000;
+
+/**
+ * A `podman system service` of Davit's own, with storage and configuration of its own, so that neither depends on what the
+ * operator has set up nor changes it. Detached: it and its containers outlive Davit; a later start adopts it when it answers.
+ * Returns its socket's path, or null where podman is not installed. Fails with ENGINE_UNREACHABLE when it does not come up.
+ */
+export async function startOwnPodman(
+  stateFolder: string,
+  signal: AbortSignal,
+  options: OwnPodmanOptions = {},
+): Promise<string | null> {
+  const places = placesOf(stateFolder);
+  if (await answers(places.socket, signal)) return places.socket;
+  const podman = findProgram('podman');
+  if (podman === null) return null;
+  forgetBeforeReboot(places);
+  for (const folder of [places.folder, places.run]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(places.configuration, podmanConfiguration(seenHost(), options), { mode: 0o600 });
+  rmSync(places.socket, { force: true });
+  const log = openSync(places.log, 'a', 0o600);
+  const service = spawn(podman, serviceArguments(places), {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { ...process.env, CONTAINERS_CONF: places.configuration },
+  });
+  closeSync(log);
+  const ended: { reason: string | null } = { reason: null };
+  service.once('error', (error) => (ended.reason = error.message));
+  service.once('exit', (code) => (ended.reason = `it exited with code ${code}`));
+  service.unref();
+  const deadline = Date.now() + startMilliseconds;
+  while (!(await answers(places.socket, signal))) {
+    if (ended.reason !== null || Date.now() > deadline) throw notUp(places, ended.reason);
+    await pause(25, signal);
+  }
+  if (service.pid !== undefined) writeFileSync(places.pid, `${service.pid}\n`);
+  return places.socket;
+}
+
+export interface OwnPodmanOptions {
+  /** Addresses for networks, as `10.203.0.0/16`; default Podman's own choice. For tests, where several services run. */
+  readonly subnets?: string;
+}
+
+export interface OwnPodmanPlaces {
+  readonly folder: string;
+  readonly root: string;
+  readonly run: string;
+  readonly networks: string;
+  readonly configuration: string;
+  readonly log: string;
+  readonly pid: string;
+  readonly boot: string;
+  readonly socket: string;
+}
+
+/** Where the service of a state folder keeps what. */
+export function placesOf(stateFolder: string): OwnPodmanPlaces {
+  const folder = join(stateFolder, 'podman');
+  const short = createHash('sha256').update(stateFolder).digest('hex').slice(0, 12);
+  const runtime = process.getuid?.() === 0 ? '/run' : (process.env.XDG_RUNTIME_DIR ?? `/tmp`);
+  const run = join(runtime, `davit-${short}`);
+  // Linux takes 107 bytes for the path of a socket.
+  const inState = join(stateFolder, 'podman.sock');
+  return {
+    folder,
+    root: join(folder, 'storage'),
+    run,
+    networks: join(folder, 'networks'),
+    configuration: join(folder, 'containers.conf'),
+    log: join(folder, 'service.log'),
+    pid: join(folder, 'service.pid'),
+    boot: join(folder, 'boot-id'),
+    socket: Buffer.byteLength(inState) <= 100 ? inState : join(run, 'podman.sock'),
+  };
+}
+
+function serviceArguments(places: OwnPodmanPlaces): string[] {
+  return [
+    `--root=${places.root}`,
+    `--runroot=${join(places.run, 'run')}`,
+    `--tmpdir=${join(places.run, 'tmp')}`,
+    `--network-config-dir=${places.networks}`,
+    'system',
+    'service',
+    '--time=0',
+    `unix://${places.socket}`,
+  ];
+}
+
+/** What decides how Podman has to be set up. */
+export interface PodmanHost {
+  /** Whether systemd runs the machine: without it there is no journal and no manager of cgroups to ask. */
+  readonly hasSystemd: boolean;
+  /** Whether cgroups are version 2 alone. */
+  readonly isCgroup2: boolean;
+  readonly hasRunc: boolean;
+  readonly hasNetavark: boolean;
+}
+
+/** The service's containers.conf (containers.conf(5), Podman 4.3). Pure. */
+export function podmanConfiguration(host: PodmanHost, options: OwnPodmanOptions = {}): string {
+  const lines = ['# Written by Davit at each start of its Podman service.', '[containers]', 'log_driver = "k8s-file"'];
+  lines.push('[engine]', 'events_logger = "file"');
+  if (!host.hasSystemd) lines.push('cgroup_manager = "cgroupfs"');
+  // crun refuses to start anything under cgroups version 1 mounted beside version 2; runc does not mind.
+  if (!host.isCgroup2 && host.hasRunc) lines.push('runtime = "runc"');
+  lines.push('[network]');
+  // The other backend, CNI, gives names to no network without a plugin that distributions do not install.
+  if (host.hasNetavark) lines.push('network_backend = "netavark"');
+  if (options.subnets) lines.push(`default_subnet_pools = [{ "base" = "${options.subnets}", "size" = 24 }]`);
+  return `${lines.join('\n')}\n`;
+}
+
+function seenHost(): PodmanHost {
+  return {
+    hasSystemd: existsSync('/run/systemd/system'),
+    isCgroup2: existsSync('/sys/fs/cgroup/cgroup.controllers'),
+    hasRunc: findProgram('runc') !== null,
+    hasNetavark: ['/usr/lib/podman/netavark', '/usr/libexec/podman/netavark', '/usr/local/libexec/podman/netavark'].some(
+      existsSync,
+    ),
+  };
+}
+
+// Podman tells a reboot by its run folders being empty, as they are on most machines; where they are not, it would take the
+// containers of before for running ones.
+function forgetBeforeReboot(places: OwnPodmanPlaces): void {
+  const boot = readOrNull('/proc/sys/kernel/random/boot_id');
+  if (boot !== null && readOrNull(places.boot) !== boot) rmSync(places.run, { recursive: true, force: true });
+  mkdirSync(places.folder, { recursive: true, mode: 0o700 });
+  if (boot !== null) writeFileSync(places.boot, boot);
+}
+
+async function answers(socket: string, signal: AbortSignal): Promise<boolean> {
+  if (!existsSync(socket)) return false;
+  try {
+    await askVersion(new Dockerode({ socketPath: socket }), signal);
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof DriverError) return false;
+    throw error;
+  }
+}
+
+function notUp(places: OwnPodmanPlaces, reason: string | null): DriverError {
+  const said = (readOrNull(places.log) ?? '').trim().split('\n').slice(-5).join(' ');
+  return new DriverError({
+    cause: 'ENGINE_UNREACHABLE',
+    message: `Davit's own Podman service did not come up: ${reason ?? `no answer within ${startMilliseconds / 1000} s`}. ${said}`,
+    hint: `See ${places.log}; or start Docker or Podman yourself and set DOCKER_HOST.`,
+    retryable: true,
+  });
+}
+
+/** The path of a program, or null. System folders count also when PATH leaves them out, as it does for users. */
+export function findProgram(name: string): string | null {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/sbin'];
+  for (const folder of folders) {
+    const path = join(folder, name);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not here.
+    }
+  }
+  return null;
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

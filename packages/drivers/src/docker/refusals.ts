@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { DriverError, type Cause } from '../errors.ts';
+import { EngineRefusal } from './engine-api.ts';
+import type { HostTraits, Ulimit } from './container-spec.ts';
+
+/**
+ * What the engine's words mean. Engines have no error codes for these: the words are those of Docker Engine 20.10 to 28 and
+ * Podman 4.3 to 5 with runc and crun. The first match counts.
+ */
+const meanings: readonly { readonly pattern: RegExp; readonly cause: Cause }[] = [
+  { pattern: /no space left on device|disk quota exceeded/i, cause: 'DISK_FULL' },
+  { pattern: /port is already allocated|address already in use|ports are not available/i, cause: 'PORT_TAKEN' },
+  { pattern: /no such image|image not known|unable to find .*image|failed to find image/i, cause: 'IMAGE_MISSING' },
+  {
+    pattern:
+      /oci runtime|runc create failed|crun:|container init|exec format error|executable file|no command specified|no command or entrypoint/i,
+    cause: 'START_FAILED',
+  },
+];
+
+/** The failure of an engine call, in our words. What is no refusal (unreachable, aborted, a bug) passes through. */
+export function translated(error: unknown, doing: string): unknown {
+  if (!(error instanceof EngineRefusal)) return error;
+  const cause = meanings.find(({ pattern }) => pattern.test(error.words))?.cause ?? 'ENGINE_FAILED';
+  return new DriverError({
+    cause,
+    message: `${doing}: ${shortened(error.words)}`,
+    evidence: { original: error.words },
+    error,
+  });
+}
+
+// runc wraps what matters in a chain of "create failed: unable to start: error during init:"; the end is the reason.
+function shortened(words: string): string {
+  const reason = /(?:container process|container init): (.+)$/s.exec(words)?.[1] ?? words;
+  return reason.replace(/: unknown$|: OCI (?:runtime error|permission denied|runtime attempted .*)$/i, '');
+}
+
+/** Podman lowers its own limit to this as it starts, so that it is the most its children may have. */
+const podmanProcesses = 32_768;
+
+interface Lowering {
+  readonly pattern: RegExp;
+  /** What is given up, for the log; continues "this machine does not allow". */
+  readonly what: string;
+  /** The traits without it; null when it is given up already, so that the refusal stands. */
+  lower(traits: HostTraits): HostTraits | null;
+}
+
+/**
+ * Limits that a host may forbid or lack, and what is done without them. A refusal that matches is not a failure: the limit is
+ * given up for as long as the process lives, as refusing to run anything would help nobody.
+ */
+const lowerings: readonly Lowering[] = [
+  {
+    // Podman asks for a million open files; a machine without CAP_SYS_RESOURCE cannot raise its own hard limit.
+    pattern: /rlimit|ulimit/i,
+    what: 'raising the limits on open files and processes; its own are used',
+    lower: (traits) => {
+      const own = ulimits(ownHardLimit('Max open files', 4096), Math.min(ownHardLimit('Max processes', 4096), podmanProcesses));
+      if (traits.ulimits === null) return { ...traits, ulimits: own };
+      const least = ulimits(1024, 1024);
+      return traits.ulimits[0]?.Hard === least[0]?.Hard ? null : { ...traits, ulimits: least };
+    },
+  },
+  {
+    pattern: /sysctl|ip_unprivileged_port_start/i,
+    what: 'setting sysctls; only root binds ports below 1024',
+    lower: (traits) => (traits.sysctls ? { ...traits, sysctls: false } : null),
+  },
+  {
+    pattern: /pids[ ._]?(limit|max|cgroup)|cgroup.*pids/i,
+    what: 'a limit on the number of processes',
+    lower: (traits) => (traits.pidsLimit ? { ...traits, pidsLimit: false } : null),
+  },
+  {
+    pattern: /cpu\.(cfs|max)|cfs (period|quota|scheduler)|nanocpus? (can ?not|cannot)|cgroup.*\bcpu\b/i,
+    what: 'a limit on processor time',
+    lower: (traits) => (traits.cpuLimit ? { ...traits, cpuLimit: false } : null),
+  },
+  {
+    pattern: /memsw|memory\.swap|swap limit/i,
+    what: 'a limit on swap',
+    lower: (traits) => (traits.swapLimit ? { ...traits, swapLimit: false } : null),
+  },
+  {
+    pattern: /memory\.(max|limit)|cgroup.*\bmemory\b|memory limit capabilities/i,
+    what: 'a limit on memory',
+    lower: (traits) => (traits.memoryLimit ? { ...traits, memoryLimit: false } : null),
+  },
+];
+
+/** What to do without after this refusal, and the words for the log; null: nothing, the refusal is a failure. */
+export function lowered(error: unknown, traits: HostTraits): { readonly traits: HostTraits; readonly what: string } | null {
+  if (!(error instanceof EngineRefusal)) return null;
+  for (const lowering of lowerings) {
+    if (!lowering.pattern.test(error.words)) continue;
+    const lower = lowering.lower(traits);
+    if (lower) return { traits: lower, what: lowering.what };
+  }
+  return null;
+}
+
+/** A hard limit of this process: what the engine of the same machine is likely allowed too. A wrong guess is lowered once more. */
+function ownHardLimit(name: string, fallback: number): number {
+  let limits = '';
+  try {
+    limits = readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    // No such file on this system: the fallback is what every system allows.
+  }
+  const value = new RegExp(`^${name} +\\S+ +(\\d+) `, 'm').exec(limits)?.[1];
+  return value === undefined ? fallback : Number(value);
+}
+
+function ulimits(openFiles: number, processes: number): Ulimit[] {
+  return [
+    { Name: 'nofile', Soft: openFiles, Hard: openFiles },
+    { Name: 'nproc', Soft: processes, Hard: processes },
+  ];
+}

@@ -1,0 +1,167 @@
+import { existsSync } from 'node:fs';
+import { release } from 'node:os';
+import Dockerode from 'dockerode';
+import { DriverError } from '../errors.ts';
+import { askInfo, askVersion, engineOf, type InfoAnswer, type VersionAnswer } from './describe.ts';
+import { startOwnPodman } from './own-podman.ts';
+
+/** How Davit reaches containers: at their own addresses, or through ports published on 127.0.0.1. */
+export type Reach = 'direct' | 'published';
+
+export interface DockerEngineInput {
+  /** Path of the engine's socket, or a `DOCKER_HOST` (`unix://…`, `tcp://…`). Absent: `DOCKER_HOST`, then the usual places. */
+  readonly socket?: string;
+  /** Where a Podman service of Davit's own keeps its files, if it comes to that. */
+  readonly stateFolder: string;
+  /** Default: found out. */
+  readonly reach?: Reach;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly signal?: AbortSignal;
+}
+
+/** An engine that answers. Spread it into `createDockerDriver`. */
+export interface DockerEngine {
+  /** Speaks the negotiated version of the API. */
+  readonly docker: Dockerode;
+  readonly engine: 'docker' | 'podman';
+  /** Where it was found, as a `DOCKER_HOST`. */
+  readonly address: string;
+  readonly version: string;
+  readonly apiVersion: string;
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
+  readonly isDirect: boolean;
+  readonly isLocal: boolean;
+}
+
+/** The newest version of the API that Davit was written against; engines of today answer it for years to come. */
+const newestKnown = '1.47';
+/** Docker Engine 20.10 and Podman 4: the oldest that have all that is used. */
+const oldestKnown = '1.41';
+
+/**
+ * Finds the container engine and negotiates the API version: the socket named, or `DOCKER_HOST`; else Docker's socket; else
+ * Podman's; else, where `podman` is installed, a Podman service of Davit's own is started, which outlives Davit. The first
+ * that answers is taken; one that is named must answer. Fails with ENGINE_UNREACHABLE.
+ */
+export async function openDockerEngine(input: DockerEngineInput): Promise<DockerEngine> {
+  const environment = input.environment ?? process.env;
+  const signal = input.signal ?? new AbortController().signal;
+  const named = input.socket || environment.DOCKER_HOST;
+  if (named) return open(toAddress(named), input, signal);
+  const tried: string[] = [];
+  for (const path of usualSockets(environment)) {
+    if (!existsSync(path)) continue;
+    try {
+      return await open(`unix://${path}`, input, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof DriverError)) throw error;
+      tried.push(`${path}: ${error.message}`);
+    }
+  }
+  const own = await startOwnPodman(input.stateFolder, signal);
+  if (own !== null) return open(`unix://${own}`, input, signal);
+  throw new DriverError({
+    cause: 'ENGINE_UNREACHABLE',
+    message:
+      tried.length === 0
+        ? 'There is no container engine: no socket of Docker or Podman, and podman is not installed.'
+        : `No container engine answers. ${tried.join(' ')}`,
+    hint: 'Install Docker or Podman (on Debian and Ubuntu `apt-get install podman`), start it, or set DOCKER_HOST.',
+    retryable: true,
+  });
+}
+
+/** Where engines listen when nobody says otherwise, in the order in which they are asked. */
+export function usualSockets(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const user = environment.XDG_RUNTIME_DIR;
+  return [
+    '/var/run/docker.sock',
+    ...(user ? [`${user}/docker.sock`, `${user}/podman/podman.sock`] : []),
+    '/run/podman/podman.sock',
+  ];
+}
+
+function toAddress(named: string): string {
+  return named.startsWith('/') ? `unix://${named}` : named.includes('://') ? named : `tcp://${named}`;
+}
+
+async function open(address: string, input: DockerEngineInput, signal: AbortSignal): Promise<DockerEngine> {
+  const docker = connection(address, input.environment ?? process.env);
+  const version = await askVersion(docker, signal);
+  const apiVersion = negotiate(version);
+  Object.assign(docker.modem, { version: `v${apiVersion}` });
+  const info = await askInfo(docker, signal);
+  const isLocal = isSameMachine(address, info);
+  const isDirect = input.reach === undefined ? isLocal && !isRootless(info) : input.reach === 'direct';
+  if (!isDirect && isRemote(address)) throw remote(address);
+  return {
+    docker,
+    engine: engineOf(version),
+    address,
+    version: version.Version,
+    apiVersion,
+    cpuMillicores: info.NCPU * 1000,
+    memoryMiB: Math.floor(info.MemTotal / 1024 / 1024),
+    isDirect,
+    isLocal,
+  };
+}
+
+function connection(address: string, environment: Readonly<Record<string, string | undefined>>): Dockerode {
+  if (address.startsWith('unix://')) return new Dockerode({ socketPath: address.slice('unix://'.length), host: undefined });
+  const url = new URL(address);
+  const hasTls = environment.DOCKER_TLS_VERIFY === '1' || url.protocol === 'https:';
+  // Certificates come from DOCKER_CERT_PATH; dockerode reads them when DOCKER_HOST is in its own environment.
+  return new Dockerode({
+    socketPath: undefined,
+    host: url.hostname,
+    port: url.port || (hasTls ? '2376' : '2375'),
+    protocol: hasTls ? 'https' : 'http',
+  });
+}
+
+/** The version that both know. Pure. Fails with ENGINE_UNREACHABLE (not retryable) when there is none. */
+export function negotiate(version: Pick<VersionAnswer, 'ApiVersion' | 'MinAPIVersion' | 'Version'>): string {
+  const common = compareVersions(version.ApiVersion, newestKnown) < 0 ? version.ApiVersion : newestKnown;
+  const isTooOld = compareVersions(common, oldestKnown) < 0;
+  const isTooNew = version.MinAPIVersion ? compareVersions(version.MinAPIVersion, newestKnown) > 0 : false;
+  if (!isTooOld && !isTooNew) return common;
+  throw new DriverError({
+    cause: 'ENGINE_UNREACHABLE',
+    message: `The container engine ${version.Version} speaks API version ${version.ApiVersion}; Davit needs ${oldestKnown} to ${newestKnown}.`,
+    hint: isTooOld ? 'Update the engine to Docker 20.10, Podman 4, or later.' : 'Update Davit.',
+  });
+}
+
+function compareVersions(a: string, b: string): number {
+  const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
+  return (left[0] ?? 0) - (right[0] ?? 0) || (left[1] ?? 0) - (right[1] ?? 0);
+}
+
+// Docker Desktop and Podman's machines forward their socket from a virtual machine, which has a kernel of its own.
+function isSameMachine(address: string, info: InfoAnswer): boolean {
+  return (
+    address.startsWith('unix://') &&
+    process.platform === 'linux' &&
+    info.KernelVersion === release() &&
+    !/docker desktop/i.test(info.OperatingSystem)
+  );
+}
+
+function isRootless(info: InfoAnswer): boolean {
+  return info.Rootless === true || (info.SecurityOptions?.some((option) => option.includes('name=rootless')) ?? false);
+}
+
+function isRemote(address: string): boolean {
+  return !address.startsWith('unix://') && !/^(127\.|localhost$|\[?::1)/.test(new URL(address).hostname);
+}
+
+function remote(address: string): DriverError {
+  return new DriverError({
+    cause: 'ENGINE_UNREACHABLE',
+    message: `The container engine at ${address} is on another machine, whose containers Davit's gateway could not reach.`,
+    hint: 'Run Davit on the machine of the engine.',
+  });
+}

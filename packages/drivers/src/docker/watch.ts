@@ -1,0 +1,57 @@
+import { StringDecoder } from 'node:string_decoder';
+import type { InstanceEvent } from '../driver.ts';
+import { chunksOf, stream, unreachable } from './engine-api.ts';
+import type { Scope } from './instances.ts';
+import { label } from './labels.ts';
+import { isConnectionError } from './logs.ts';
+import { translated } from './refusals.ts';
+
+interface EngineEvent {
+  readonly Type?: string;
+  readonly Action?: string;
+  readonly status?: string;
+  readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> | null };
+}
+
+/** Names of the events: Docker's, and Podman's own where its compatible API lets them through. */
+const types: Readonly<Record<string, InstanceEvent['type']>> = {
+  start: 'STARTED',
+  die: 'DIED',
+  died: 'DIED',
+  destroy: 'REMOVED',
+  remove: 'REMOVED',
+};
+
+/** See `ClusterDriver.watch`. */
+export async function watchEvents(scope: Scope, onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {
+  const filters = JSON.stringify({ type: ['container'], label: [`${label.installation}=${scope.installation}`] });
+  try {
+    const response = await stream(scope.docker, { method: 'GET', path: '/events', query: { filters }, signal });
+    const decoder = new StringDecoder('utf8');
+    let rest = '';
+    for await (const chunk of chunksOf(response)) {
+      const lines = (rest + decoder.write(chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) deliver(line, scope.installation, onEvent);
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    if (isConnectionError(error)) throw unreachable('ended its events', error);
+    throw translated(error, 'The engine tells no events');
+  }
+}
+
+function deliver(line: string, installation: string, onEvent: (event: InstanceEvent) => void): void {
+  const event = toEvent(line, installation);
+  if (event) onEvent(event);
+}
+
+/** A line of the engine's events as an event of ours, or null for what is not. Pure. */
+export function toEvent(line: string, installation: string): InstanceEvent | null {
+  if (line.trim() === '') return null;
+  const { Type, Action, status, Actor }: EngineEvent = JSON.parse(line);
+  const type = types[Action ?? status ?? ''];
+  const attributes = Actor?.Attributes ?? {};
+  if (Type !== 'container' || !type || attributes[label.installation] !== installation) return null;
+  return { type, service: attributes[label.service] ?? '', instance: Actor?.ID ?? '' };
+}
