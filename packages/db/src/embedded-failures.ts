@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AppError } from '@davit/base';
+import { AppError, isAppError } from '@davit/base';
 
 /** Why the embedded PostgreSQL cannot run, for the operator. */
 export function embeddedFailure(message: string, cause?: unknown): AppError {
@@ -23,7 +23,10 @@ export function programFailure(program: string, folder: string, output: string):
 
 /** A failure of the file system, as the failure that it means. */
 export function fileFailure(folder: string, error: unknown): unknown {
-  if (!(error instanceof Error && 'code' in error)) return error;
+  if (isAppError(error) || !(error instanceof Error && 'code' in error)) return error;
+  // A program that was run says it in words.
+  if ('stderr' in error && /No space left on device|Disk quota exceeded/.test(String(error.stderr)))
+    return diskFull(folder, error);
   const { code } = error;
   if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(folder, error);
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {

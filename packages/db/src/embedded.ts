@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '@davit/base';
 import { Client, DatabaseError } from 'pg';
 import { embeddedFailure, fileFailure, programFailure, readFrom } from './embedded-failures.ts';
-import { exists, postgresMajor, preparePlace, type Place } from './embedded-place.ts';
+import { exists, postgresMajor, preparePlace, removeLeftovers, type Place } from './embedded-place.ts';
 import { anyWorksIn, askServer, isAlive, readPidFile, serverAddress, worksIn } from './embedded-process.ts';
 
 /*
@@ -31,6 +31,8 @@ export interface EmbeddedDatabase {
   readonly connectionString: string;
   /** Whether it was running already. */
   readonly adopted: boolean;
+  /** Where data, binaries and log are; removing it after `stop` removes all. */
+  readonly folder: string;
   /** Fast shutdown: ends all connections, writes everything to disk; resolves when the process is gone. */
   stop(): Promise<void>;
 }
@@ -53,9 +55,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
     const place = await preparePlace(path.resolve(options.stateFolder));
     await ensureData(place);
     const { socketFolder, adopted } = await ensureRunning(place, options);
+    if (!adopted) await removeLeftovers(place);
     return {
       connectionString: serverAddress(socketFolder, databaseName),
       adopted,
+      folder: place.folder,
       stop: () => stopServer(place.data),
     };
   } catch (error) {

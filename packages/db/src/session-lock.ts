@@ -42,6 +42,8 @@ export async function acquireSessionLock(connectionString: string, name: string)
     },
     lost,
     release: async () => {
+      // The server notices a closed connection a moment later only; whoever comes next must not find the lock taken.
+      if (held) await connection.client.query('SELECT pg_advisory_unlock_all()').catch(() => undefined);
       await connection.close();
       await lost;
     },

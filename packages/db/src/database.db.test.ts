@@ -1,0 +1,239 @@
+import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import {
+  checkStatements,
+  DatabaseUnavailable,
+  isCheckViolation,
+  isForeignKeyViolation,
+  isUniqueViolation,
+  openDatabase,
+  statement,
+  type Database,
+  type Queryable,
+} from './index.ts';
+
+interface Account {
+  readonly id: number;
+  readonly name: string;
+  readonly balance: number;
+}
+
+const createTables = statement(
+  'testCreateTables',
+  `CREATE TABLE account (id int PRIMARY KEY, name text CONSTRAINT account_name_key UNIQUE, balance bigint CONSTRAINT account_balance_check CHECK (balance >= 0))`,
+);
+const createEntries = statement(
+  'testCreateEntries',
+  `CREATE TABLE entry (account int CONSTRAINT entry_account_fkey REFERENCES account)`,
+);
+const empty = statement('testEmpty', `TRUNCATE account, entry`);
+const insert = statement('testInsert', `INSERT INTO account VALUES ($1, $2, $3)`);
+const insertEntry = statement('testInsertEntry', `INSERT INTO entry VALUES ($1)`);
+const select = statement<Account>('testSelect', `SELECT id, name, balance FROM account ORDER BY id`);
+const selectById = statement<Account>('testSelectById', `SELECT id, name, balance FROM account WHERE id = $1`);
+const add = statement('testAdd', `UPDATE account SET balance = balance + $2 WHERE id = $1`);
+const ownProcess = statement<{ pid: number }>('testOwnProcess', `SELECT pg_backend_pid() AS pid`);
+const terminate = statement('testTerminate', `SELECT pg_terminate_backend($1)`);
+
+let home: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  home = await createTestDatabase({ isMigrated: false });
+  ({ database } = home);
+  await database.run(createTables);
+  await database.run(createEntries);
+});
+beforeEach(async () => {
+  await database.run(empty);
+});
+afterAll(() => home.drop());
+
+test('values arrive in the form that the API answers with', async () => {
+  const allTypes = statement(
+    'testTypes',
+    `SELECT '2026-01-02 03:04:05.678901+00'::timestamptz AS instant, 9007199254740991::int8 AS big, '\\x00ff'::bytea AS bytes,
+            '{"a":[1,null]}'::jsonb AS json, ARRAY['2026-01-02 03:04:05+00'::timestamptz, NULL] AS instants,
+            ARRAY[1, 2]::int8[] AS bigs, ARRAY['a', 'b'] AS texts, true AS flag, NULL AS nothing, '2026-01-02'::date AS day`,
+  );
+  expect(await database.one(allTypes)).toEqual({
+    instant: '2026-01-02T03:04:05.678Z',
+    big: 9_007_199_254_740_991,
+    bytes: Buffer.from([0, 255]),
+    json: { a: [1, null] },
+    instants: ['2026-01-02T03:04:05.000Z', null],
+    bigs: [1, 2],
+    texts: ['a', 'b'],
+    flag: true,
+    nothing: null,
+    day: '2026-01-02',
+  });
+});
+
+test('a bigint that no number can hold is an error and not another number', async () => {
+  const tooBig = statement('testTooBig', `SELECT 9007199254740993::int8 AS big`);
+  await expect(database.one(tooBig)).rejects.toThrow('does not fit a number');
+});
+
+test('one, maybe and run say what they found', async () => {
+  await database.run(insert, [1, 'a', 0]);
+  expect(await database.run(insert, [2, 'b', 0])).toBe(1);
+  expect(await database.one(selectById, [2])).toEqual({ id: 2, name: 'b', balance: 0 });
+  expect(await database.maybe(selectById, [3])).toBeUndefined();
+  await expect(database.one(selectById, [3])).rejects.toThrow('testSelectById gave 0 rows instead of one');
+  await expect(database.one(select)).rejects.toThrow('gave 2 rows instead of one');
+  await expect(database.maybe(select)).rejects.toThrow('gave 2 rows instead of one or none');
+  expect(await database.run(add, [9, 1])).toBe(0);
+});
+
+test('violations are told apart by kind and constraint, and cost no connection', async () => {
+  const narrow = openDatabase({ connectionString: home.connectionString, applicationName: 'test', maximumConnections: 1 });
+  const { pid } = await narrow.one(ownProcess);
+  await narrow.run(insert, [1, 'a', 0]);
+  const unique = await failureOf(narrow.run(insert, [2, 'a', 0]));
+  expect(isUniqueViolation(unique)).toBe(true);
+  expect(isUniqueViolation(unique, 'account_name_key')).toBe(true);
+  expect(isUniqueViolation(unique, 'account_pkey')).toBe(false);
+  expect(isForeignKeyViolation(unique)).toBe(false);
+  expect(isForeignKeyViolation(await failureOf(narrow.run(insertEntry, [7])), 'entry_account_fkey')).toBe(true);
+  expect(isCheckViolation(await failureOf(narrow.run(insert, [3, 'c', -1])), 'account_balance_check')).toBe(true);
+  expect(await narrow.one(ownProcess)).toEqual({ pid });
+  await narrow.close();
+});
+
+test('a transaction writes all or nothing', async () => {
+  const result = await database.transaction(async (tx) => {
+    await tx.run(insert, [1, 'a', 5]);
+    return tx.one(selectById, [1]);
+  });
+  expect(result.balance).toBe(5);
+  await expect(
+    database.transaction(async (tx) => {
+      await tx.run(add, [1, 1]);
+      throw new Error('changed my mind');
+    }),
+  ).rejects.toThrow('changed my mind');
+  expect((await database.one(selectById, [1])).balance).toBe(5);
+});
+
+test('a transaction whose failed statement was swallowed is not reported as written', async () => {
+  const attempt = database.transaction(async (tx) => {
+    await tx.run(insert, [1, 'a', 5]);
+    await failureOf(tx.run(insert, [1, 'a', 5]));
+  });
+  await expect(attempt).rejects.toThrow('rolled back, as one of its statements had failed');
+  expect(await database.many(select)).toEqual([]);
+});
+
+test('statements that are started at once run one after the other in their transaction', async () => {
+  await database.transaction((tx) => Promise.all([1, 2, 3].map((id) => tx.run(insert, [id, `n${id}`, id]))));
+  expect(await database.many(select)).toHaveLength(3);
+});
+
+test('a transaction inside a transaction is refused', async () => {
+  const nested = database.transaction(() => database.transaction(async () => 1));
+  await expect(nested).rejects.toThrow('a transaction is open already');
+});
+
+test('a transaction that is over takes no further statement', async () => {
+  let kept: Queryable | undefined;
+  await database.transaction(async (tx) => {
+    kept = tx;
+  });
+  await expect(kept?.run(insert, [1, 'a', 0])).rejects.toThrow('after the end of its transaction');
+});
+
+test('a deadlock is resolved by doing one of the transactions again', async () => {
+  await database.run(insert, [1, 'a', 0]);
+  await database.run(insert, [2, 'b', 0]);
+  let attempts = 0;
+  const bothHoldOne = Promise.withResolvers<void>();
+  let holding = 0;
+  const transfer = (first: number, second: number): Promise<void> =>
+    database.transaction(async (tx) => {
+      attempts += 1;
+      await tx.run(add, [first, 1]);
+      holding += 1;
+      if (holding === 2) bothHoldOne.resolve();
+      await bothHoldOne.promise;
+      await tx.run(add, [second, 1]);
+    });
+  await Promise.all([transfer(1, 2), transfer(2, 1)]);
+  expect(attempts).toBe(3);
+  expect((await database.many(select)).map(({ balance }) => balance)).toEqual([2, 2]);
+});
+
+test('a server that is not there is DATABASE_UNAVAILABLE, retryable', async () => {
+  const nowhere = openDatabase({
+    connectionString: 'postgresql://davit@localhost/davit?host=%2Fnonexistent',
+    applicationName: 'test',
+    maximumConnections: 1,
+  });
+  const expected = { code: 'DATABASE_UNAVAILABLE', retryable: true };
+  await expect(nowhere.many(select)).rejects.toMatchObject(expected);
+  await expect(nowhere.transaction((tx) => tx.many(select))).rejects.toMatchObject(expected);
+  await nowhere.close();
+});
+
+test('a connection that is lost during a statement is DATABASE_UNAVAILABLE, and the next statement works', async () => {
+  const narrow = openDatabase({ connectionString: home.connectionString, applicationName: 'test', maximumConnections: 1 });
+  const { pid } = await narrow.one(ownProcess);
+  const sleep = statement('testSleep', `SELECT pg_sleep(60)`);
+  const lost = failureOf(narrow.run(sleep));
+  await database.run(terminate, [pid]);
+  expect(await lost).toBeInstanceOf(DatabaseUnavailable);
+  expect((await narrow.one(ownProcess)).pid).not.toBe(pid);
+
+  const inside = failureOf(
+    narrow.transaction(async (tx) => {
+      await database.run(terminate, [(await tx.one(ownProcess)).pid]);
+      await tx.many(select);
+    }),
+  );
+  expect(await inside).toBeInstanceOf(DatabaseUnavailable);
+  expect(await narrow.many(select)).toEqual([]);
+  await narrow.close();
+});
+
+test('the loss of an idle connection is told and harms nothing', async () => {
+  const told = Promise.withResolvers<Error>();
+  const narrow = openDatabase({
+    connectionString: home.connectionString,
+    applicationName: 'test',
+    maximumConnections: 1,
+    onIdleFailure: told.resolve,
+  });
+  const { pid } = await narrow.one(ownProcess);
+  await database.run(terminate, [pid]);
+  expect((await told.promise).message).toMatch(/terminating connection/);
+  expect((await narrow.one(ownProcess)).pid).not.toBe(pid);
+  await narrow.close();
+});
+
+test('a migration that changes a table under prepared statements is not noticed by those who use them', async () => {
+  const everything = statement('testEverything', `SELECT * FROM account`);
+  await Promise.all(Array.from({ length: 10 }, () => database.many(everything)));
+  await database.run(statement('testAlter', `ALTER TABLE account ADD COLUMN note text`));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => database.many(everything)));
+  expect(answers).toEqual(answers.map(() => []));
+  expect(await database.transaction((tx) => tx.many(everything))).toEqual([]);
+  await database.run(statement('testAlterBack', `ALTER TABLE account DROP COLUMN note`));
+});
+
+test('statements that do not fit the schema are found without running them', async () => {
+  const good = { name: 'good', text: `SELECT id FROM account WHERE name = $1` };
+  const column = { name: 'column', text: `SELECT nme FROM account` };
+  const parameter = { name: 'parameter', text: `SELECT $1 IS NULL` };
+  const broken = await checkStatements(home.connectionString, [good, column, parameter]);
+  expect(broken.map(({ name }) => name)).toEqual(['column', 'parameter']);
+  expect(broken[0]?.message).toContain('"nme" does not exist');
+});
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('expected a failure');
+}

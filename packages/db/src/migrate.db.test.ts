@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { migrate, statement, type MigrateResult } from './index.ts';
+
+const applied = statement<{ number: number; name: string }>(
+  'testApplied',
+  `SELECT number, name FROM davit_migration ORDER BY number`,
+);
+const tables = statement<{ name: string }>(
+  'testTables',
+  `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
+);
+
+let home: TestDatabase;
+let folder: string;
+beforeEach(async () => {
+  home = await createTestDatabase({ isMigrated: false });
+  folder = await mkdtemp(path.join(tmpdir(), 'davit-migrations-'));
+});
+afterEach(async () => {
+  await home.drop();
+  await rm(folder, { recursive: true });
+});
+
+const write = (file: string, text: string): Promise<void> => writeFile(path.join(folder, file), text);
+const run = (): Promise<MigrateResult> => migrate({ connectionString: home.connectionString, folder });
+
+test('migrations are applied in order, once, and recorded', async () => {
+  await write('0001-start.sql', 'CREATE TABLE a (id int); INSERT INTO a VALUES (1);');
+  await write('0002-more.sql', 'ALTER TABLE a ADD COLUMN b text; -- a comment at the end');
+  expect(await run()).toEqual({ applied: ['0001-start', '0002-more'], current: 2 });
+  expect(await run()).toEqual({ applied: [], current: 2 });
+  await write('0003-last.sql', 'CREATE TABLE c ();');
+  expect(await run()).toEqual({ applied: ['0003-last'], current: 3 });
+  expect(await home.database.many(applied)).toEqual([
+    { number: 1, name: '0001-start' },
+    { number: 2, name: '0002-more' },
+    { number: 3, name: '0003-last' },
+  ]);
+});
+
+test('of several processes that start at once one migrates and the others wait for it', async () => {
+  await write('0001-slow.sql', 'SELECT pg_sleep(0.2); CREATE TABLE a (id int);');
+  const results = await Promise.all([run(), run(), run(), run()]);
+  expect(results.flatMap(({ applied }) => applied)).toEqual(['0001-slow']);
+  expect(results.map(({ current }) => current)).toEqual([1, 1, 1, 1]);
+});
+
+test('a migration that fails leaves nothing of itself, and says file and line', async () => {
+  await write('0001-good.sql', 'CREATE TABLE a (id int);');
+  await write('0002-bad.sql', 'CREATE TABLE b (id int);\n\nSELECT missing FROM b;');
+  await expect(run()).rejects.toMatchObject({
+    code: 'MIGRATION_FAILED',
+    message: expect.stringMatching(/0002-bad failed at line 3: column "missing" does not exist/),
+  });
+  expect((await home.database.many(tables)).map(({ name }) => name)).toEqual(['a', 'davit_migration']);
+  await write('0002-bad.sql', 'CREATE TABLE b (id int);');
+  expect((await run()).applied).toEqual(['0002-bad']);
+});
+
+test('a migration that ends its own transaction is refused', async () => {
+  await write('0001-commit.sql', 'CREATE TABLE a (id int); COMMIT;');
+  await expect(run()).rejects.toMatchObject({
+    code: 'MIGRATION_FAILED',
+    message: expect.stringContaining('ends the transaction'),
+  });
+});
+
+test('a database that a newer program has migrated is refused', async () => {
+  await write('0001-start.sql', 'CREATE TABLE a (id int);');
+  await write('0002-newer.sql', 'CREATE TABLE b (id int);');
+  await run();
+  await rm(path.join(folder, '0002-newer.sql'));
+  await expect(run()).rejects.toMatchObject({ code: 'DATABASE_NEWER', message: expect.stringContaining('0002-newer') });
+});
+
+test('an applied migration whose text has changed is refused', async () => {
+  await write('0001-start.sql', 'CREATE TABLE a (id int);');
+  await run();
+  await write('0001-start.sql', 'CREATE TABLE a (id bigint);');
+  await expect(run()).rejects.toMatchObject({ code: 'MIGRATION_CHANGED', message: expect.stringContaining('0001-start') });
+});
+
+test.each([['0002-gap.sql'], ['1-short.sql'], ['0001-Upper.sql']])('a file named %s is refused', async (file) => {
+  await write(file, 'SELECT 1;');
+  await expect(run()).rejects.toThrow('missing or misnamed');
+});
+
+test('a server that is not there is DATABASE_UNAVAILABLE', async () => {
+  const nowhere = migrate({ connectionString: 'postgresql://davit@localhost/davit?host=%2Fnonexistent', folder });
+  await expect(nowhere).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+});

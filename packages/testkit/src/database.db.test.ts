@@ -1,0 +1,37 @@
+import { migrate, statement } from '@davit/db';
+import { afterEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+
+const migrated = statement<{ exists: boolean }>('testkitMigrated', `SELECT to_regclass('davit_migration') IS NOT NULL AS exists`);
+const create = statement('testkitCreate', `CREATE TABLE only_here (id int)`);
+const find = statement<{ exists: boolean }>('testkitFind', `SELECT to_regclass('only_here') IS NOT NULL AS exists`);
+
+const made: TestDatabase[] = [];
+afterEach(async () => {
+  for (const one of made.splice(0)) await one.drop();
+});
+
+async function make(isMigrated?: boolean): Promise<TestDatabase> {
+  const one = await createTestDatabase({ isMigrated });
+  made.push(one);
+  return one;
+}
+
+test('each test database has the schema and shares nothing with the others', async () => {
+  const [first, second] = [await make(), await make()];
+  expect(await migrate({ connectionString: first.connectionString })).toMatchObject({ applied: [] });
+  await first.database.run(create);
+  expect(await first.database.one(find)).toEqual({ exists: true });
+  expect(await second.database.one(find)).toEqual({ exists: false });
+});
+
+test('databases that are asked for at the same time all come to be', async () => {
+  await Promise.all(Array.from({ length: 6 }, () => make()));
+  const found = await Promise.all(made.map(({ database }) => database.one(migrated)));
+  expect(found).toEqual(made.map(() => ({ exists: true })));
+});
+
+test('one that is not migrated is empty', async () => {
+  const { database } = await make(false);
+  expect(await database.one(migrated)).toEqual({ exists: false });
+});

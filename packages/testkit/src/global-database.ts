@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startEmbedded, type EmbeddedDatabase } from '@davit/db';
+
+/** Where tests find the PostgreSQL of this run: the address of a database whose user may create others. */
+export const testDatabaseVariable = 'DAVIT_TEST_DATABASE';
+
+const prefix = 'davit-test-';
+const runnerFile = 'runner.pid';
+
+/**
+ * Starts one embedded PostgreSQL for the test run, in a folder of its own, and removes both at the end. With
+ * `DAVIT_TEST_DATABASE_SERVER` that server is used instead. vitest calls this once per project that names it; the workers
+ * inherit the environment.
+ */
+export default async function setup(): Promise<() => Promise<void>> {
+  if (process.env[testDatabaseVariable] !== undefined) return stopEngines;
+  const existing = process.env['DAVIT_TEST_DATABASE_SERVER'];
+  if (existing !== undefined) {
+    process.env[testDatabaseVariable] = existing;
+    return stopEngines;
+  }
+  await removeLeftovers();
+  const folder = await mkdtemp(path.join(tmpdir(), prefix));
+  // PostgreSQL runs as nobody when the tests run as root, and must be able to walk here.
+  await chmod(folder, 0o711);
+  await writeFile(path.join(folder, runnerFile), String(process.pid));
+  const server = await startTestServer(folder);
+  process.env[testDatabaseVariable] = server.connectionString;
+  return async () => {
+    await stopEngines();
+    await removeServer(server, folder);
+  };
+}
+
+// Losing the last seconds of a test's data after a power cut is no loss; everything else is as in operation.
+function startTestServer(folder: string): Promise<EmbeddedDatabase> {
+  return startEmbedded({
+    stateFolder: folder,
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+  });
+}
+
+async function removeServer(server: EmbeddedDatabase, folder: string): Promise<void> {
+  await server.stop();
+  await rm(server.folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true });
+}
+
+// A run that was killed could not clean up behind itself.
+async function removeLeftovers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(prefix)) continue;
+    const folder = path.join(tmpdir(), name);
+    const runner = Number(await readFile(path.join(folder, runnerFile), 'utf8').catch(() => ''));
+    if (runner > 0 && !isAlive(runner)) await removeServer(await startTestServer(folder), folder);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Engines {
+  stopTestEngines(): Promise<void>;
+}
+
+// The container engines that tests started, likewise.
+async function stopEngines(): Promise<void> {
+  const file = new URL('engines.ts', import.meta.url);
+  if (!existsSync(file)) return;
+  const engines: Engines = await import(file.href);
+  await engines.stopTestEngines();
+}
