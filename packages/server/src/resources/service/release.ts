@@ -1,0 +1,126 @@
+import { kinds } from '@davit/contract';
+import type { ReleaseConfig, ReleasePort } from '@davit/engine/port';
+import type { Configuration } from '../../main/config.ts';
+import { builtIns, effective, type BuiltIn, type BuiltInFacts, type DerivedSecret, type VariableRow } from '../variable/index.ts';
+import { hostAndPort, internalHosts, publicHost } from './address.ts';
+import type { ServiceFacts } from './rows.ts';
+import { parseCommand } from './shapes/command.ts';
+import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
+import { toDriverProbe } from './shapes/probe.ts';
+import { mountPath } from './shapes/storage.ts';
+
+/** What of the configuration of this installation goes into a release. */
+export type ReleaseSettings = Pick<Configuration, 'gatewayDomain' | 'gatewayPort' | 'variablePrefix'>;
+
+export interface ComposedRelease {
+  readonly config: ReleaseConfig;
+  /** Secrets whose resolved text must be there when the release starts. */
+  readonly derived: readonly DerivedSecret[];
+}
+
+/**
+ * What the service would run if it were deployed now: its row, the variables that it sees and what is around it, turned into
+ * the engine's plain data. Equal input gives an equal configuration, so comparing hashes tells whether something changed.
+ */
+export function composeRelease(
+  facts: ServiceFacts,
+  variables: readonly VariableRow[],
+  settings: ReleaseSettings,
+): ComposedRelease {
+  const { spec } = facts;
+  const { environment, files, derived } = effective(variables, serviceBuiltIns(facts, settings));
+  const git = spec.git_repository;
+  const config: ReleaseConfig = {
+    version: 1,
+    name: facts.name,
+    source: {
+      url: git.url,
+      branch: git.branch,
+      rootPath: git.root_path,
+      dockerfilePath: plainPath(spec.dockerfile_path),
+      targetStage: spec.docker_target_build_stage,
+      gitTokenId: git.git_token_id,
+    },
+    entrypoint: commandWords(spec.entrypoint),
+    arguments: spec.arguments,
+    environment,
+    files,
+    ports: spec.ports.map((port) => toReleasePort(port, facts, settings)),
+    volumes: spec.storage.map(({ id, mount_point, size }) => ({ id, mountPath: mountPath(mount_point), sizeGiB: size })),
+    hostnames: internalHosts(addressed(facts), hostPrefix),
+    cpuMillicores: spec.cpu,
+    memoryMiB: spec.memory,
+    instances: spec.min_running_instances,
+    readiness: toDriverProbe(spec.healthchecks.readiness_probe),
+    liveness: toDriverProbe(spec.healthchecks.liveness_probe),
+  };
+  return { config, derived };
+}
+
+// `app-z1a2b3c4d` is the name of an application for its neighbours (semantics 4.6).
+const hostPrefix = 'app';
+
+/** The built-in variables of a service. */
+export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings): readonly BuiltIn[] {
+  const defaultPort = facts.spec.ports.find((port) => isPublicRouted(port) && port.is_default);
+  const host =
+    defaultPort === undefined
+      ? null
+      : publicHost(addressed(facts), { name: defaultPort.name, isDefault: true }, settings.gatewayDomain);
+  const known: BuiltInFacts = {
+    organizationId: facts.organization_id,
+    projectId: facts.project_id,
+    projectCreatedAt: facts.project_created_at,
+    environmentId: facts.environment_id,
+    environmentName: facts.environment_name,
+    environmentMode: facts.environment_mode,
+    environmentCreatedAt: facts.environment_created_at,
+    clusterId: facts.cluster_id,
+    cloudProvider: facts.cloud_provider,
+    region: facts.region,
+    domain: settings.gatewayDomain,
+    serviceId: facts.id,
+    serviceType: kinds.APPLICATION.type,
+    serviceName: facts.name,
+    serviceCreatedAt: facts.created_at,
+    branch: facts.spec.git_repository.branch,
+    deployedCommitId: facts.deployed_commit?.id ?? null,
+    internalHost: internalHosts(addressed(facts), hostPrefix)[0] ?? '',
+    externalHost: host === null ? null : hostAndPort(host, settings.gatewayPort),
+  };
+  return builtIns(known, settings.variablePrefix);
+}
+
+function addressed(facts: ServiceFacts): { serviceId: string; serviceName: string; environmentName: string } {
+  return { serviceId: facts.id, serviceName: facts.name, environmentName: facts.environment_name };
+}
+
+function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSettings): ReleasePort {
+  const isRouted = isPublicRouted(port);
+  const label = { name: port.name, isDefault: port.is_default };
+  return {
+    id: port.id,
+    name: port.name,
+    internalPort: port.internal_port,
+    externalPort: port.publicly_accessible && !isRouted ? port.external_port : null,
+    public: port.publicly_accessible,
+    isDefault: port.is_default,
+    protocol: port.protocol,
+    hosts: isRouted ? [publicHost(addressed(facts), label, settings.gatewayDomain)] : [],
+    pathPrefix: port.public_path ?? '/',
+    pathRewrite: port.public_path_rewrite,
+  };
+}
+
+function commandWords(entrypoint: string | null): readonly string[] {
+  const command = parseCommand(entrypoint ?? '');
+  // Checked when it was stored.
+  return 'words' in command ? command.words : [];
+}
+
+function plainPath(path: string): string {
+  return path
+    .split('/')
+    .filter((segment) => segment !== '' && segment !== '.')
+    .join('/');
+}

@@ -1,0 +1,37 @@
+import type { ReleaseCommit } from '@davit/engine/port';
+import type { ApplicationSpec } from './kinds/application.ts';
+
+/** A service as its record shows it. */
+export interface ServiceRow {
+  readonly id: string;
+  readonly environment_id: string;
+  readonly type: string;
+  readonly name: string;
+  readonly spec: ApplicationSpec;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** Kind of cluster that it is on. */
+  readonly driver: string;
+  readonly git_token_name: string | null;
+  /** Of the release that is deployed. */
+  readonly deployed_commit: ReleaseCommit | null;
+}
+
+/** A service with all around it that a release or an action needs. */
+export interface ServiceFacts extends ServiceRow {
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly project_created_at: string;
+  readonly environment_name: string;
+  readonly environment_mode: string;
+  readonly environment_created_at: string;
+  readonly environment_deleting: boolean;
+  readonly cluster_id: string;
+  readonly cloud_provider: string;
+  readonly region: string;
+  readonly stage_id: string;
+  readonly stage_name: string;
+  readonly stage_position: number;
+  readonly is_skipped: boolean;
+  readonly deleting: boolean;
+}

@@ -1,0 +1,135 @@
+import type { GitProvider } from '@davit/contract';
+import type { Problems } from '../../shared/problems.ts';
+import { hasControlCharacter, leavesRoot } from '../../shared/problems.ts';
+import type { GitRepositoryRequest } from './request.ts';
+
+/** Where the source is, as it is stored. `branch` null: the repository's default branch. */
+export interface GitRepositorySpec {
+  readonly provider: GitProvider;
+  readonly owner: string;
+  readonly url: string;
+  readonly name: string;
+  readonly branch: string | null;
+  readonly root_path: string;
+  readonly git_token_id: string | null;
+}
+
+/** Hosts behind the contract's neutral words. */
+const providerHosts: Readonly<Record<string, GitProvider>> = {
+  'github.com': 'HOSTA',
+  'gitlab.com': 'HOSTB',
+  'bitbucket.org': 'HOSTC',
+};
+
+const at = 'git_repository';
+
+/**
+ * The repository of a request. Of an edit that keeps the url, what is left out stays; with another url it does not: the token
+ * of one repository must not be sent to the host of another.
+ */
+export function toGitRepository(
+  request: GitRepositoryRequest,
+  former: GitRepositorySpec | null,
+  { problems, allowLocal }: { readonly problems: Problems; readonly allowLocal: boolean },
+): GitRepositorySpec {
+  const before = former?.url === request.url ? former : null;
+  const place = readUrl(request.url, { problems, allowLocal });
+  const branch = request.branch === undefined ? (before?.branch ?? null) : request.branch;
+  if (branch !== null && !isBranchName(branch)) {
+    problems.add(`${at}.branch`, 'is not a name that git takes for a branch (see git check-ref-format)');
+  }
+  const rootPath = request.root_path === undefined ? (before?.root_path ?? '/') : (request.root_path ?? '/');
+  if (leavesRoot(rootPath) || hasControlCharacter(rootPath)) {
+    problems.add(`${at}.root_path`, 'must be a folder inside the repository, without .. and control characters');
+  }
+  return {
+    provider: request.provider ?? before?.provider ?? place.provider,
+    owner: place.owner,
+    url: request.url,
+    name: place.name,
+    branch,
+    root_path: `/${rootPath
+      .split('/')
+      .filter((segment) => segment !== '' && segment !== '.')
+      .join('/')}`,
+    git_token_id: request.git_token_id === undefined ? (before?.git_token_id ?? null) : request.git_token_id,
+  };
+}
+
+interface Place {
+  readonly provider: GitProvider;
+  readonly owner: string;
+  readonly name: string;
+}
+
+function readUrl(url: string, { problems, allowLocal }: { readonly problems: Problems; readonly allowLocal: boolean }): Place {
+  const path = `${at}.url`;
+  const nowhere: Place = { provider: 'GENERIC', owner: '', name: '' };
+  if (hasControlCharacter(url) || url.startsWith('-') || url !== url.trim()) {
+    problems.add(
+      path,
+      'must be a URL such as https://git.example.org/owner/name.git, without blanks around it or control characters',
+    );
+    return nowhere;
+  }
+  if (url.startsWith('/') || url.startsWith('file:')) return readLocal(url, { problems, allowLocal });
+  const parsed = /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || /[\s\\]/.test(url)) {
+    problems.add(
+      path,
+      'must be an http or https URL such as https://git.example.org/owner/name.git; ssh is not supported, use a git token',
+    );
+    return nowhere;
+  }
+  // Not quoted in the message: it may be a password.
+  if (parsed.username !== '' || parsed.password !== '' || /^https?:\/\/[^/]*@/i.test(url)) {
+    problems.add(path, 'must not contain credentials; create a git token and name it in git_repository.git_token_id');
+    return nowhere;
+  }
+  if (parsed.search !== '' || parsed.hash !== '')
+    problems.add(path, 'must not have a query or fragment; use git_repository.branch for a branch');
+  const place = ownerAndName(parsed.pathname);
+  if (place.name === '') problems.add(path, 'must name a repository, as in https://git.example.org/owner/name.git');
+  return { provider: providerHosts[parsed.hostname.replace(/^www\./, '')] ?? 'GENERIC', ...place };
+}
+
+function readLocal(url: string, { problems, allowLocal }: { readonly problems: Problems; readonly allowLocal: boolean }): Place {
+  const path = `${at}.url`;
+  const local = url.startsWith('file:') ? (URL.canParse(url) ? new URL(url) : null) : new URL(`file://${encodeURI(url)}`);
+  const place = ownerAndName(local === null ? '' : local.pathname);
+  if (!allowLocal) {
+    problems.add(
+      path,
+      'is a place on this machine, which is not allowed; use an http or https URL, or have the operator set DAVIT_ALLOW_LOCAL_REPOSITORIES=true',
+    );
+  } else if (local === null || (local.host !== '' && local.host !== 'localhost') || place.name === '' || leavesRoot(url)) {
+    problems.add(path, 'must be an absolute path or a URL such as file:///srv/repositories/name, without ..');
+  }
+  return { provider: 'GENERIC', ...place };
+}
+
+/** The last segment names the repository, what is before it the owner (a group may have several segments). */
+function ownerAndName(pathname: string): { readonly owner: string; readonly name: string } {
+  const segments = pathname
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decoded);
+  return { owner: segments.slice(0, -1).join('/'), name: (segments.at(-1) ?? '').replace(/\.git$/, '') };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // A lone % is a legal character of a path; it then stands for itself.
+    return segment;
+  }
+}
+
+/** The rules of `git check-ref-format --branch` (git 2.39). */
+export function isBranchName(name: string): boolean {
+  // oxlint-disable-next-line no-control-regex
+  if (name === '' || name === '@' || name.startsWith('-') || /[\u0000-\u0020\u007f~^:?*[\\]/.test(name)) return false;
+  if (name.includes('..') || name.includes('@{') || name.endsWith('.') || name === 'HEAD') return false;
+  return name.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
+}

@@ -1,0 +1,11 @@
+import type { Body, operations, Response } from '@davit/contract';
+
+export type CreateRequest = Body<(typeof operations)['createApplication']>;
+export type EditRequest = Body<(typeof operations)['editApplication']>;
+export type ServiceRecord = Response<(typeof operations)['getApplication']>;
+
+export type PortRequest = NonNullable<CreateRequest['ports']>[number];
+export type StorageRequest = NonNullable<CreateRequest['storage']>[number];
+export type HealthchecksRequest = NonNullable<CreateRequest['healthchecks']>;
+export type ProbeRequest = NonNullable<HealthchecksRequest['readiness_probe']>;
+export type GitRepositoryRequest = CreateRequest['git_repository'];

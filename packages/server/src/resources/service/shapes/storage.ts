@@ -1,0 +1,51 @@
+import type { Problems } from '../../shared/problems.ts';
+import { hasControlCharacter, leavesRoot } from '../../shared/problems.ts';
+import { identities, refuseDuplicates } from './identity.ts';
+import type { StorageRequest } from './request.ts';
+
+/** A storage as it is stored; its id names the volume. Size in GiB. */
+export interface StorageSpec {
+  readonly id: string;
+  readonly type: 'FAST_SSD';
+  readonly size: number;
+  readonly mount_point: string;
+}
+
+/** One form for paths that mean the same place. */
+export function mountPath(path: string): string {
+  return path.replace(/\/+/g, '/').replace(/(.)\/$/, '$1');
+}
+
+/** The storage of a request; what has the mount point of a former one is that one, and keeps its data. */
+export function toStorage(
+  requested: readonly StorageRequest[],
+  former: readonly StorageSpec[],
+  problems: Problems,
+): readonly StorageSpec[] {
+  const ids = identities(
+    {
+      path: 'storage',
+      noun: 'storage',
+      requested,
+      former,
+      requestedKey: (storage) => mountPath(storage.mount_point),
+      formerKey: (storage) => mountPath(storage.mount_point),
+    },
+    problems,
+  );
+  refuseDuplicates(
+    requested.map((storage) => mountPath(storage.mount_point)),
+    (index, earlier) =>
+      problems.add(`storage.${index}.mount_point`, `is the mount point of storage.${earlier} already; mount each somewhere else`),
+  );
+  return requested.map((storage, index) => {
+    const { id = '', former: before } = ids[index] ?? {};
+    if (leavesRoot(storage.mount_point) || hasControlCharacter(storage.mount_point) || mountPath(storage.mount_point) === '/') {
+      problems.add(`storage.${index}.mount_point`, 'must be an absolute path below /, without .. and control characters');
+    }
+    if (before !== undefined && storage.size < before.size) {
+      problems.add(`storage.${index}.size`, `cannot shrink: it is ${before.size} GB and may only grow`);
+    }
+    return { id, type: storage.type, size: storage.size, mount_point: storage.mount_point };
+  });
+}

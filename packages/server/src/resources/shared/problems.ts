@@ -1,0 +1,65 @@
+import { AppError, type ErrorDetail } from '@davit/base';
+
+/** Collects everything that is wrong with a request, so that its author corrects it once. */
+export class Problems {
+  readonly #found: ErrorDetail[] = [];
+
+  /** `path` as in `ports.0.internal_port`; `message` says what would be right. */
+  add(path: string, message: string): void {
+    this.#found.push({ path, message });
+  }
+
+  get found(): readonly ErrorDetail[] {
+    return this.#found;
+  }
+
+  /** VALIDATION_FAILED with all that was added; returns when nothing was. */
+  throwIfAny(): void {
+    if (this.#found.length > 0) throw validationError(this.#found);
+  }
+}
+
+/** VALIDATION_FAILED for several places. */
+export function validationError(errors: readonly ErrorDetail[]): AppError {
+  const message = errors.map((error) => (error.path === '' ? error.message : `${error.path}: ${error.message}`)).join('; ');
+  return new AppError({ code: 'VALIDATION_FAILED', message, errors });
+}
+
+/** VALIDATION_FAILED for one place. */
+export function invalid(path: string, message: string): AppError {
+  return validationError([{ path, message }]);
+}
+
+/** INVALID_REFERENCE: an id in the request's body names nothing that may be used here. */
+export function invalidReference(path: string, message: string): AppError {
+  return new AppError({ code: 'INVALID_REFERENCE', message: `${path}: ${message}`, errors: [{ path, message }] });
+}
+
+export function notFound(what: string): AppError {
+  return new AppError({ code: 'NOT_FOUND', message: `There is no ${what} with this id.` });
+}
+
+/**
+ * Finds text that PostgreSQL cannot store: a NUL character (in no text), or half of a surrogate pair (in no jsonb). JSON can
+ * carry both, and the database would answer them with an error of its own.
+ */
+export function checkStorable(value: unknown, problems: Problems, path = ''): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) problems.add(path, 'must not contain a NUL character');
+    else if (!value.isWellFormed()) problems.add(path, 'must be valid Unicode text; it contains half of a surrogate pair');
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) checkStorable(member, problems, path === '' ? name : `${path}.${name}`);
+}
+
+/** Whether a text has control characters (line ends and tabs included). */
+export function hasControlCharacter(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex
+  return /[\u0000-\u001f\u007f]/.test(text);
+}
+
+/** Whether a path leaves its root: a segment is `..`. */
+export function leavesRoot(path: string): boolean {
+  return path.split(/[/\\]/).includes('..');
+}

@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto';
+
+/** A uuid (version 8, RFC 9562) that is the same whenever the parts are: for records that are computed and have no row. */
+export function derivedId(...parts: readonly string[]): string {
+  const hash = createHash('sha256');
+  // The length before each part keeps ('ab', 'c') apart from ('a', 'bc').
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:${part}`);
+  const bytes = hash.digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

@@ -1,0 +1,199 @@
+import type { ValuePart } from '@davit/engine/port';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { BuiltIn } from './builtin.ts';
+import { effective, type Effective } from './effective.ts';
+import type { VariableRow } from './row.ts';
+
+let number = 0;
+type Level = 'PROJECT' | 'ENVIRONMENT' | 'SERVICE';
+
+function row(key: string, value: string, changes: Partial<VariableRow> & { level?: Level } = {}): VariableRow {
+  const { level = 'SERVICE', ...rest } = changes;
+  return {
+    id: `id-${(number += 1)}`,
+    project_id: level === 'PROJECT' ? 'p' : null,
+    environment_id: level === 'ENVIRONMENT' ? 'e' : null,
+    service_id: level === 'SERVICE' ? 's' : null,
+    key,
+    type: 'VALUE',
+    is_secret: false,
+    value,
+    secret_value_id: null,
+    reference_keys: null,
+    target_id: null,
+    target_builtin: null,
+    mount_path: null,
+    description: null,
+    enable_interpolation_in_file: null,
+    created_at: '2026-01-01T00:00:00.000Z',
+    updated_at: '2026-01-01T00:00:00.000Z',
+    ...rest,
+  };
+}
+
+function secret(key: string, id: string, referenceKeys: readonly string[] = []): VariableRow {
+  return row(key, '', { is_secret: true, value: null, secret_value_id: id, reference_keys: referenceKeys });
+}
+
+function builtIn(name: string, value: string, isSetAtStart = false): BuiltIn {
+  return { id: name, name, key: `DAVIT_${name}`, value, isOfService: true, createdAt: '', isSetAtStart };
+}
+
+function values(result: Effective): Record<string, readonly ValuePart[]> {
+  return Object.fromEntries(result.environment.map(({ name, parts }) => [name, parts]));
+}
+
+test('the narrowest scope of a key wins', () => {
+  const rows = [
+    row('A', 'service'),
+    row('A', 'project', { level: 'PROJECT' }),
+    row('A', 'environment', { level: 'ENVIRONMENT' }),
+    row('B', 'environment', { level: 'ENVIRONMENT' }),
+    row('B', 'project', { level: 'PROJECT' }),
+  ];
+  expect(values(effective(rows, []))).toEqual({ A: ['service'], B: ['environment'] });
+});
+
+test('an alias has the value of its target, and of the override that replaces it here', () => {
+  const target = row('URL', 'wide', { level: 'ENVIRONMENT' });
+  const alias = row('ADDRESS', '', { type: 'ALIAS', value: null, target_id: target.id });
+  expect(values(effective([target, alias], []))).toMatchObject({ ADDRESS: ['wide'] });
+  const override = row('URL', 'narrow', { type: 'OVERRIDE', target_id: target.id });
+  expect(values(effective([target, alias, override], []))).toEqual({ ADDRESS: ['narrow'], URL: ['narrow'] });
+});
+
+test('an alias of a built-in that is not there is not set', () => {
+  const alias = row('HOST', '', { type: 'ALIAS', value: null, target_builtin: 'APP_HOST' });
+  expect(values(effective([alias], [builtIn('APP_HOST', 'here')]))).toEqual({ DAVIT_APP_HOST: ['here'], HOST: ['here'] });
+  expect(values(effective([alias], []))).toEqual({});
+});
+
+test('what is set at the start is no part of a release', () => {
+  expect(effective([], [builtIn('COMMIT', 'abc', true)]).environment).toEqual([]);
+});
+
+test('references are replaced again and again, with blanks in the braces or without', () => {
+  const rows = [row('A', 'a'), row('B', '{{A}}b{{ A }}'), row('C', '<{{  B\t}}>')];
+  expect(values(effective(rows, []))).toEqual({ A: ['a'], B: ['aba'], C: ['<aba>'] });
+});
+
+test('unknown keys and braces that are no reference stay as written', () => {
+  const text = '{{UNKNOWN}} {{}} {{ 1A }} {A} {{A';
+  expect(values(effective([row('A', 'a'), row('B', text)], []))).toMatchObject({ B: [text] });
+});
+
+test('references that lead back to where they stand stay as written, whatever the order of the rows', () => {
+  const rows = [row('A', '1{{B}}'), row('B', '2{{C}}'), row('C', '3{{A}}'), row('D', '4{{A}}'), row('E', '{{E}}')];
+  const expected = { A: ['1{{B}}'], B: ['2{{C}}'], C: ['3{{A}}'], D: ['41{{B}}'], E: ['{{E}}'] };
+  expect(values(effective(rows, []))).toEqual(expected);
+  expect(values(effective(rows.toReversed(), []))).toEqual(expected);
+});
+
+test('a secret inside a value is a part of its own; its text is not needed', () => {
+  const result = effective([secret('PASSWORD', 'v1'), row('URL', 'db://me:{{PASSWORD}}@host')], []);
+  expect(values(result)).toEqual({ PASSWORD: [{ secret: 'v1' }], URL: ['db://me:', { secret: 'v1' }, '@host'] });
+  expect(result.derived).toEqual([]);
+});
+
+test('a secret that names other variables becomes a version of its own, another one when those change', () => {
+  const rows = (host: string): VariableRow[] => [row('HOST', host), secret('URL', 'v1', ['HOST', 'UNKNOWN'])];
+  const first = effective(rows('a'), []);
+  expect(first.derived).toEqual([{ id: expect.any(String) as string, baseId: 'v1', references: { HOST: ['a'] } }]);
+  expect(values(first)['URL']).toEqual([{ secret: first.derived[0]?.id }]);
+  expect(effective(rows('a'), []).derived).toEqual(first.derived);
+  expect(effective(rows('b'), []).derived[0]?.id).not.toBe(first.derived[0]?.id);
+});
+
+test('derived secrets come after those that they refer to', () => {
+  const rows = [secret('A', 'a', ['B']), secret('B', 'b', ['C']), secret('C', 'c')];
+  const { derived } = effective(rows, []);
+  expect(derived.map((one) => one.baseId)).toEqual(['b', 'a']);
+  expect(derived[1]?.references).toEqual({ B: [{ secret: derived[0]?.id }] });
+});
+
+test('a file has the value, the environment its path; braces count only where that is enabled', () => {
+  const rows = [
+    row('NAME', 'x'),
+    row('PLAIN', 'n={{NAME}}', { type: 'FILE', mount_path: '/etc/plain' }),
+    row('FILLED', 'n={{NAME}}', { type: 'FILE', mount_path: '/etc/filled', enable_interpolation_in_file: true }),
+    row('WHERE', 'at {{FILLED}}'),
+  ];
+  const result = effective(rows, []);
+  expect(values(result)).toMatchObject({ PLAIN: ['/etc/plain'], FILLED: ['/etc/filled'], WHERE: ['at /etc/filled'] });
+  expect(result.files).toEqual([
+    { path: '/etc/filled', parts: ['n=x'] },
+    { path: '/etc/plain', parts: ['n={{NAME}}'] },
+  ]);
+});
+
+test('an alias of a file has the path and mounts nothing twice', () => {
+  const file = row('CONFIG', 'text', { type: 'FILE', mount_path: '/etc/config' });
+  const result = effective([file, row('SETTINGS', '', { type: 'ALIAS', value: null, target_id: file.id })], []);
+  expect(values(result)).toEqual({ CONFIG: ['/etc/config'], SETTINGS: ['/etc/config'] });
+  expect(result.files).toHaveLength(1);
+});
+
+test('values that multiply end at a bound instead of filling the memory', () => {
+  const rows = [row('V0', 'x'.repeat(100))];
+  for (let depth = 1; depth < 60; depth += 1) rows.push(row(`V${depth}`, `{{V${depth - 1}}}{{V${depth - 1}}}`));
+  const lengths = effective(rows, []).environment.map(({ parts }) => parts.join('').length);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(1_048_576);
+});
+
+test('a chain of ten thousand references is resolved', () => {
+  const rows = [row('V0', 'end')];
+  for (let depth = 1; depth < 10_000; depth += 1) rows.push(row(`V${depth}`, `{{V${depth - 1}}}`));
+  expect(values(effective(rows, []))['V9999']).toEqual(['end']);
+});
+
+const keys = ['A', 'B', 'C', 'D', 'E'] as const;
+const piece = fc.oneof(
+  fc.constantFrom(...keys).map((key) => `{{${key}}}`),
+  fc.constantFrom('x', '{{', '}}', '{{Z}}', ''),
+);
+const texts = fc.array(piece, { maxLength: 5 }).map((list) => list.join(''));
+const sets = fc.uniqueArray(fc.record({ key: fc.constantFrom(...keys), text: texts }), { selector: (one) => one.key });
+
+test('the order of rows never matters, and resolving ends for any references', () => {
+  fc.assert(
+    fc.property(sets, fc.func(fc.integer()), (set, weight) => {
+      const rows = set.map(({ key, text }) => row(key, text));
+      const shuffled = rows.toSorted((a, b) => weight(a.key) - weight(b.key));
+      expect(effective(shuffled, [])).toEqual(effective(rows, []));
+    }),
+  );
+});
+
+test('values without a reference arrive unchanged, whatever they contain', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.pre(!text.includes('{{'));
+      expect(values(effective([row('A', text)], []))).toEqual({ A: text === '' ? [] : [text] });
+    }),
+  );
+});
+
+test('without cycles the result is what replacing again and again gives', () => {
+  // A key may only name later ones, so there is no cycle.
+  const acyclic = fc.tuple(
+    ...keys.map((_, index) => fc.array(fc.constantFrom('x', '-', ...keys.slice(index + 1)), { maxLength: 4 })),
+  );
+  fc.assert(
+    fc.property(acyclic, (lists) => {
+      const isKey = (item: string): boolean => keys.some((key) => key === item);
+      const text = (list: readonly string[]): string => list.map((item) => (isKey(item) ? `{{${item}}}` : item)).join('');
+      const worth = (key: string): string => {
+        const list: readonly string[] = lists[keys.findIndex((one) => one === key)] ?? [];
+        return list.map((item) => (isKey(item) ? worth(item) : item)).join('');
+      };
+      const result = values(
+        effective(
+          lists.map((list, index) => row(keys[index] ?? '', text(list))),
+          [],
+        ),
+      );
+      for (const key of keys) expect((result[key] ?? []).join('')).toBe(worth(key));
+    }),
+  );
+});

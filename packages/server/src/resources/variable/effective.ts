@@ -1,0 +1,206 @@
+import { canonicalJson } from '@davit/base';
+import type { ReleaseFile, ReleaseValue, ValuePart } from '@davit/engine/port';
+import type { BuiltIn } from './builtin.ts';
+import { derivedId } from './derived-id.ts';
+import { groups, pieces, referenceKeys } from './references.ts';
+import { level, type VariableRow } from './row.ts';
+
+/**
+ * A secret whose text names other variables: its resolved text is a version of its own, made when a release is. `references`:
+ * what the keys stand for.
+ */
+export interface DerivedSecret {
+  readonly id: string;
+  readonly baseId: string;
+  readonly references: Readonly<Record<string, readonly ValuePart[]>>;
+}
+
+export interface Effective {
+  readonly environment: readonly ReleaseValue[];
+  readonly files: readonly ReleaseFile[];
+  /** Each after those that it refers to. */
+  readonly derived: readonly DerivedSecret[];
+}
+
+type Content = { readonly text: string } | { readonly secretId: string; readonly referenceKeys: readonly string[] };
+
+/** What a key stands for at the service, before interpolation. */
+interface Source {
+  readonly content: Content;
+  /** Of a FILE: the process finds the content there, and the path in its environment. */
+  readonly mountPath: string | null;
+  readonly interpolates: boolean;
+  readonly hasOwnFile: boolean;
+}
+
+// References can multiply: thirty lines of `{{A}}{{A}}` would fill any memory. What would grow beyond stays as written; no
+// process could be started with it anyway (Linux takes 128 KiB for one variable).
+const longestValue = 1_048_576;
+const mostParts = 1000;
+const assumedSecretLength = 64;
+
+/**
+ * What a service's process gets (semantics 4.5 and 4.8): of each key the narrowest scope wins, aliases take what their target
+ * is worth here, `{{KEY}}` is replaced by what the process sees under that key, again and again. Unknown keys, and references
+ * that lead back to where they stand, stay as written. Secrets stay references to their versions.
+ */
+export function effective(rows: readonly VariableRow[], known: readonly BuiltIn[]): Effective {
+  const sources = sourcesByKey(rows, known);
+  const edges = new Map([...sources].map(([key, source]) => [key, usedKeys(source)]));
+  const resolver = new Resolver();
+  for (const group of groups(edges)) {
+    // The members of a group lead to each other, so none of them is known to the others yet.
+    const resolved = group.map((key) => [key, resolver.resolve(sources.get(key))] as const);
+    for (const [key, value] of resolved) resolver.learn(key, value);
+  }
+  const environment: ReleaseValue[] = [];
+  const files = new Map<string, ReleaseFile>();
+  // Wide scopes first: a narrower file of the same path replaces the wider one.
+  for (const key of sources.keys()) {
+    const value = resolver.known.get(key);
+    if (value === undefined) continue;
+    environment.push({ name: key, parts: value.seen });
+    if (value.file !== null) files.set(value.file.path, value.file);
+  }
+  return {
+    environment: environment.sort((a, b) => compare(a.name, b.name)),
+    files: [...files.values()].sort((a, b) => compare(a.path, b.path)),
+    derived: [...resolver.derived.values()],
+  };
+}
+
+function sourcesByKey(rows: readonly VariableRow[], known: readonly BuiltIn[]): Map<string, Source> {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const winners = new Map<string, VariableRow>();
+  for (const row of rows.toSorted((a, b) => level(a) - level(b))) {
+    // Deleted and set again, so that the order of keys is that of the winners' scopes.
+    winners.delete(row.key);
+    winners.set(row.key, row);
+  }
+  const usable = known.filter((builtIn) => !builtIn.isSetAtStart);
+  const builtInByName = new Map(usable.map((builtIn) => [builtIn.name, plainSource(builtIn.value)]));
+  const sources = new Map(usable.map((builtIn) => [builtIn.key, plainSource(builtIn.value)]));
+  for (const [key, row] of winners) {
+    const source = row.type === 'ALIAS' ? aliasSource(row, { byId, winners, builtInByName }) : ownSource(row, byId);
+    // An alias of a built-in that is not there now (no public port any more): the key is unset as well.
+    if (source !== undefined) sources.set(key, source);
+  }
+  return sources;
+}
+
+function plainSource(text: string): Source {
+  return { content: { text }, mountPath: null, interpolates: false, hasOwnFile: false };
+}
+
+function ownSource(row: VariableRow, byId: ReadonlyMap<string, VariableRow>): Source {
+  const overridden = row.type === 'OVERRIDE' && row.target_id !== null ? byId.get(row.target_id) : undefined;
+  const mountPath = row.mount_path ?? overridden?.mount_path ?? null;
+  return {
+    content:
+      row.secret_value_id === null
+        ? { text: row.value ?? '' }
+        : { secretId: row.secret_value_id, referenceKeys: row.reference_keys ?? [] },
+    mountPath,
+    interpolates: mountPath === null || row.enable_interpolation_in_file === true,
+    hasOwnFile: mountPath !== null,
+  };
+}
+
+interface Lookup {
+  readonly byId: ReadonlyMap<string, VariableRow>;
+  readonly winners: ReadonlyMap<string, VariableRow>;
+  readonly builtInByName: ReadonlyMap<string, Source>;
+}
+
+function aliasSource(alias: VariableRow, { byId, winners, builtInByName }: Lookup): Source | undefined {
+  if (alias.target_builtin !== null) return builtInByName.get(alias.target_builtin);
+  const target = alias.target_id === null ? undefined : byId.get(alias.target_id);
+  if (target === undefined || target.type === 'ALIAS') return undefined;
+  const winner = winners.get(target.key);
+  const isOverridden = winner?.type === 'OVERRIDE' && winner.target_id === target.id;
+  return { ...ownSource(isOverridden ? winner : target, byId), hasOwnFile: false };
+}
+
+function usedKeys(source: Source): readonly string[] {
+  if (!source.interpolates) return [];
+  return 'text' in source.content ? referenceKeys(source.content.text) : source.content.referenceKeys;
+}
+
+interface Resolved {
+  /** What the process sees under the key. */
+  readonly seen: readonly ValuePart[];
+  readonly file: ReleaseFile | null;
+}
+
+class Resolver {
+  readonly known = new Map<string, Resolved>();
+  readonly derived = new Map<string, DerivedSecret>();
+
+  learn(key: string, value: Resolved | undefined): void {
+    if (value !== undefined) this.known.set(key, value);
+  }
+
+  resolve(source: Source | undefined): Resolved | undefined {
+    if (source === undefined) return undefined;
+    if (source.mountPath === null) return { seen: this.#parts(source), file: null };
+    const file = source.hasOwnFile ? { path: source.mountPath, parts: this.#parts(source) } : null;
+    return { seen: [source.mountPath], file };
+  }
+
+  #parts({ content, interpolates }: Source): readonly ValuePart[] {
+    if ('secretId' in content) {
+      return [{ secret: interpolates ? this.#secretId(content.secretId, content.referenceKeys) : content.secretId }];
+    }
+    if (!interpolates) return content.text === '' ? [] : [content.text];
+    return joined(pieces(content.text), (key) => this.known.get(key)?.seen);
+  }
+
+  #secretId(baseId: string, keys: readonly string[]): string {
+    const references: Record<string, readonly ValuePart[]> = {};
+    for (const key of keys) {
+      const value = this.known.get(key);
+      if (value !== undefined) references[key] = value.seen;
+    }
+    if (Object.keys(references).length === 0) return baseId;
+    const id = derivedId('derived secret', baseId, canonicalJson(references));
+    this.derived.set(id, { id, baseId, references });
+    return id;
+  }
+}
+
+/** Replaces references by what they stand for; those without a value, or that would make the whole too long, stay as written. */
+export function joined(
+  text: ReturnType<typeof pieces>,
+  valueOf: (key: string) => readonly ValuePart[] | undefined,
+): readonly ValuePart[] {
+  const parts: ValuePart[] = [];
+  let length = text.reduce((sum, piece) => sum + ('text' in piece ? piece.text.length : piece.written.length), 0);
+  const push = (part: ValuePart): void => {
+    const last = parts.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') parts[parts.length - 1] = last + part;
+    else if (part !== '') parts.push(part);
+  };
+  for (const piece of text) {
+    if ('text' in piece) {
+      push(piece.text);
+      continue;
+    }
+    const value = valueOf(piece.key);
+    const grown = length + (value === undefined ? 0 : lengthOf(value) - piece.written.length);
+    if (value === undefined || grown > longestValue || parts.length + value.length > mostParts) {
+      push(piece.written);
+      continue;
+    }
+    length = grown;
+    value.forEach(push);
+  }
+  return parts;
+}
+
+function lengthOf(parts: readonly ValuePart[]): number {
+  return parts.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : assumedSecretLength), 0);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
