@@ -1,2 +1,3 @@
 export { createDockerDriver, type DockerDriverInput } from './driver.ts';
-export { openDockerEngine, type DockerEngine, type DockerEngineInput } from './socket.ts';
+export { openDockerEngine, type DockerEngine, type DockerEngineInput, type Reach } from './socket.ts';
+export { findProgram, ownPodmanPlaces, startOwnPodman, type OwnPodmanOptions, type OwnPodmanPlaces } from './own-podman.ts';

@@ -20,7 +20,7 @@ export async function startOwnPodman(
   signal: AbortSignal,
   options: OwnPodmanOptions = {},
 ): Promise<string | null> {
-  const places = placesOf(stateFolder);
+  const places = ownPodmanPlaces(stateFolder);
   if (await answers(places.socket, signal)) return places.socket;
   const podman = findProgram('podman');
   if (podman === null) return null;
@@ -66,7 +66,7 @@ export interface OwnPodmanPlaces {
 }
 
 /** Where the service of a state folder keeps what. */
-export function placesOf(stateFolder: string): OwnPodmanPlaces {
+export function ownPodmanPlaces(stateFolder: string): OwnPodmanPlaces {
   const folder = join(stateFolder, 'podman');
   const short = createHash('sha256').update(stateFolder).digest('hex').slice(0, 12);
   const runtime = process.getuid?.() === 0 ? '/run' : (process.env.XDG_RUNTIME_DIR ?? `/tmp`);

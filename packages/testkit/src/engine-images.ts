@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, realpathSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import type Dockerode from 'dockerode';
+import { findProgram } from '@davit/drivers';
+import { pack, type Pack } from 'tar-stream';
+
+/** Makes an image of nothing but busybox with all its commands, where the engine does not have it. Returns `reference`. */
+export async function loadBusyboxImage(docker: Dockerode, reference: string): Promise<string> {
+  return load(docker, reference, (archive) => addBusybox(archive));
+}
+
+/** As `loadBusyboxImage`, with the Node.js that runs this at `/usr/local/bin/node`. */
+export async function loadNodeImage(docker: Dockerode, reference: string): Promise<string> {
+  return load(docker, reference, (archive) => {
+    addBusybox(archive);
+    const libraries = sharedLibraries(process.execPath);
+    for (const path of libraries) archive.entry({ name: path.slice(1), mode: 0o755 }, readFileSync(realpathSync(path)));
+    archive.entry({ name: 'usr/local/bin/node', mode: 0o755 }, readFileSync(process.execPath));
+  });
+}
+
+/** Where a library is expected: the loader's own path, and those it resolves to on this machine. */
+function sharedLibraries(program: string): string[] {
+  const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
+  return [...listed.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => (path === undefined ? [] : [path]));
+}
+
+function addBusybox(archive: Pack): void {
+  const busybox = findProgram('busybox');
+  if (busybox === null) throw new Error('busybox is not installed (Debian: apt-get install busybox-static)');
+  archive.entry({ name: 'bin/busybox', mode: 0o755 }, readFileSync(busybox));
+  const commands = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).split('\n');
+  for (const name of commands.filter((command) => command !== '' && command !== 'busybox'))
+    archive.entry({ name: `bin/${name}`, type: 'symlink', linkname: 'busybox' });
+  archive.entry({ name: 'tmp', type: 'directory', mode: 0o1777 });
+  archive.entry({ name: 'etc/passwd', mode: 0o644 }, 'root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n');
+  archive.entry({ name: 'etc/group', mode: 0o644 }, 'root:x:0:\nnogroup:x:65534:\n');
+}
+
+async function load(docker: Dockerode, reference: string, fill: (archive: Pack) => void): Promise<string> {
+  const [name = reference, tag = 'latest'] = reference.split(':');
+  if (await isThere(docker, reference)) return reference;
+  const archive = pack();
+  fill(archive);
+  archive.finalize();
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of archive) if (chunk instanceof Uint8Array) chunks.push(chunk);
+  const said = await imported(docker, Readable.from([Buffer.concat(chunks)]), { repo: name, tag });
+  const id = /sha256:[0-9a-f]{64}/.exec(said)?.[0];
+  if (id === undefined) throw new Error(`the engine imported no image: ${said}`);
+  // Podman 4.3 imports without looking at the tag.
+  await docker.getImage(id).tag({ repo: name, tag });
+  return reference;
+}
+
+// By callback: with one, dockerode's types have the stream that it gives.
+function imported(docker: Dockerode, file: Readable, options: { readonly repo: string; readonly tag: string }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    docker.importImage(file, options, (error: unknown, answer?: NodeJS.ReadableStream) => {
+      if (error || !answer) return reject(error instanceof Error ? error : new Error(String(error)));
+      let said = '';
+      answer.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+      answer.once('end', () => resolve(said));
+      answer.once('error', reject);
+    });
+  });
+}
+
+async function isThere(docker: Dockerode, reference: string): Promise<boolean> {
+  try {
+    await docker.getImage(reference).inspect();
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'statusCode' in error && error.statusCode === 404) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,219 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { findProgram, ownPodmanPlaces, startOwnPodman } from '@davit/drivers';
+
+export type EngineKind = 'docker' | 'podman';
+
+/** A real container engine for tests, apart from whatever runs on the machine. */
+export interface TestEngine {
+  readonly kind: EngineKind;
+  readonly socketPath: string;
+  /** Ends the engine's process and waits until it is gone. Docker's containers end with it, Podman's go on. */
+  stop(): Promise<void>;
+  /** Starts it again, or for the first time; resolves when it answers. */
+  start(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+/**
+ * Which engines tests run on: `DAVIT_TEST_ENGINES` (`docker,podman`, or `none`), otherwise each one that this machine can
+ * start. An engine that is named but cannot be started fails its tests; it is not left out.
+ */
+export function testEngineKinds(): EngineKind[] {
+  const named = process.env.DAVIT_TEST_ENGINES;
+  const all: EngineKind[] = ['docker', 'podman'];
+  if (named !== undefined && named !== '') return all.filter((kind) => named.split(',').includes(kind));
+  // dockerd runs as root only (rootless Docker is another installation).
+  const isRoot = process.getuid?.() === 0;
+  return all.filter((kind) => (kind === 'docker' ? isRoot && findProgram('dockerd') !== null : findProgram('podman') !== null));
+}
+
+/** Where the engines of tests keep everything. `DAVIT_TEST_ENGINES_FOLDER` separates runs that go on at the same time. */
+export function testEnginesFolder(): string {
+  return process.env.DAVIT_TEST_ENGINES_FOLDER ?? `/tmp/davit-test-engines-${process.getuid?.() ?? 0}`;
+}
+
+/** Starts the engine, or adopts the one that another test file of this run started. */
+export async function startTestEngine(kind: EngineKind): Promise<TestEngine> {
+  const folder = testEnginesFolder();
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const engine = kind === 'docker' ? dockerEngine(folder) : podmanEngine(folder);
+  await engine.start();
+  return engine;
+}
+
+/** Ends the engines of this folder with their containers, and removes all they kept. */
+export async function stopTestEngines(): Promise<void> {
+  const folder = testEnginesFolder();
+  if (!existsSync(folder)) return;
+  for (const engine of [dockerEngine(folder), podmanEngine(folder)]) {
+    if (await answers(engine.socketPath)) await removeContainers(engine.socketPath);
+    await engine.stop();
+  }
+  removeBridge(dockerPlaces(folder).bridge);
+  for (const left of [ownPodmanPlaces(join(folder, 'podman')).run, folder]) {
+    unmountUnder(left);
+    rmSync(left, { recursive: true, force: true });
+  }
+}
+
+// Engines leave their storage mounted for whoever starts next.
+function unmountUnder(folder: string): void {
+  const mounted = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .flatMap((line) => line.split(' ')[1] ?? []);
+  const ours = mounted.filter((place) => place.startsWith(`${folder}/`)).toSorted((a, b) => b.length - a.length);
+  if (ours.length > 0) execFileSync('umount', ['--lazy', ...ours]);
+}
+
+// Two folders on one machine get different networks.
+function subnetOf(folder: string, first: number): string {
+  const byte = Number.parseInt(createHash('sha256').update(folder).digest('hex').slice(0, 2), 16);
+  return `10.${first + (byte % 16)}`;
+}
+
+interface DockerPlaces {
+  readonly folder: string;
+  readonly socket: string;
+  readonly pid: string;
+  readonly log: string;
+  readonly bridge: string;
+}
+
+function dockerPlaces(parent: string): DockerPlaces {
+  const folder = join(parent, 'docker');
+  const short = createHash('sha256').update(parent).digest('hex').slice(0, 8);
+  return { folder, socket: join(folder, 'd.sock'), pid: join(folder, 'd.pid'), log: join(folder, 'log'), bridge: `dvt-${short}` };
+}
+
+function dockerEngine(parent: string): TestEngine {
+  const places = dockerPlaces(parent);
+  const start = async (): Promise<void> => {
+    if (await answers(places.socket)) return;
+    mkdirSync(places.folder, { recursive: true, mode: 0o700 });
+    writeFileSync(join(places.folder, 'daemon.json'), '{}');
+    makeBridge(places.bridge, `${subnetOf(parent, 208)}.255.1/24`);
+    const program = findProgram('dockerd');
+    if (program === null) throw new Error('dockerd is not installed');
+    await launch(program, dockerArguments(parent, places), places);
+  };
+  const stop = (): Promise<void> => endProcess(places.pid);
+  return { kind: 'docker', socketPath: places.socket, start, stop, restart: () => stop().then(start) };
+}
+
+function dockerArguments(parent: string, places: DockerPlaces): string[] {
+  const value: Readonly<Record<string, string>> = {
+    'config-file': join(places.folder, 'daemon.json'),
+    'data-root': join(places.folder, 'data'),
+    'exec-root': join(places.folder, 'exec'),
+    pidfile: places.pid,
+    host: `unix://${places.socket}`,
+    bridge: places.bridge,
+    'default-address-pool': `base=${subnetOf(parent, 208)}.0.0/17,size=24`,
+    // The machine's own rules stay as they are; containers reach each other and this machine without any.
+    iptables: 'false',
+    ip6tables: 'false',
+    'ip-masq': 'false',
+    'exec-opt': 'native.cgroupdriver=cgroupfs',
+    'shutdown-timeout': '3',
+    'log-level': 'warn',
+  };
+  return Object.entries(value).map(([name, setting]) => `--${name}=${setting}`);
+}
+
+async function launch(program: string, commandLine: readonly string[], places: DockerPlaces): Promise<void> {
+  const log = openSync(places.log, 'a', 0o600);
+  const child = spawn(program, commandLine, { detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
+  const ended: { reason: string | null } = { reason: null };
+  child.once('error', (error) => (ended.reason = error.message));
+  child.once('exit', (code) => (ended.reason = `it exited with code ${code}`));
+  child.unref();
+  const deadline = Date.now() + 60_000;
+  while (!(await answers(places.socket))) {
+    if (ended.reason !== null || Date.now() > deadline) {
+      const said = readFileSync(places.log, 'utf8').trim().split('\n').slice(-5).join('\n');
+      throw new Error(`${program} did not come up: ${ended.reason ?? 'no answer within 60 s'}\n${said}`);
+    }
+    await pause(50);
+  }
+}
+
+function makeBridge(name: string, address: string): void {
+  if (existsSync(`/sys/class/net/${name}`)) return;
+  execFileSync('ip', ['link', 'add', 'name', name, 'type', 'bridge']);
+  execFileSync('ip', ['address', 'add', address, 'dev', name]);
+  execFileSync('ip', ['link', 'set', name, 'up']);
+}
+
+function removeBridge(name: string): void {
+  if (existsSync(`/sys/class/net/${name}`)) execFileSync('ip', ['link', 'delete', name]);
+}
+
+function podmanEngine(parent: string): TestEngine {
+  const state = join(parent, 'podman');
+  const places = ownPodmanPlaces(state);
+  const start = async (): Promise<void> => {
+    mkdirSync(state, { recursive: true, mode: 0o700 });
+    const options = { subnets: `${subnetOf(parent, 224)}.0.0/16` };
+    const socket = await startOwnPodman(state, new AbortController().signal, options);
+    if (socket === null) throw new Error('podman is not installed');
+  };
+  const stop = (): Promise<void> => endProcess(places.pid);
+  return { kind: 'podman', socketPath: places.socket, start, stop, restart: () => stop().then(start) };
+}
+
+/** Ends the process of a pid file by SIGTERM, after 30 s by SIGKILL; none is fine. */
+async function endProcess(pidFile: string): Promise<void> {
+  const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0;
+  if (!(pid > 1) || !isRunning(pid)) return;
+  process.kill(pid, 'SIGTERM');
+  const deadline = Date.now() + 30_000;
+  while (isRunning(pid)) {
+    if (Date.now() > deadline) process.kill(pid, 'SIGKILL');
+    await pause(20);
+  }
+  rmSync(pidFile, { force: true });
+}
+
+// A zombie has ended too: its parent is whoever ran the test before us.
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function removeContainers(socketPath: string): Promise<void> {
+  const list: unknown = JSON.parse(await ask(socketPath, 'GET', '/v1.41/containers/json?all=true'));
+  if (!Array.isArray(list)) return;
+  const ids = list.flatMap((container: { readonly Id: string }) => [container.Id]);
+  await Promise.all(ids.map((id) => ask(socketPath, 'DELETE', `/v1.41/containers/${id}?force=true&v=true`)));
+}
+
+async function answers(socketPath: string): Promise<boolean> {
+  if (!existsSync(socketPath)) return false;
+  try {
+    return (await ask(socketPath, 'GET', '/_ping')) === 'OK';
+  } catch {
+    return false;
+  }
+}
+
+function ask(socketPath: string, method: string, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, method, path, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+      response.once('error', reject);
+    });
+    call.once('error', reject);
+    call.end();
+  });
+}
