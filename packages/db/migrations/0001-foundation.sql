@@ -266,6 +266,7 @@ create table deployment_step (
 create table service_runtime (
   service_id uuid primary key,
   organization_id uuid not null,
+  project_id uuid not null,
   environment_id uuid not null,
   driver text not null,
   desired text not null check (desired in ('RUNNING', 'STOPPED', 'NONE')),

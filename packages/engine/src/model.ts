@@ -71,6 +71,11 @@ export interface ReleaseCommit {
   readonly tag?: string;
 }
 
+/** A commit with the names of the ARGs that its Dockerfile declares: only their values can change what is built. */
+export interface BuildCommit extends ReleaseCommit {
+  readonly declaredArguments?: readonly string[];
+}
+
 /** Why a service of a deployment failed; stored redacted. */
 export interface FailureRecord {
   readonly code: string;

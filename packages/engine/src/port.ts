@@ -30,9 +30,7 @@ export interface RequestedService {
   readonly iconUri: string;
   readonly stage: { readonly id: string; readonly name: string; readonly position: number };
   /** DEPLOY: the configuration to run, or an earlier release to run again. Other actions: none. */
-  readonly release?:
-    | { readonly config: ReleaseConfig; readonly commitId: string | null }
-    | { readonly releaseId: string };
+  readonly release?: { readonly config: ReleaseConfig; readonly commitId: string | null } | { readonly releaseId: string };
 }
 
 export interface DeploymentRequest {
@@ -201,10 +199,17 @@ export interface EnginePort {
   queueOfService(db: Queryable, serviceId: string): Promise<readonly DeploymentView[]>;
 
   /** Environment and organization of a request, whatever became of it; null: unknown. */
-  placeOfRequest(db: Queryable, deploymentId: string): Promise<{ readonly organizationId: string; readonly environmentId: string } | null>;
+  placeOfRequest(
+    db: Queryable,
+    deploymentId: string,
+  ): Promise<{ readonly organizationId: string; readonly environmentId: string } | null>;
 
   /** Log of the deployment with that execution id, or of the latest one. Unknown execution: empty. */
-  deploymentLog(db: Queryable, environmentId: string, executionId: string | null): Promise<{ readonly executionId: string | null; readonly lines: readonly DeploymentLogLine[] }>;
+  deploymentLog(
+    db: Queryable,
+    environmentId: string,
+    executionId: string | null,
+  ): Promise<{ readonly executionId: string | null; readonly lines: readonly DeploymentLogLine[] }>;
 
   /** The newest `tail` lines of a service, oldest of them first, instances that are gone included. */
   serviceLog(db: Queryable, serviceId: string, tail: number): Promise<readonly ServiceLogLine[]>;
@@ -219,7 +224,12 @@ export interface EnginePort {
   isKnown(db: Queryable, serviceId: string): Promise<boolean>;
 
   /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
-  describeCluster(driver: string): Promise<{ readonly engine: string; readonly version: string; readonly cpuMillicores: number; readonly memoryMiB: number } | null>;
+  describeCluster(driver: string): Promise<{
+    readonly engine: string;
+    readonly version: string;
+    readonly cpuMillicores: number;
+    readonly memoryMiB: number;
+  } | null>;
 }
 
 /** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */

@@ -152,7 +152,11 @@ export function environmentState(states: readonly StateWord[]): StateWord | null
 }
 
 /** The result of a whole deployment in a word, as the environment's last deployment state. */
-export function deploymentState(action: Action, status: 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED' | 'WITHDRAWN', buildFailed: boolean): StateWord {
+export function deploymentState(
+  action: Action,
+  status: 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED' | 'WITHDRAWN',
+  buildFailed: boolean,
+): StateWord {
   if (status === 'QUEUED') return stateOf(action, 'QUEUED');
   if (status === 'RUNNING') return stateOf(action, 'WORKING');
   if (status === 'SUCCEEDED') return stateOf(action, 'SUCCEEDED');

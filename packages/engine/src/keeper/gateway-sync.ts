@@ -1,0 +1,134 @@
+import {
+  DriverError,
+  type Backend,
+  type Gateway,
+  type HttpRoute,
+  type Instance,
+  type RouteTable,
+  type TcpRoute,
+} from '@davit/drivers';
+import type { ReleaseConfig } from '../model.ts';
+
+interface ServiceRoutes {
+  readonly http: readonly HttpRoute[];
+  readonly tcp: readonly TcpRoute[];
+}
+
+interface Entry {
+  readonly routes: ServiceRoutes;
+  readonly text: string;
+}
+
+export interface ServedService {
+  readonly id: string;
+  readonly config: ReleaseConfig;
+  readonly instances: readonly Instance[];
+  /** False while a deployment works on the service: what its steps have set stands. */
+  readonly settled: boolean;
+}
+
+/** Routes of one service: each public port that the gateway carries, with the instances that serve it. */
+export function routesOf(config: ReleaseConfig, instances: readonly Instance[]): ServiceRoutes {
+  const open = config.ports.filter((port) => port.public);
+  return {
+    http: open.flatMap((port): HttpRoute[] =>
+      (port.protocol === 'HTTP' || port.protocol === 'GRPC') && port.hosts.length > 0
+        ? [
+            {
+              id: port.id,
+              hosts: port.hosts,
+              pathPrefix: port.pathPrefix,
+              pathRewrite: port.pathRewrite,
+              protocol: port.protocol,
+              backends: backendsOf(instances, port.internalPort),
+            },
+          ]
+        : [],
+    ),
+    tcp: open.flatMap((port): TcpRoute[] =>
+      port.protocol === 'TCP' && port.externalPort !== null
+        ? [{ id: port.id, listenPort: port.externalPort, backends: backendsOf(instances, port.internalPort) }]
+        : [],
+    ),
+  };
+}
+
+function backendsOf(instances: readonly Instance[], internalPort: number): Backend[] {
+  return instances.flatMap((instance) => {
+    const endpoint = instance.endpoints.find((one) => one.internalPort === internalPort);
+    return endpoint === undefined ? [] : [{ id: instance.id, host: endpoint.host, port: endpoint.port }];
+  });
+}
+
+function entryOf(config: ReleaseConfig, instances: readonly Instance[]): Entry {
+  const routes = routesOf(config, instances);
+  return { routes, text: JSON.stringify(routes) };
+}
+
+/**
+ * What the gateway serves: one entry a service, and the whole table handed over at each change. Steps of deployments and the
+ * keeper both change it. The keeper's view is older than a step's, as it looks first and acts later: a change by a step makes
+ * its `version` rise, and a replacement that was worked out for an earlier version is dropped.
+ */
+export class GatewaySync {
+  readonly #gateway: Gateway;
+  #services = new Map<string, Entry>();
+  #loaded = false;
+  #version = 0;
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Puts a service's routes in place. Resolves once they are served; does nothing when they are served already. */
+  async set(serviceId: string, config: ReleaseConfig, instances: readonly Instance[]): Promise<void> {
+    // Until everything that should be served is known, a change would take the others out.
+    if (!this.#loaded) {
+      throw new DriverError({
+        cause: 'GATEWAY_FAILED',
+        message: 'the routes of the gateway are still being read',
+        retryable: true,
+      });
+    }
+    this.#version += 1;
+    this.#services.set(serviceId, entryOf(config, instances));
+    await this.#apply();
+  }
+
+  async remove(serviceId: string): Promise<void> {
+    this.#version += 1;
+    if (this.#services.delete(serviceId) && this.#loaded) await this.#apply();
+  }
+
+  /** Makes these the only services. False: a step changed something since `version`, nothing was done; look again. */
+  async replaceAll(services: readonly ServedService[], version: number): Promise<boolean> {
+    if (version !== this.#version) return false;
+    const next = new Map<string, Entry>();
+    for (const service of services) {
+      const current = this.#services.get(service.id);
+      if (service.settled || !this.#loaded) next.set(service.id, entryOf(service.config, service.instances));
+      else if (current !== undefined) next.set(service.id, current);
+    }
+    const same =
+      next.size === this.#services.size && [...next].every(([id, entry]) => this.#services.get(id)?.text === entry.text);
+    if (same && this.#loaded) return true;
+    this.#services = next;
+    this.#loaded = true;
+    await this.#apply();
+    return true;
+  }
+
+  awaitDrained(instanceIds: readonly string[], timeoutMilliseconds: number): Promise<void> {
+    return this.#gateway.awaitDrained(instanceIds, timeoutMilliseconds);
+  }
+
+  async #apply(): Promise<void> {
+    const all = [...this.#services.values()].map((entry) => entry.routes);
+    const table: RouteTable = { http: all.flatMap((routes) => routes.http), tcp: all.flatMap((routes) => routes.tcp) };
+    await this.#gateway.apply(table);
+  }
+}

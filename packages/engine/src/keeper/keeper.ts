@@ -1,0 +1,334 @@
+import { backoffMilliseconds } from '@davit/base';
+import type { Instance, Workload } from '@davit/drivers';
+import type { ReleaseConfig } from '../model.ts';
+import { driversOf, type EngineParts } from '../parts.ts';
+import { busyEnvironments, releaseConfig, setRunningStatus } from '../store/journal.ts';
+import { allRuntimes, type RuntimeRow } from '../store/requests.ts';
+import { secretIds, toWorkload } from '../workload.ts';
+import { LogCollector } from './log-collector.ts';
+import { Prober } from './prober.ts';
+
+/*
+ * Keeps what should run running, on one kind of cluster. It takes no input: it reads what should be and what is, and acts on
+ * the difference; events of the engine merely wake it. So one path serves an instance that died, an engine that was restarted,
+ * a machine that was rebooted and instances that a crash left over.
+ *
+ * The order of reading matters. First what is, then which environments a deployment works on, then what should be: a deployment
+ * that ends or begins in between can then only make the keeper do nothing, or what the deployment has done already.
+ */
+
+const lookEveryMilliseconds = 10_000;
+const firstBackoffMilliseconds = 1_000;
+const maximumBackoffMilliseconds = 60_000;
+const steadyAfterMilliseconds = 60_000;
+
+interface Trouble {
+  readonly failures: number;
+  readonly nextAt: number;
+}
+
+interface Seen {
+  readonly gatewayVersion: number;
+  readonly byService: ReadonlyMap<string, readonly Instance[]>;
+  readonly busy: ReadonlySet<string>;
+  readonly runtimes: readonly RuntimeRow[];
+}
+
+export class Keeper {
+  readonly #parts: EngineParts;
+  readonly #driver: string;
+  readonly #logs: LogCollector;
+  readonly #stop = new AbortController();
+  readonly #probers = new Map<string, Prober>();
+  readonly #unready = new Set<string>();
+  readonly #trouble = new Map<string, Trouble>();
+  readonly #followed = new Map<string, string>();
+  readonly #configs = new Map<string, ReleaseConfig>();
+  #timers: NodeJS.Timeout[] = [];
+  #watching: Promise<void> = Promise.resolve();
+  #looking: Promise<void> | null = null;
+  #again = false;
+
+  constructor(parts: EngineParts, driver: string) {
+    this.#parts = parts;
+    this.#driver = driver;
+    this.#logs = new LogCollector(parts, driver);
+  }
+
+  /** Resolves after the first look, or at once when the cluster cannot be reached; it goes on trying. */
+  async start(): Promise<void> {
+    this.#timers.push(setInterval(() => void this.look(), lookEveryMilliseconds));
+    this.#watching = this.#watch();
+    await this.look();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#watching;
+    await this.#looking;
+    await Promise.all([...this.#probers.values()].map((prober) => prober.stop()));
+    await this.#logs.stop();
+  }
+
+  /** Looks now; calls during a look lead to one more after it. */
+  look(): Promise<void> {
+    if (this.#stop.signal.aborted) return Promise.resolve();
+    if (this.#looking !== null) {
+      this.#again = true;
+      return this.#looking;
+    }
+    this.#looking = this.#lookOnce().finally(() => {
+      this.#looking = null;
+      if (this.#again) {
+        this.#again = false;
+        void this.look();
+      }
+    });
+    return this.#looking;
+  }
+
+  async #watch(): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    for (let attempt = 1; !this.#stop.signal.aborted; attempt += 1) {
+      const began = Date.now();
+      try {
+        await cluster.watch(() => void this.look(), this.#stop.signal);
+      } catch {
+        // The engine is away: looking reports it, coming back is all there is to do here.
+      }
+      if (this.#stop.signal.aborted) return;
+      if (Date.now() - began > steadyAfterMilliseconds) attempt = 1;
+      await this.#pause(backoffMilliseconds(attempt, 100, 2_000));
+      void this.look();
+    }
+  }
+
+  async #lookOnce(): Promise<void> {
+    try {
+      const seen = await this.#see();
+      await this.#followLogs(seen);
+      await Promise.all(seen.runtimes.map((runtime) => this.#keep(runtime, seen)));
+      await this.#removeOrphans(seen);
+      await this.#syncGateway(seen);
+      await this.#syncProbers(seen);
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      this.#parts.log.warn({ err: error, driver: this.#driver }, 'the keeper could not look after the cluster');
+      await this.#reportUnreachable();
+    }
+  }
+
+  async #see(): Promise<Seen> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    const { database } = this.#parts;
+    const gatewayVersion = this.#parts.gateways[this.#driver]?.version ?? 0;
+    const instances = await cluster.observe({}, this.#stop.signal);
+    const busy = new Set((await database.many(busyEnvironments)).map((row) => row.environment_id));
+    const runtimes = await database.many(allRuntimes, [this.#driver]);
+    for (const runtime of runtimes) {
+      if (runtime.release_id !== null && runtime.config !== null) this.#configs.set(runtime.release_id, runtime.config);
+    }
+    return { gatewayVersion, byService: Map.groupBy(instances, (instance) => instance.service), busy, runtimes };
+  }
+
+  async #followLogs(seen: Seen): Promise<void> {
+    const all = [...seen.byService.values()].flat();
+    for (const instance of all) {
+      const life = instance.startedAt;
+      if (life === null || this.#followed.get(instance.id) === life) continue;
+      const config = await this.#configOf(instance.release);
+      if (config === null) continue;
+      this.#followed.set(instance.id, life);
+      this.#logs.follow(instance, config);
+    }
+    const ids = new Set(all.map((instance) => instance.id));
+    for (const id of this.#followed.keys()) if (!ids.has(id)) this.#followed.delete(id);
+    const releases = new Set(all.map((instance) => instance.release));
+    for (const id of this.#configs.keys()) if (!releases.has(id)) this.#configs.delete(id);
+  }
+
+  async #configOf(release: string): Promise<ReleaseConfig | null> {
+    const known = this.#configs.get(release);
+    if (known !== undefined) return known;
+    const row = await this.#parts.database.maybe(releaseConfig, [release]);
+    if (row !== undefined) this.#configs.set(release, row.config);
+    return row?.config ?? null;
+  }
+
+  async #keep(runtime: RuntimeRow, seen: Seen): Promise<void> {
+    if (seen.busy.has(runtime.environment_id) || runtime.config === null) return;
+    const instances = seen.byService.get(runtime.service_id) ?? [];
+    const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
+    if (mine.length < instances.length) await this.#retireOthers(runtime, runtime.desired === 'RUNNING');
+    if (runtime.desired !== 'RUNNING') return;
+    const wanted = runtime.config.instances;
+    for (const instance of mine) if (instance.state !== 'RUNNING') await this.#revive(instance);
+    if (mine.length < wanted) await this.#startMissing(runtime);
+    const up = mine.filter((instance) => instance.state === 'RUNNING' && !this.#unready.has(instance.id)).length;
+    const status = wanted === 0 ? 'STOPPED' : up >= wanted ? 'RUNNING' : up === 0 ? 'ERROR' : 'WARNING';
+    await this.#parts.database.run(setRunningStatus, [runtime.service_id, status]);
+  }
+
+  async #retireOthers(runtime: RuntimeRow, keepsRollout: boolean): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    const except = keepsRollout && runtime.rollout !== null ? { exceptRollout: runtime.rollout } : {};
+    await this.#attempt(`retire ${runtime.service_id}`, () =>
+      cluster.retire({ service: runtime.service_id, ...except }, this.#parts.settings.terminationGraceSeconds, this.#call()),
+    );
+  }
+
+  /** With growing pauses: a process that always dies must not keep the machine busy. */
+  async #revive(instance: Instance): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    const ranLong =
+      instance.startedAt !== null &&
+      instance.exit !== null &&
+      Date.parse(instance.exit.at) - Date.parse(instance.startedAt) > steadyAfterMilliseconds;
+    if (ranLong) this.#trouble.delete(`revive ${instance.id}`);
+    await this.#attempt(`revive ${instance.id}`, () => cluster.revive(instance.id, this.#call()), true);
+  }
+
+  async #startMissing(runtime: RuntimeRow): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    await this.#attempt(`start ${runtime.service_id}`, async () => {
+      const workload = await this.#workload(runtime, true);
+      if (workload !== null) await cluster.start(workload, this.#call());
+    });
+  }
+
+  /** Does something unless it is too soon after it was done the last time. `always`: also a success delays the next one. */
+  async #attempt(key: string, action: () => Promise<void>, always = false): Promise<void> {
+    const trouble = this.#trouble.get(key);
+    if (trouble !== undefined && Date.now() < trouble.nextAt) return;
+    const failures = (trouble?.failures ?? 0) + 1;
+    const pause = backoffMilliseconds(failures, firstBackoffMilliseconds, maximumBackoffMilliseconds);
+    const remember = (): void => {
+      this.#trouble.set(key, { failures, nextAt: Date.now() + pause });
+      this.#timers.push(setTimeout(() => void this.look(), pause + 10));
+      if (this.#timers.length > 200) this.#timers = [...this.#timers.slice(0, 1), ...this.#timers.slice(-100)];
+    };
+    try {
+      await action();
+      if (always) remember();
+      else this.#trouble.delete(key);
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      remember();
+      this.#parts.log.warn({ err: error, what: key }, 'the keeper could not do what is needed; it tries again');
+    }
+  }
+
+  /** Instances of services that have nothing to run: a crash left them, or a clean-up that did not work at once. */
+  async #removeOrphans(seen: Seen): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    const known = new Set(seen.runtimes.map((runtime) => runtime.service_id));
+    for (const [service, instances] of seen.byService) {
+      const environment = instances[0]?.environment ?? '';
+      if (known.has(service) || seen.busy.has(environment)) continue;
+      await this.#attempt(`orphan ${service}`, () =>
+        cluster.retire({ service }, this.#parts.settings.terminationGraceSeconds, this.#call()),
+      );
+    }
+  }
+
+  async #syncGateway(seen: Seen): Promise<void> {
+    const served = seen.runtimes.flatMap((runtime) => {
+      const { config } = runtime;
+      if (runtime.desired !== 'RUNNING' || config === null) return [];
+      const instances = (seen.byService.get(runtime.service_id) ?? []).filter(
+        (instance) => instance.rollout === runtime.rollout && instance.state === 'RUNNING' && !this.#unready.has(instance.id),
+      );
+      return [{ id: runtime.service_id, config, instances, settled: !seen.busy.has(runtime.environment_id) }];
+    });
+    const done = await this.#parts.gateways[this.#driver]?.replaceAll(served, seen.gatewayVersion);
+    if (done === false) void this.look();
+  }
+
+  async #syncProbers(seen: Seen): Promise<void> {
+    const wanted = new Map<string, { instance: Instance; runtime: RuntimeRow }>();
+    for (const runtime of seen.runtimes) {
+      const probes = runtime.config !== null && (runtime.config.readiness !== null || runtime.config.liveness !== null);
+      if (runtime.desired !== 'RUNNING' || !probes) continue;
+      for (const instance of seen.byService.get(runtime.service_id) ?? []) {
+        if (instance.rollout !== runtime.rollout || instance.state !== 'RUNNING') continue;
+        wanted.set(`${instance.id} ${instance.startedAt ?? ''}`, { instance, runtime });
+      }
+    }
+    for (const [key, prober] of this.#probers) {
+      if (wanted.has(key)) continue;
+      this.#probers.delete(key);
+      this.#unready.delete(key.split(' ', 1)[0] ?? '');
+      await prober.stop();
+    }
+    for (const [key, { instance, runtime }] of wanted) {
+      if (this.#probers.has(key)) continue;
+      const workload = await this.#workload(runtime, false);
+      if (workload !== null) this.#probers.set(key, this.#probe(workload, instance));
+    }
+  }
+
+  #probe(workload: Workload, instance: Instance): Prober {
+    return new Prober(
+      this.#parts,
+      this.#driver,
+      { workload, instance },
+      {
+        onDead: (dead, seen) => {
+          this.#parts.log.warn({ instance: dead.name, seen }, 'the liveness probe failed; the instance is restarted');
+          void this.#revive(dead).then(() => this.look());
+        },
+        onReadiness: (changed, isReady) => {
+          if (isReady) this.#unready.delete(changed.id);
+          else this.#unready.add(changed.id);
+          void this.look();
+        },
+      },
+    );
+  }
+
+  async #workload(runtime: RuntimeRow, withSecrets: boolean): Promise<Workload | null> {
+    const { hooks, settings } = this.#parts;
+    const { config } = runtime;
+    if (config === null || runtime.release_id === null || runtime.rollout === null || runtime.image_id === null) return null;
+    return toWorkload({
+      owner: {
+        installation: settings.installation,
+        organization: runtime.organization_id,
+        project: runtime.project_id,
+        environment: runtime.environment_id,
+        service: runtime.service_id,
+      },
+      release: runtime.release_id,
+      rollout: runtime.rollout,
+      image: runtime.image_id,
+      config,
+      commit: runtime.commit,
+      secrets: withSecrets ? await hooks.secrets(secretIds(config)) : null,
+      builtInPrefix: settings.builtInPrefix,
+      readyTimeoutSeconds: settings.readyTimeoutSeconds,
+      terminationGraceSeconds: settings.terminationGraceSeconds,
+    });
+  }
+
+  async #reportUnreachable(): Promise<void> {
+    try {
+      for (const runtime of await this.#parts.database.many(allRuntimes, [this.#driver])) {
+        if (runtime.desired === 'RUNNING') await this.#parts.database.run(setRunningStatus, [runtime.service_id, null]);
+      }
+    } catch {
+      // The database is what cannot be reached; whoever asks for the status is told so.
+    }
+  }
+
+  #call(): { signal: AbortSignal; log: (line: string) => void } {
+    return { signal: this.#stop.signal, log: (line) => this.#parts.log.info({ driver: this.#driver }, line) };
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#stop.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    });
+  }
+}

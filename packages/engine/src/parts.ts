@@ -1,0 +1,59 @@
+import type { Database } from '@davit/db';
+import type { ClusterDriver, Gateway, ImageBuilder, SourceDriver } from '@davit/drivers';
+import type { EngineHooks } from './port.ts';
+import type { GatewaySync } from './keeper/gateway-sync.ts';
+
+/** What one kind of cluster is worked with. */
+export interface DriverSet {
+  readonly cluster: ClusterDriver;
+  readonly builder: ImageBuilder;
+  readonly source: SourceDriver;
+  readonly gateway: Gateway;
+}
+
+export interface EngineSettings {
+  /** Checked-out sources live in `<workFolder>/<deployment>/<service>` while they are built. */
+  readonly workFolder: string;
+  /** Labels of everything that is made. */
+  readonly installation: string;
+  /** `DAVIT_`: how built-in variables begin. */
+  readonly builtInPrefix: string;
+  /** Caps of one build. */
+  readonly buildCpuMillicores: number;
+  readonly buildMemoryMiB: number;
+  /** Builds at the same time on this machine, over all deployments. */
+  readonly maximumBuilds: number;
+  /** Deployments at the same time, each of another environment. */
+  readonly maximumDeployments: number;
+  /** How long instances without a readiness probe may take until their ports accept connections. */
+  readonly readyTimeoutSeconds: number;
+  /** Between SIGTERM and SIGKILL. */
+  readonly terminationGraceSeconds: number;
+  /** How long requests under way at replaced instances may take before these are stopped all the same. */
+  readonly drainSeconds: number;
+  readonly logRetentionDays: number;
+  readonly logLinesPerService: number;
+}
+
+export interface EngineLog {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+export interface EngineParts {
+  readonly database: Database;
+  readonly connectionString: string;
+  readonly hooks: EngineHooks;
+  readonly drivers: Readonly<Record<string, DriverSet>>;
+  readonly gateways: Readonly<Record<string, GatewaySync>>;
+  readonly settings: EngineSettings;
+  readonly log: EngineLog;
+}
+
+/** The drivers of a cluster; a deployment for a driver that this process does not have is a fault of its composition. */
+export function driversOf(parts: EngineParts, driver: string): DriverSet {
+  const set = parts.drivers[driver];
+  if (set === undefined) throw new Error(`this process has no driver ${driver}`);
+  return set;
+}

@@ -1,0 +1,90 @@
+import { never } from '@davit/base';
+import type { Action, BuildCommit, ReleaseConfig } from '../model.ts';
+
+/**
+ * Steps by name. Each is a file of `steps/`; all can be repeated. `metric` is the contract's word under which the status
+ * record counts its time.
+ */
+export const stepMetrics = {
+  resolve: 'GIT_CLONE',
+  checkout: 'GIT_CLONE',
+  build: 'BUILD',
+  halt: 'DEPLOYMENT',
+  start: 'DEPLOYMENT',
+  ready: 'DEPLOYMENT',
+  route: 'ROUTER_DEPLOYMENT',
+  retire: 'DEPLOYMENT',
+  unroute: 'ROUTER_DEPLOYMENT',
+  stop: 'DEPLOYMENT',
+  remove: 'DEPLOYMENT',
+} as const;
+export type StepName = keyof typeof stepMetrics;
+
+/** What a step leaves in the journal for the steps after it, and for the runner that goes on after a crash. Never a secret. */
+export interface StepOutput {
+  readonly commit?: BuildCommit;
+  readonly imageId?: string;
+  /** The former instances are as wanted and stay. */
+  readonly kept?: boolean;
+  readonly rollout?: string;
+  /** Steps of the task that have nothing left to do. */
+  readonly skip?: readonly StepName[];
+}
+
+export interface PlanInput {
+  readonly serviceId: string;
+  readonly stageName: string;
+  readonly stagePosition: number;
+  /** What is to run; null where the action needs none. */
+  readonly config: ReleaseConfig | null;
+  /** The release has its image already: a rollback or a restart. */
+  readonly hasImage: boolean;
+}
+
+export interface PlannedTask {
+  readonly serviceId: string;
+  /** Done for all services of a stage before any of them is deployed. */
+  readonly build: readonly StepName[];
+  readonly deploy: readonly StepName[];
+}
+
+export interface PlannedStage {
+  readonly name: string;
+  readonly tasks: readonly PlannedTask[];
+}
+
+/**
+ * Old and new instances cannot run side by side where a volume has one writer, or where the engine itself holds a port of the
+ * host. Such a service is stopped before its new release starts.
+ */
+export function needsHalt(config: ReleaseConfig): boolean {
+  return config.volumes.length > 0 || config.ports.some((port) => port.protocol === 'UDP' && port.public);
+}
+
+function stepsOf(action: Action, input: PlanInput): Pick<PlannedTask, 'build' | 'deploy'> {
+  switch (action) {
+    case 'DEPLOY':
+    case 'RESTART': {
+      const halt: readonly StepName[] = input.config !== null && needsHalt(input.config) ? ['halt'] : [];
+      const build: readonly StepName[] = input.hasImage || action === 'RESTART' ? [] : ['resolve', 'checkout', 'build'];
+      return { build, deploy: [...halt, 'start', 'ready', 'route', 'retire'] };
+    }
+    case 'STOP':
+      return { build: [], deploy: ['unroute', 'stop'] };
+    case 'DELETE':
+    case 'UNINSTALL':
+      return { build: [], deploy: ['unroute', 'stop', 'remove'] };
+    default:
+      return never(action);
+  }
+}
+
+/** Stages in the order in which they run: by position, in reverse where things are taken down. */
+export function planStages(action: Action, inputs: readonly PlanInput[]): PlannedStage[] {
+  const stages = [...Map.groupBy(inputs, (input) => input.stagePosition)].sort(([a], [b]) => a - b);
+  if (action !== 'DEPLOY' && action !== 'RESTART') stages.reverse();
+  return stages.map(([, members]) => ({
+    name: members[0]?.stageName ?? '',
+    tasks: members.map((input) => ({ serviceId: input.serviceId, ...stepsOf(action, input) })),
+  }));
+}

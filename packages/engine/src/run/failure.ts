@@ -1,0 +1,17 @@
+import { isAppError } from '@davit/base';
+import { causes, DriverError } from '@davit/drivers';
+import type { FailureRecord } from '../model.ts';
+
+/** What becomes of an error: the record that users see. Unknown errors are ours and say so, without internals. */
+export function toFailure(error: unknown, reference: string): FailureRecord {
+  if (error instanceof DriverError) {
+    return { code: error.code, message: error.message, hint: error.hint, evidence: error.evidence };
+  }
+  if (isAppError(error)) return { code: error.code, message: error.message, hint: '', evidence: {} };
+  return {
+    code: 'INTERNAL',
+    message: `Davit failed in an unexpected way (${reference}).`,
+    hint: causes.INTERNAL,
+    evidence: {},
+  };
+}

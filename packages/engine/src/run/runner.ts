@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
+import type { EngineParts } from '../parts.ts';
+import * as store from '../store/journal.ts';
+import { DeploymentRun } from './deployment-run.ts';
+import { LeaseLost } from './journal.ts';
+import { Semaphore } from './semaphore.ts';
+
+/*
+ * Runs deployments. One of these works in each process that has the worker role.
+ *
+ * Who owns a deployment: the row names the runner and a fence, a number that rises with each change of owner. A runner is alive
+ * while its session holds an advisory lock; PostgreSQL lets go of it the moment the process dies, so that another runner, or
+ * this one after a restart, can take over at once and not after a time-out. Against a process that hangs with its connection
+ * open there is a lease as well. Every write of a run names its fence and fails when that is no longer the row's.
+ */
+
+const renewEveryMilliseconds = 3_000;
+// Notifications wake a runner; this is for the ones that a lost connection swallowed, and for runners that died.
+const lookEveryMilliseconds = 1_000;
+
+const lockName = (runnerId: string): string => `runner ${runnerId}`;
+
+interface Running {
+  readonly fence: number;
+  readonly cancel: AbortController;
+  readonly abandon: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export class Runner {
+  readonly #parts: EngineParts;
+  readonly #id = randomUUID();
+  readonly #builds: Semaphore;
+  readonly #running = new Map<string, Running>();
+  #lock: SessionLock | null = null;
+  #listener: Listener | undefined;
+  #timers: NodeJS.Timeout[] = [];
+  #stopping = false;
+  #looking: Promise<void> | null = null;
+  #again = false;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    this.#builds = new Semaphore(parts.settings.maximumBuilds);
+  }
+
+  /** Resolves once it is ready to take work; what a dead runner left is taken over right away. */
+  async start(): Promise<void> {
+    const { connectionString, database } = this.#parts;
+    this.#lock = await acquireSessionLock(connectionString, lockName(this.#id));
+    void this.#lock?.lost.then(() => this.#onLockLost());
+    await database.run(store.registerRunner, [this.#id]);
+    this.#listener = await listen({
+      connectionString,
+      channels: ['davit_deployment'],
+      onNotification: ({ payload }) => this.#onNotification(payload),
+      onReconnect: () => this.wake(),
+    });
+    this.#timers = [
+      setInterval(() => void this.#renew(), renewEveryMilliseconds),
+      setInterval(() => this.wake(), lookEveryMilliseconds),
+    ];
+    this.wake();
+  }
+
+  /** Lets go of everything at once: deployments stay as they are and go on with the next runner. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#listener?.close();
+    await this.#looking;
+    for (const run of this.#running.values()) run.abandon.abort();
+    await Promise.all([...this.#running.values()].map((run) => run.ended));
+    await this.#lock?.release();
+  }
+
+  /** Looks for work soon. Calls during a look lead to one more. */
+  wake(): void {
+    if (this.#stopping) return;
+    if (this.#looking !== null) {
+      this.#again = true;
+      return;
+    }
+    this.#looking = this.#look().finally(() => {
+      this.#looking = null;
+      if (this.#again) {
+        this.#again = false;
+        this.wake();
+      }
+    });
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#takeOverOrphans();
+      while (!this.#stopping && this.#running.size < this.#parts.settings.maximumDeployments) {
+        const claimed = await this.#claim();
+        if (claimed === undefined) break;
+        this.#begin(claimed, false);
+      }
+    } catch (error) {
+      // The database is away or restarts; the next look is in a second.
+      this.#parts.log.warn({ err: error }, 'the runner could not look for deployments');
+    }
+  }
+
+  async #claim(): Promise<store.ClaimedDeployment | undefined> {
+    try {
+      return await this.#parts.database.maybe(store.claimNext, [this.#id]);
+    } catch (error) {
+      // Another runner took a request of the same environment in the same moment.
+      if (isUniqueViolation(error, 'deployment_running')) return undefined;
+      throw error;
+    }
+  }
+
+  async #takeOverOrphans(): Promise<void> {
+    const { database } = this.#parts;
+    const others = await database.many(store.otherRunners, [this.#id]);
+    if (others.length === 0) return;
+    const alive = await heldSessionLocks(
+      database,
+      others.map((other) => lockName(other.runner_id)),
+    );
+    for (const other of others) {
+      const dead = !alive.has(lockName(other.runner_id));
+      if (!dead && !other.expired) continue;
+      for (const claimed of await database.many(store.takeOver, [this.#id, other.runner_id, !dead])) {
+        this.#parts.log.info({ deployment: claimed.id }, 'going on with a deployment that another runner left');
+        this.#begin(claimed, true);
+      }
+    }
+  }
+
+  #begin(deployment: store.ClaimedDeployment, resumed: boolean): void {
+    const cancel = new AbortController();
+    const abandon = new AbortController();
+    if (deployment.cancel_requested_at !== null) cancel.abort();
+    const run = new DeploymentRun({
+      parts: this.#parts,
+      deployment,
+      resumed,
+      builds: this.#builds,
+      cancel: cancel.signal,
+      abandon: abandon.signal,
+    });
+    const ended = run
+      .execute()
+      .catch((error: unknown) => this.#onAbandoned(deployment, error))
+      .finally(() => {
+        this.#running.delete(deployment.id);
+        this.wake();
+      });
+    this.#running.set(deployment.id, { fence: deployment.fence, cancel, abandon, ended });
+  }
+
+  /** A run that ends without recording its end is not lost: the row still names this runner, so it is claimed again. */
+  #onAbandoned(deployment: store.ClaimedDeployment, error: unknown): void {
+    if (error instanceof LeaseLost || this.#stopping) return;
+    this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be taken up again');
+    const again = setTimeout(() => void this.#resumeOwn(deployment.id), lookEveryMilliseconds);
+    this.#timers.push(again);
+  }
+
+  async #resumeOwn(deploymentId: string): Promise<void> {
+    if (this.#stopping) return;
+    try {
+      const claimed = await this.#parts.database.maybe(store.reclaim, [deploymentId, this.#id]);
+      if (claimed !== undefined) this.#begin(claimed, true);
+    } catch {
+      this.#timers.push(setTimeout(() => void this.#resumeOwn(deploymentId), lookEveryMilliseconds));
+    }
+  }
+
+  #onNotification(payload: string): void {
+    if (payload.startsWith('cancel ')) this.#running.get(payload.slice('cancel '.length))?.cancel.abort();
+    this.wake();
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#stopping) return;
+    try {
+      await this.#parts.database.run(store.registerRunner, [this.#id]);
+      const rows = new Map((await this.#parts.database.many(store.renewLeases, [this.#id])).map((row) => [row.id, row]));
+      for (const [id, run] of this.#running) {
+        const row = rows.get(id);
+        // A row that is gone was finished or taken over; what of this run still writes fails at its fence.
+        if (row !== undefined && row.fence !== run.fence) run.abandon.abort();
+        if (row?.canceling === true) run.cancel.abort();
+      }
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'the runner could not renew its leases');
+    }
+  }
+
+  /** Without its lock this runner counts as dead: others may take its work, so it lets go and comes back as a new one. */
+  #onLockLost(): void {
+    if (this.#stopping) return;
+    this.#parts.log.warn({}, 'the runner lost its session with the database');
+    for (const run of this.#running.values()) run.abandon.abort();
+    const relock = async (): Promise<void> => {
+      if (this.#stopping) return;
+      try {
+        await Promise.all([...this.#running.values()].map((run) => run.ended));
+        this.#lock = await acquireSessionLock(this.#parts.connectionString, lockName(this.#id));
+        if (this.#lock === null) throw new Error('the former session still stands');
+        void this.#lock.lost.then(() => this.#onLockLost());
+        for (const claimed of await this.#parts.database.many(store.reclaimAll, [this.#id])) this.#begin(claimed, true);
+        this.wake();
+      } catch {
+        this.#timers.push(setTimeout(() => void relock(), lookEveryMilliseconds));
+      }
+    };
+    void relock();
+  }
+}

@@ -1,0 +1,97 @@
+import { isAppError, retry } from '@davit/base';
+import { DriverError } from '@davit/drivers';
+import type { StepName, StepOutput } from '../plan/plan.ts';
+import type { Step, StepContext, Task } from '../steps/index.ts';
+import type { EngineParts } from '../parts.ts';
+import type { ClaimedDeployment } from '../store/journal.ts';
+import { crashPoint } from './crash-point.ts';
+import type { DeploymentLog } from './deployment-log.ts';
+import type { Journal } from './journal.ts';
+
+/** The user asked to stop; not a failure. */
+export class Canceled extends Error {
+  constructor() {
+    super('the deployment was canceled');
+    this.name = 'Canceled';
+  }
+}
+
+export interface StepRunInput {
+  readonly parts: EngineParts;
+  readonly deployment: ClaimedDeployment;
+  readonly journal: Journal;
+  readonly log: DeploymentLog;
+  readonly task: Task;
+  readonly step: Step;
+  readonly position: number;
+  /** Ends everything: the lease is lost or the process stops. */
+  readonly abandon: AbortSignal;
+  /** The user canceled, or another build of the stage failed. */
+  readonly cancel: AbortSignal;
+}
+
+/** Runs one step under its deadline, again where a failure may pass, and records it. Answers the steps that are left out. */
+export async function runStep(input: StepRunInput): Promise<readonly StepName[]> {
+  const { step, task, journal, log } = input;
+  if (step.cancelable && input.cancel.aborted) throw new Canceled();
+  await journal.beginStep(task.serviceId, input.position);
+  await crashPoint(`${step.name}:before`);
+  let output: StepOutput;
+  try {
+    output = await attempt(input);
+  } catch (error) {
+    await log.flush();
+    if (input.abandon.aborted) throw error;
+    const canceled = step.cancelable && input.cancel.aborted;
+    await journal.endStep({ serviceId: task.serviceId, position: input.position, status: canceled ? 'CANCELED' : 'FAILED' });
+    throw canceled ? new Canceled() : error;
+  }
+  await crashPoint(`${step.name}:after`);
+  await log.flush();
+  await journal.endStep({ serviceId: task.serviceId, position: input.position, status: 'DONE', output });
+  await crashPoint(`${step.name}:recorded`);
+  return output.skip ?? [];
+}
+
+async function attempt(input: StepRunInput): Promise<StepOutput> {
+  const { step, task, log } = input;
+  const line = (message: string): void => log.add(step.name, message, { serviceId: task.serviceId });
+  const deadline = new AbortController();
+  const signal = AbortSignal.any([input.abandon, deadline.signal, ...(step.cancelable ? [input.cancel] : [])]);
+  const context: StepContext = {
+    parts: input.parts,
+    deployment: input.deployment,
+    journal: input.journal,
+    task,
+    call: { signal, log: line },
+  };
+  const seconds = typeof step.deadlineSeconds === 'number' ? step.deadlineSeconds : step.deadlineSeconds(context);
+  const timer = setTimeout(() => deadline.abort(), seconds * 1_000);
+  try {
+    return await retry(
+      {
+        attempts: 6,
+        firstPauseMilliseconds: 500,
+        maximumPauseMilliseconds: 4_000,
+        signal,
+        isRetryable: (error) => isRetryable(error) && !signal.aborted,
+        onRetry: (error) => line(`${error instanceof Error ? error.message : String(error)}; trying again.`),
+      },
+      () => step.run(context),
+    );
+  } catch (error) {
+    if (!deadline.signal.aborted || input.abandon.aborted || input.cancel.aborted) throw error;
+    throw new DriverError({
+      cause: 'STEP_TIMEOUT',
+      message: `${step.name} of ${task.name} took longer than ${seconds} s`,
+      error,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isRetryable(error: unknown): boolean {
+  if (error instanceof DriverError) return error.retryable;
+  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
+}

@@ -1,0 +1,54 @@
+import { stat } from 'node:fs/promises';
+import { fetchSource } from './checkout.ts';
+import { buildArguments, checkoutFolder, findImage, imageName, recordImage, removeCheckout } from './image.ts';
+import type { BuildCommit } from '../model.ts';
+import { secretNames } from '../workload.ts';
+import { configOf, driverSet, ownerOf, type Step, type StepContext } from './step.ts';
+
+/** Builds the image, unless one of the same name is there by now. */
+export const build: Step = {
+  name: 'build',
+  deadlineSeconds: 3_600,
+  cancelable: true,
+  async run(context) {
+    const { call } = context;
+    const commit = await ensureSource(context);
+    const name = imageName(context, commit);
+    const existing = await findImage(context, name);
+    const image = existing ?? (await buildImage(context, name, commit));
+    await recordImage(context, commit, name, image);
+    await removeCheckout(context);
+    call.log(existing === null ? `Built ${name}.` : `The image ${name} exists already; nothing was built.`);
+    return { imageId: image.id, commit };
+  },
+  resume(task, output) {
+    task.imageId = output.imageId ?? null;
+    task.commit = output.commit ?? null;
+  },
+};
+
+async function ensureSource(context: StepContext): Promise<BuildCommit> {
+  const there = await stat(checkoutFolder(context)).catch(() => null);
+  const { commit } = context.task;
+  return there === null || commit === null ? fetchSource(context) : commit;
+}
+
+function buildImage(context: StepContext, image: string, commit: BuildCommit) {
+  const { settings } = context.parts;
+  const config = configOf(context.task);
+  return driverSet(context).builder.build(
+    {
+      owner: ownerOf(context),
+      image,
+      directory: checkoutFolder(context),
+      rootPath: config.source.rootPath,
+      dockerfilePath: config.source.dockerfilePath,
+      targetStage: config.source.targetStage,
+      arguments: buildArguments(context, commit.declaredArguments ?? []),
+      secretNames: secretNames(config),
+      cpuMillicores: settings.buildCpuMillicores,
+      memoryMiB: settings.buildMemoryMiB,
+    },
+    context.call,
+  );
+}

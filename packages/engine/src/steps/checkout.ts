@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { declaredArguments, DriverError } from '@davit/drivers';
+import type { BuildCommit } from '../model.ts';
+import { checkoutFolder } from './image.ts';
+import { sourceOf } from './source.ts';
+import { configOf, driverSet, type Step, type StepContext } from './step.ts';
+
+/** Fetches the tree of the commit. */
+export const checkout: Step = {
+  name: 'checkout',
+  deadlineSeconds: 1_800,
+  cancelable: true,
+  async run(context) {
+    const commit = await fetchSource(context);
+    return { commit };
+  },
+  resume(task, output) {
+    task.commit = output.commit ?? null;
+  },
+};
+
+/** Also called by the build, when the folder is gone because the process that had fetched it died with its machine. */
+export async function fetchSource(context: StepContext): Promise<BuildCommit> {
+  const { task, call } = context;
+  if (task.commit === null) throw new Error(`${task.name} has no commit to fetch`);
+  const folder = checkoutFolder(context);
+  const source = { ...(await sourceOf(context)), commit: task.commit.id };
+  const fetched = await onDisk(() => driverSet(context).source.checkout(source, folder, call));
+  const { rootPath, dockerfilePath } = configOf(task).source;
+  const commit: BuildCommit = { ...fetched, declaredArguments: await argumentsOf(join(folder, rootPath, dockerfilePath)) };
+  task.commit = commit;
+  call.log(`Fetched commit ${commit.id.slice(0, 12)}: ${commit.message?.split('\n', 1)[0] ?? ''}`);
+  return commit;
+}
+
+// A Dockerfile that is not there is the build's to report: it knows which others there are.
+async function argumentsOf(dockerfile: string): Promise<readonly string[]> {
+  try {
+    return declaredArguments(await readFile(dockerfile, 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+async function onDisk<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
+      throw new DriverError({
+        cause: 'DISK_FULL',
+        message: 'the disk of the state folder is full: the repository could not be fetched',
+        error,
+      });
+    }
+    throw error;
+  }
+}

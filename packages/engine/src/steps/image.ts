@@ -1,0 +1,46 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { imageKey, type BuiltImage } from '@davit/drivers';
+import type { BuildCommit } from '../model.ts';
+import * as store from '../store/journal.ts';
+import { plainValues } from '../workload.ts';
+import { configOf, driverSet, type StepContext } from './step.ts';
+
+/** `davit/<service>:<key>`: the same commit, settings and build arguments have the same name and are built once. */
+export function imageName(context: StepContext, commit: BuildCommit): string {
+  const { source } = configOf(context.task);
+  const key = imageKey({
+    commit: commit.id,
+    repositoryUrl: source.url,
+    rootPath: source.rootPath,
+    dockerfilePath: source.dockerfilePath,
+    targetStage: source.targetStage,
+    arguments: buildArguments(context, commit.declaredArguments ?? []),
+  });
+  return `davit/${context.task.serviceId}:${key}`;
+}
+
+export function buildArguments(context: StepContext, declared: readonly string[]): Record<string, string> {
+  const plain = plainValues(configOf(context.task));
+  return Object.fromEntries(Object.entries(plain).filter(([name]) => declared.includes(name)));
+}
+
+export async function recordImage(context: StepContext, commit: BuildCommit, name: string, image: BuiltImage): Promise<void> {
+  const { task, journal } = context;
+  task.commit = commit;
+  task.imageId = image.id;
+  await journal.writeAny(store.completeRelease, [task.releaseId, JSON.stringify(commit), name, image.id]);
+}
+
+/** The image of that commit if the engine has it already. */
+export function findImage(context: StepContext, name: string): Promise<BuiltImage | null> {
+  return driverSet(context).builder.find(name, context.call.signal);
+}
+
+export function checkoutFolder(context: StepContext): string {
+  return join(context.parts.settings.workFolder, context.deployment.id, context.task.serviceId);
+}
+
+export async function removeCheckout(context: StepContext): Promise<void> {
+  await rm(checkoutFolder(context), { recursive: true, force: true });
+}

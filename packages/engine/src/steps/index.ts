@@ -1,0 +1,24 @@
+import type { StepName } from '../plan/plan.ts';
+import { build } from './build.ts';
+import { checkout } from './checkout.ts';
+import { remove, stop, unroute } from './removal.ts';
+import { resolve } from './resolve.ts';
+import { halt, ready, retire, route, start } from './rollout.ts';
+import type { Step } from './step.ts';
+
+export const steps: Readonly<Record<StepName, Step>> = {
+  resolve,
+  checkout,
+  build,
+  halt,
+  start,
+  ready,
+  route,
+  retire,
+  unroute,
+  stop,
+  remove,
+};
+
+export { undoRollout } from './rollout.ts';
+export type { Step, StepContext, Task } from './step.ts';

@@ -1,0 +1,47 @@
+import * as store from '../store/journal.ts';
+import { driverSet, type Step } from './step.ts';
+
+/** Takes a service out of the gateway; first written down, so that the keeper does not put it back. */
+export const unroute: Step = {
+  name: 'unroute',
+  deadlineSeconds: 120,
+  cancelable: false,
+  async run(context) {
+    const { task, deployment, journal, parts, call } = context;
+    await journal.writeAny(store.stopRuntime, [task.serviceId]);
+    const gateway = parts.gateways[deployment.driver];
+    await gateway?.remove(task.serviceId);
+    const instances = await driverSet(context).cluster.observe({ service: task.serviceId }, call.signal);
+    await gateway?.awaitDrained(
+      instances.map((instance) => instance.id),
+      parts.settings.drainSeconds * 1_000,
+    );
+    return {};
+  },
+};
+
+export const stop: Step = {
+  name: 'stop',
+  deadlineSeconds: (context) => 120 + context.parts.settings.terminationGraceSeconds,
+  cancelable: false,
+  async run(context) {
+    const { task, parts, call } = context;
+    await driverSet(context).cluster.retire({ service: task.serviceId }, parts.settings.terminationGraceSeconds, call);
+    call.log('All instances are stopped.');
+    return {};
+  },
+};
+
+/** Volumes, images and what the engine knows of the service. The record itself goes with the end of the deployment. */
+export const remove: Step = {
+  name: 'remove',
+  deadlineSeconds: 300,
+  cancelable: false,
+  async run(context) {
+    const { task, deployment, journal, call } = context;
+    await driverSet(context).cluster.removeService(deployment.environment_id, task.serviceId, call);
+    await journal.writeAny(store.removeRuntime, [task.serviceId]);
+    call.log('Containers, volumes and images are removed.');
+    return {};
+  },
+};

@@ -1,0 +1,39 @@
+import * as store from '../store/journal.ts';
+import type { BuildCommit } from '../model.ts';
+import { findImage, imageName, recordImage } from './image.ts';
+import { sourceOf } from './source.ts';
+import { configOf, driverSet, type Step } from './step.ts';
+
+/** Finds out which commit is meant, and whether its image exists already. */
+export const resolve: Step = {
+  name: 'resolve',
+  deadlineSeconds: 120,
+  cancelable: true,
+  async run(context) {
+    const { task, parts, call } = context;
+    const id = task.commit?.id ?? (await driverSet(context).source.resolve(await sourceOf(context), call));
+    const source = JSON.stringify(configOf(task).source);
+    const known = await parts.database.maybe(store.knownCommit, [task.serviceId, id, source]);
+    const commit: BuildCommit = known?.commit ?? { id };
+    task.commit = commit;
+    if (known !== undefined) {
+      const name = imageName(context, commit);
+      const image = await findImage(context, name);
+      if (image !== null) {
+        await recordImage(context, commit, name, image);
+        call.log(`Commit ${short(id)} was built before with the same settings: its image is used again.`);
+        return { commit, imageId: image.id, skip: ['checkout', 'build'] };
+      }
+    }
+    call.log(`Commit ${short(id)} is to be built.`);
+    return { commit };
+  },
+  resume(task, output) {
+    task.commit = output.commit ?? null;
+    if (output.imageId !== undefined) task.imageId = output.imageId;
+  },
+};
+
+function short(commit: string): string {
+  return commit.slice(0, 12);
+}

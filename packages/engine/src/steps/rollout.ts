@@ -1,0 +1,156 @@
+import { DriverError, type Instance } from '@davit/drivers';
+import * as store from '../store/journal.ts';
+import { readyTimeout } from '../workload.ts';
+import { configOf, driverSet, workloadOf, type Step, type StepContext } from './step.ts';
+
+const graceSeconds = (context: StepContext): number => context.parts.settings.terminationGraceSeconds;
+
+/** Where old and new cannot run side by side: the old instances stop first. */
+export const halt: Step = {
+  name: 'halt',
+  deadlineSeconds: (context) => 120 + graceSeconds(context),
+  cancelable: true,
+  async run(context) {
+    if (await isUnchanged(context)) return {};
+    const { task, call } = context;
+    if (task.former?.desired === 'RUNNING')
+      call.log('A volume or port has one user at a time: the running instances stop first.');
+    await driverSet(context).cluster.retire(
+      { service: task.serviceId, exceptRollout: task.rollout },
+      graceSeconds(context),
+      call,
+    );
+    return {};
+  },
+};
+
+/** Makes the new instances, or finds that what runs is what is wanted. */
+export const start: Step = {
+  name: 'start',
+  deadlineSeconds: 300,
+  cancelable: true,
+  async run(context) {
+    const { task, call } = context;
+    if (await isUnchanged(context)) {
+      task.kept = true;
+      task.rollout = task.former?.rollout ?? task.rollout;
+      call.log('Nothing changed since the last deployment: the running instances are kept.');
+      return { kept: true, rollout: task.rollout, skip: ['ready', 'retire'] };
+    }
+    const workload = await workloadOf(context, { secrets: true });
+    if (workload.instances === 0) call.log('min_running_instances is 0: no instance is started.');
+    await driverSet(context).cluster.start(workload, call);
+    return {};
+  },
+  resume(task, output) {
+    if (output.kept !== true || output.rollout === undefined) return;
+    task.kept = true;
+    task.rollout = output.rollout;
+  },
+};
+
+/** Same configuration, same image, and all instances run: replacing them would change nothing. */
+async function isUnchanged(context: StepContext): Promise<boolean> {
+  const { task, deployment, call } = context;
+  const { former } = task;
+  if (deployment.action !== 'DEPLOY' || former?.desired !== 'RUNNING' || former.rollout === null) return false;
+  if (former.config_hash !== task.configHash || former.image_id !== task.imageId) return false;
+  const instances = await driverSet(context).cluster.observe({ service: task.serviceId, rollout: former.rollout }, call.signal);
+  return instances.filter((instance) => instance.state === 'RUNNING').length === configOf(task).instances;
+}
+
+/** Waits until the new instances are ready. Until then nobody is sent to them. */
+export const ready: Step = {
+  name: 'ready',
+  deadlineSeconds: (context) => readyTimeout(configOf(context.task).readiness, context.parts.settings.readyTimeoutSeconds) + 30,
+  cancelable: true,
+  async run(context) {
+    const { task, call } = context;
+    const workload = await workloadOf(context, { secrets: false });
+    if (workload.instances === 0) return {};
+    task.instances = await driverSet(context).cluster.awaitReady(workload, call);
+    call.log(`${task.instances.length} ${task.instances.length === 1 ? 'instance is' : 'instances are'} ready.`);
+    return {};
+  },
+};
+
+/**
+ * The point of no return: the new release is written down as what should run, then the gateway sends requests to it. In this
+ * order, so that after a crash in between the keeper and the next runner both go forward.
+ */
+export const route: Step = {
+  name: 'route',
+  deadlineSeconds: 120,
+  cancelable: false,
+  async run(context) {
+    const { task, deployment, journal, call, parts } = context;
+    const config = configOf(task);
+    const instances = await runningInstances(context);
+    if (instances.length < config.instances) {
+      throw new DriverError({
+        cause: 'PROCESS_EXITED',
+        message: `${config.instances - instances.length} of ${config.instances} instances ended after they had been ready`,
+      });
+    }
+    await journal.write(store.setRuntime, [
+      task.serviceId,
+      deployment.organization_id,
+      deployment.project_id,
+      deployment.environment_id,
+      deployment.driver,
+      'RUNNING',
+      task.releaseId,
+      task.rollout,
+      task.configHash,
+      config.instances === 0 ? 'STOPPED' : 'RUNNING',
+    ]);
+    await parts.gateways[deployment.driver]?.set(task.serviceId, config, instances);
+    const open = config.ports.filter((port) => port.public).length;
+    if (open > 0) call.log('The gateway sends requests to the new instances.');
+    return {};
+  },
+};
+
+async function runningInstances(context: StepContext): Promise<readonly Instance[]> {
+  const { task, call } = context;
+  const instances = await driverSet(context).cluster.observe({ service: task.serviceId, rollout: task.rollout }, call.signal);
+  return instances.filter((instance) => instance.state === 'RUNNING');
+}
+
+/** Lets requests under way at the old instances end, then stops these. */
+export const retire: Step = {
+  name: 'retire',
+  deadlineSeconds: (context) => 120 + context.parts.settings.drainSeconds + graceSeconds(context),
+  cancelable: false,
+  async run(context) {
+    const { task, deployment, parts, call } = context;
+    const { cluster } = driverSet(context);
+    const old = await cluster.observe({ service: task.serviceId, exceptRollout: task.rollout }, call.signal);
+    if (old.length === 0) return {};
+    const ids = old.map((instance) => instance.id);
+    await parts.gateways[deployment.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
+    await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
+    call.log(`${old.length} former ${old.length === 1 ? 'instance' : 'instances'} stopped.`);
+    return {};
+  },
+};
+
+/**
+ * Undoes a rollout that failed or was canceled before its routes changed: its instances go, and where the former ones had been
+ * stopped for it they start again. Can be called at any point and twice.
+ */
+export async function undoRollout(context: StepContext): Promise<void> {
+  const { task, call, parts, deployment } = context;
+  if (task.kept) return;
+  const { cluster } = driverSet(context);
+  await cluster.retire({ service: task.serviceId, rollout: task.rollout }, 2, call);
+  const { former } = task;
+  if (former?.desired !== 'RUNNING' || former.config === null || former.rollout === task.rollout) return;
+  const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
+  if (left.filter((instance) => instance.state === 'RUNNING').length >= former.config.instances) return;
+  call.log('The former release starts again.');
+  const workload = await workloadOf(context, { former: true, secrets: true });
+  await cluster.start(workload, call);
+  const instances = await cluster.awaitReady(workload, call);
+  await parts.gateways[deployment.driver]?.set(task.serviceId, former.config, instances);
+}

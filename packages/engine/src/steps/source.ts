@@ -1,0 +1,23 @@
+import { Sensitive } from '@davit/base';
+import { DriverError, type GitSource } from '@davit/drivers';
+import { configOf, type StepContext } from './step.ts';
+
+/** Where a task's source comes from, with the credentials of its git token. */
+export async function sourceOf(context: StepContext): Promise<GitSource> {
+  const { url, branch, gitTokenId } = configOf(context.task).source;
+  const credentials = gitTokenId === null ? null : await context.parts.hooks.gitCredentials(gitTokenId);
+  if (gitTokenId !== null && credentials === null) {
+    throw new DriverError({
+      cause: 'GIT_ACCESS_DENIED',
+      message: `the git token of ${context.task.name} no longer exists`,
+      hint: 'Set git_repository.git_token_id to an existing git token, or to null for a public repository, and deploy again.',
+    });
+  }
+  return {
+    url,
+    ...(branch === null ? {} : { branch }),
+    ...(credentials === null
+      ? {}
+      : { credentials: { username: credentials.username, password: new Sensitive(credentials.password) } }),
+  };
+}

@@ -1,0 +1,91 @@
+import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
+import type { BuildCommit, ReleaseConfig } from '../model.ts';
+import { driversOf, type DriverSet, type EngineParts } from '../parts.ts';
+import type { StepName, StepOutput } from '../plan/plan.ts';
+import type { Journal } from '../run/journal.ts';
+import type { ClaimedDeployment } from '../store/journal.ts';
+import type { RuntimeRow } from '../store/requests.ts';
+import { secretIds, toWorkload } from '../workload.ts';
+
+/** One service inside a running deployment. Steps fill in what they find out; the journal keeps it for the next runner. */
+export interface Task {
+  readonly serviceId: string;
+  readonly serviceType: string;
+  readonly name: string;
+  readonly stage: { readonly name: string; readonly position: number };
+  /** What runs before this deployment; null: nothing ever did. */
+  readonly former: RuntimeRow | null;
+  readonly releaseId: string | null;
+  readonly config: ReleaseConfig | null;
+  readonly configHash: string | null;
+  commit: BuildCommit | null;
+  imageId: string | null;
+  /** The rollout whose instances serve at the end: this deployment's, or the former one when nothing had to change. */
+  rollout: string;
+  /** The former instances are as wanted: nothing is replaced. */
+  kept: boolean;
+  instances: readonly Instance[];
+}
+
+export interface StepContext {
+  readonly parts: EngineParts;
+  readonly deployment: ClaimedDeployment;
+  readonly task: Task;
+  readonly journal: Journal;
+  readonly call: CallContext;
+}
+
+/**
+ * One idempotent piece of work. `run` may be called again after a crash at any point of it, by another process: what it makes
+ * is found again by its labels. `resume` puts a recorded result back into the task.
+ */
+export interface Step {
+  readonly name: StepName;
+  /** Seconds after which it has failed; a function where the service's own timing decides. */
+  readonly deadlineSeconds: number | ((context: StepContext) => number);
+  /** Whether a cancel interrupts it. From the change of routes on there is no way back, only forward. */
+  readonly cancelable: boolean;
+  run(context: StepContext): Promise<StepOutput>;
+  resume?(task: Task, output: StepOutput): void;
+}
+
+export function driverSet(context: StepContext): DriverSet {
+  return driversOf(context.parts, context.deployment.driver);
+}
+
+export function ownerOf(context: StepContext): Ownership {
+  const { deployment, parts, task } = context;
+  return {
+    installation: parts.settings.installation,
+    organization: deployment.organization_id,
+    project: deployment.project_id,
+    environment: deployment.environment_id,
+    service: task.serviceId,
+  };
+}
+
+/** The configuration of a task whose action runs one. */
+export function configOf(task: Task): ReleaseConfig {
+  if (task.config === null) throw new Error(`${task.name} has no release to run`);
+  return task.config;
+}
+
+/** The workload of the task's release, or of the former one. With secrets when instances are to be made. */
+export async function workloadOf(context: StepContext, options: { former?: boolean; secrets: boolean }): Promise<Workload> {
+  const { task, parts } = context;
+  const former = options.former === true ? task.former : null;
+  const config = former?.config ?? configOf(task);
+  const image = former === null ? task.imageId : former.image_id;
+  return toWorkload({
+    owner: ownerOf(context),
+    release: former?.release_id ?? task.releaseId ?? '',
+    rollout: former?.rollout ?? task.rollout,
+    image: image ?? '',
+    config,
+    commit: former === null ? task.commit : former.commit,
+    secrets: options.secrets ? await parts.hooks.secrets(secretIds(config)) : null,
+    builtInPrefix: parts.settings.builtInPrefix,
+    readyTimeoutSeconds: parts.settings.readyTimeoutSeconds,
+    terminationGraceSeconds: parts.settings.terminationGraceSeconds,
+  });
+}

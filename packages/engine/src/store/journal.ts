@@ -1,0 +1,226 @@
+import { statement } from '@davit/db';
+import type { Action, BuildCommit, ReleaseCommit, ReleaseConfig } from '../model.ts';
+import type { StepName, StepOutput } from '../plan/plan.ts';
+import type { Phase } from '../states.ts';
+
+/** How long a runner may be silent before another one takes over although its session still stands. */
+export const leaseSeconds = 15;
+
+export interface ClaimedDeployment {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly environment_id: string;
+  readonly cluster_id: string;
+  readonly driver: string;
+  readonly execution_number: number;
+  readonly action: Action;
+  readonly whole_environment: boolean;
+  readonly fence: number;
+  readonly cancel_requested_at: string | null;
+}
+
+const claimedColumns = `d.id, d.organization_id, d.project_id, d.environment_id, d.cluster_id, d.driver, d.execution_number, d.action,
+  d.whole_environment, d.fence, d.cancel_requested_at`;
+
+/**
+ * Takes the next request whose environment is free. SKIP LOCKED: runners do not wait for each other, nor for a request that
+ * is just being merged into. That two runners take two requests of one environment is ruled out by the unique index
+ * `deployment_running`; the loser's statement fails and it tries again.
+ */
+export const claimNext = statement<ClaimedDeployment>(
+  'claimNext',
+  `WITH next AS (
+     SELECT q.id FROM deployment q
+      WHERE q.status = 'QUEUED'
+        AND NOT EXISTS (SELECT 1 FROM deployment r WHERE r.environment_id = q.environment_id AND r.status = 'RUNNING')
+        AND NOT EXISTS (SELECT 1 FROM deployment e WHERE e.environment_id = q.environment_id AND e.status = 'QUEUED' AND e.sequence < q.sequence)
+      ORDER BY q.sequence LIMIT 1 FOR UPDATE SKIP LOCKED)
+   UPDATE deployment d
+      SET status = 'RUNNING', runner_id = $1, fence = d.fence + 1, started_at = clock_timestamp(),
+          lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
+          execution_number = 1 + coalesce((SELECT max(m.execution_number) FROM deployment m WHERE m.environment_id = d.environment_id), 0)
+     FROM next WHERE d.id = next.id AND d.status = 'QUEUED'
+   RETURNING ${claimedColumns}`,
+);
+
+export const otherRunners = statement<{ runner_id: string; expired: boolean }>(
+  'otherRunners',
+  `SELECT DISTINCT runner_id, lease_until < clock_timestamp() AS expired FROM deployment
+    WHERE status = 'RUNNING' AND runner_id <> $1`,
+);
+
+/** Takes over what another runner left. The higher fence makes every later write of the former one fail. */
+export const takeOver = statement<ClaimedDeployment>(
+  'takeOver',
+  `UPDATE deployment d SET runner_id = $1, fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    WHERE d.status = 'RUNNING' AND d.runner_id = $2 AND (NOT $3 OR d.lease_until < clock_timestamp())
+   RETURNING ${claimedColumns}`,
+);
+
+const retake = `UPDATE deployment d SET fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    WHERE d.status = 'RUNNING'`;
+
+/** Takes up again what this runner itself had to let go. */
+export const reclaim = statement<ClaimedDeployment>(
+  'reclaim',
+  `${retake} AND d.id = $1 AND d.runner_id = $2 RETURNING ${claimedColumns}`,
+);
+
+export const reclaimAll = statement<ClaimedDeployment>(
+  'reclaimAll',
+  `${retake} AND d.runner_id = $1 RETURNING ${claimedColumns}`,
+);
+
+export const renewLeases = statement<{ id: string; fence: number; canceling: boolean }>(
+  'renewLeases',
+  `UPDATE deployment SET lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    WHERE runner_id = $1 AND status = 'RUNNING'
+   RETURNING id, fence, cancel_requested_at IS NOT NULL AS canceling`,
+);
+
+export const registerRunner = statement(
+  'registerRunner',
+  `INSERT INTO runner (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()`,
+);
+
+export const forgetRunners = statement(
+  'forgetRunners',
+  `DELETE FROM runner WHERE seen_at < clock_timestamp() - interval '1 hour' AND id <> $1`,
+);
+
+const fenced = `EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
+
+export const beginServices = statement(
+  'beginServices',
+  `UPDATE deployment_service SET phase = 'WAITING' WHERE deployment_id = $1 AND phase = 'QUEUED' AND ${fenced}`,
+);
+
+export interface TaskRow {
+  readonly service_id: string;
+  readonly service_type: string;
+  readonly service_name: string;
+  readonly rollout: string;
+  readonly stage_id: string | null;
+  readonly stage_name: string;
+  readonly stage_position: number;
+  readonly phase: Phase;
+  readonly release_id: string | null;
+  readonly config: ReleaseConfig | null;
+  readonly config_hash: string | null;
+  readonly commit: ReleaseCommit | null;
+  readonly image_id: string | null;
+  readonly image_name: string | null;
+}
+
+export const readTasks = statement<TaskRow>(
+  'readTasks',
+  `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase, s.release_id,
+          r.config, r.config_hash, r.commit, r.image_id, r.image_name
+     FROM deployment_service s LEFT JOIN release r ON r.id = s.release_id
+    WHERE s.deployment_id = $1 ORDER BY s.stage_position, s.created_at, s.service_id`,
+);
+
+/** A restart runs the release that is current when its turn comes. */
+export const adoptRelease = statement(
+  'adoptRelease',
+  `UPDATE deployment_service SET release_id = $4 WHERE deployment_id = $1 AND service_id = $3 AND release_id IS NULL AND ${fenced}`,
+);
+
+export const setPhase = statement(
+  'setPhase',
+  `UPDATE deployment_service
+      SET phase = $4, failure = $5::jsonb,
+          started_at = CASE WHEN $4 IN ('BUILDING', 'WORKING') THEN coalesce(started_at, clock_timestamp()) ELSE started_at END,
+          finished_at = CASE WHEN $4 IN ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') THEN clock_timestamp() END
+    WHERE deployment_id = $1 AND service_id = $3 AND ${fenced}`,
+);
+
+export const insertSteps = statement(
+  'insertSteps',
+  `INSERT INTO deployment_step (deployment_id, service_id, position, name, metric)
+   SELECT $1, s.service_id, s.position, s.name, s.metric
+     FROM jsonb_to_recordset($3::jsonb) AS s(service_id uuid, position integer, name text, metric text)
+    WHERE ${fenced}
+   ON CONFLICT DO NOTHING`,
+);
+
+export interface StepRow {
+  readonly service_id: string;
+  readonly position: number;
+  readonly name: StepName;
+  readonly status: 'PENDING' | 'RUNNING' | 'DONE' | 'SKIPPED' | 'FAILED' | 'CANCELED';
+  readonly attempt: number;
+  readonly output: StepOutput | null;
+}
+
+export const readSteps = statement<StepRow>(
+  'readSteps',
+  `SELECT service_id, position, name, status, attempt, output FROM deployment_step WHERE deployment_id = $1 ORDER BY service_id, position`,
+);
+
+export const beginStep = statement(
+  'beginStep',
+  `UPDATE deployment_step SET status = 'RUNNING', attempt = attempt + 1, started_at = coalesce(started_at, clock_timestamp())
+    WHERE deployment_id = $1 AND service_id = $3 AND position = $4 AND ${fenced}`,
+);
+
+export const endStep = statement(
+  'endStep',
+  `UPDATE deployment_step SET status = $5, output = $6::jsonb, finished_at = clock_timestamp(), started_at = coalesce(started_at, clock_timestamp())
+    WHERE deployment_id = $1 AND service_id = $3 AND position = $4 AND ${fenced}`,
+);
+
+/** Commit and image of a release are filled in once, by the build. */
+export const completeRelease = statement(
+  'completeRelease',
+  `UPDATE release SET commit = $4::jsonb, image_name = $5, image_id = $6 WHERE id = $3 AND image_id IS NULL AND ${fenced}`,
+);
+
+/** Details of a commit that an earlier release of the service was built from, so that it need not be fetched for them. */
+export const knownCommit = statement<{ commit: BuildCommit }>(
+  'knownCommit',
+  `SELECT commit FROM release
+    WHERE service_id = $1 AND commit ->> 'id' = $2 AND image_id IS NOT NULL
+      AND config -> 'source' = $3::jsonb
+    ORDER BY created_at DESC LIMIT 1`,
+);
+
+export const finishDeployment = statement(
+  'finishDeployment',
+  `UPDATE deployment SET status = $3, finished_at = clock_timestamp() WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`,
+);
+
+export const setRuntime = statement(
+  'setRuntime',
+  `INSERT INTO service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, running_status, last_deployment_at)
+   SELECT $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, clock_timestamp() WHERE ${fenced}
+   ON CONFLICT (service_id) DO UPDATE SET desired = excluded.desired, release_id = excluded.release_id, rollout = excluded.rollout,
+     config_hash = excluded.config_hash, running_status = excluded.running_status, driver = excluded.driver,
+     last_deployment_at = excluded.last_deployment_at, updated_at = clock_timestamp()`,
+);
+
+export const stopRuntime = statement(
+  'stopRuntime',
+  `UPDATE service_runtime SET desired = 'STOPPED', running_status = 'STOPPED', updated_at = clock_timestamp() WHERE service_id = $3 AND ${fenced}`,
+);
+
+export const removeRuntime = statement('removeRuntime', `DELETE FROM service_runtime WHERE service_id = $3 AND ${fenced}`);
+
+export const setRunningStatus = statement(
+  'setRunningStatus',
+  `UPDATE service_runtime SET running_status = $2 WHERE service_id = $1 AND running_status IS DISTINCT FROM $2`,
+);
+
+/** What a release runs; for its output that is to be redacted. */
+export const releaseConfig = statement<{ config: ReleaseConfig }>('releaseConfig', `SELECT config FROM release WHERE id = $1`);
+
+export const removeReleases = statement('removeReleases', `DELETE FROM release WHERE service_id = $1`);
+export const removeServiceLog = statement('removeServiceLog', `DELETE FROM service_log WHERE service_id = $1`);
+export const removeDeployments = statement('removeDeployments', `DELETE FROM deployment WHERE environment_id = $1`);
+
+/** Environments in which a deployment runs now: the keeper leaves their instances alone. */
+export const busyEnvironments = statement<{ environment_id: string }>(
+  'busyEnvironments',
+  `SELECT environment_id FROM deployment WHERE status = 'RUNNING'`,
+);

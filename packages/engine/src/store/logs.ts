@@ -1,0 +1,71 @@
+import { statement } from '@davit/db';
+import type { FailureRecord } from '../model.ts';
+
+export const insertDeploymentLog = statement(
+  'insertDeploymentLog',
+  `INSERT INTO deployment_log (deployment_id, service_id, step, level, message, error, at)
+   SELECT $1, l.service_id, l.step, l.level, l.message, l.error, l.at
+     FROM jsonb_to_recordset($2::jsonb) AS l(service_id uuid, step text, level text, message text, error jsonb, at timestamptz)
+    WHERE EXISTS (SELECT 1 FROM deployment WHERE id = $1)`,
+);
+
+export interface DeploymentLogRow {
+  readonly at: string;
+  readonly level: 'INFO' | 'WARNING' | 'ERROR';
+  readonly step: string;
+  readonly message: string;
+  readonly error: FailureRecord | null;
+  readonly service_id: string | null;
+  readonly service_name: string | null;
+  readonly service_type: string | null;
+  readonly stage_id: string | null;
+  readonly stage_name: string | null;
+}
+
+/** At most the newest 10,000 lines: an answer must stay of a size that clients can hold. */
+export const readDeploymentLog = statement<DeploymentLogRow>(
+  'readDeploymentLog',
+  `SELECT * FROM (
+     SELECT l.id, l.at, l.level, l.step, l.message, l.error, l.service_id, s.service_name, s.service_type, s.stage_id, s.stage_name
+       FROM deployment_log l LEFT JOIN deployment_service s ON s.deployment_id = l.deployment_id AND s.service_id = l.service_id
+      WHERE l.deployment_id = $1 ORDER BY l.id DESC LIMIT 10000) newest ORDER BY id`,
+);
+
+export const findExecution = statement<{ id: string; execution_number: number }>(
+  'findExecution',
+  `SELECT id, execution_number FROM deployment
+    WHERE environment_id = $1 AND execution_number IS NOT NULL AND ($2::integer IS NULL OR execution_number = $2)
+    ORDER BY execution_number DESC LIMIT 1`,
+);
+
+export const insertServiceLog = statement(
+  'insertServiceLog',
+  `INSERT INTO service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
+   SELECT $1, $2, $3, $4, l.stream, l.message, l.source_at, l.source_at::timestamptz
+     FROM jsonb_to_recordset($5::jsonb) AS l(stream text, message text, source_at text)`,
+);
+
+export const readServiceLog = statement<{ id: string; at: string; message: string; instance: string; release_id: string | null }>(
+  'readServiceLog',
+  `SELECT entry_id AS id, at, message, instance_name AS instance, release_id FROM (
+     SELECT * FROM service_log WHERE service_id = $1 ORDER BY id DESC LIMIT $2) newest ORDER BY newest.id`,
+);
+
+export const lastLogTime = statement<{ source_at: string }>(
+  'lastLogTime',
+  `SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1`,
+);
+
+/** Keeps the newest lines of each service within a number of lines and days. */
+export const trimServiceLogs = statement(
+  'trimServiceLogs',
+  `DELETE FROM service_log l USING (
+     SELECT id FROM (SELECT id, at, row_number() OVER (PARTITION BY service_id ORDER BY id DESC) AS age FROM service_log) numbered
+      WHERE age > $1 OR at < clock_timestamp() - make_interval(days => $2)) old
+    WHERE l.id = old.id`,
+);
+
+export const trimDeploymentLogs = statement(
+  'trimDeploymentLogs',
+  `DELETE FROM deployment_log WHERE at < clock_timestamp() - make_interval(days => $1)`,
+);

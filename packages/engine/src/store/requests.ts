@@ -1,0 +1,122 @@
+import { statement } from '@davit/db';
+import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
+
+/** Serialises what changes the queue of one environment; held to the end of the transaction. */
+export const lockQueue = statement('lockQueue', `SELECT pg_advisory_xact_lock(hashtextextended('davit queue ' || $1::text, 0))`);
+
+/**
+ * A waiting request that the new one may join: same actor, same action, and nothing that waits behind it concerns one of the
+ * services, as joining would overtake it. FOR UPDATE: a runner must not start it meanwhile (it skips locked rows).
+ */
+export const findMergeable = statement<{ id: string }>(
+  'findMergeable',
+  `SELECT d.id FROM deployment d
+    WHERE d.environment_id = $1 AND d.status = 'QUEUED' AND d.actor = $2 AND d.action = $3
+      AND NOT EXISTS (
+        SELECT 1 FROM deployment later JOIN deployment_service s ON s.deployment_id = later.id
+         WHERE later.environment_id = d.environment_id AND later.status = 'QUEUED'
+           AND later.sequence > d.sequence AND s.service_id = ANY ($4::uuid[]))
+    ORDER BY d.sequence DESC LIMIT 1 FOR UPDATE OF d`,
+);
+
+export const markWhole = statement(
+  'markWhole',
+  `UPDATE deployment SET whole_environment = whole_environment OR $2 WHERE id = $1`,
+);
+
+export const insertDeployment = statement(
+  'insertDeployment',
+  `INSERT INTO deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, whole_environment, origin, triggered_by, actor)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+);
+
+export const insertReleases = statement(
+  'insertReleases',
+  `INSERT INTO release (id, organization_id, environment_id, service_id, config, config_hash, commit, created_by)
+   SELECT r.id, $1, $2, r.service_id, r.config, r.config_hash, r.commit, $3
+     FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, service_id uuid, config jsonb, config_hash text, commit jsonb)`,
+);
+
+/** A service that the request already has takes the newer release: it is the same actor who asked again. */
+export const insertServices = statement(
+  'insertDeploymentServices',
+  `INSERT INTO deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout,
+                                   stage_id, stage_name, stage_position)
+   SELECT $1, s.service_id, s.service_type, s.service_name, s.icon_uri, s.release_id, s.rollout, s.stage_id, s.stage_name, s.stage_position
+     FROM jsonb_to_recordset($2::jsonb) AS s(service_id uuid, service_type text, service_name text, icon_uri text, release_id uuid,
+                                             rollout uuid, stage_id uuid, stage_name text, stage_position integer)
+   ON CONFLICT (deployment_id, service_id) DO UPDATE SET release_id = excluded.release_id, stage_id = excluded.stage_id,
+     stage_name = excluded.stage_name, stage_position = excluded.stage_position`,
+);
+
+export const notifyRunners = statement('notifyRunners', `SELECT pg_notify('davit_deployment', $1)`);
+
+/** Which of these services have something on a cluster, or a deployment that may still put something there. */
+export const everDeployed = statement<{ service_id: string }>(
+  'everDeployed',
+  `SELECT service_id FROM service_runtime WHERE service_id = ANY ($1::uuid[]) AND desired <> 'NONE'
+   UNION
+   SELECT s.service_id FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
+    WHERE s.service_id = ANY ($1::uuid[]) AND d.action = 'DEPLOY' AND d.status IN ('QUEUED', 'RUNNING')`,
+);
+
+export const isOpen = statement<{ known: boolean }>(
+  'serviceIsKnown',
+  `SELECT EXISTS (SELECT 1 FROM service_runtime WHERE service_id = $1)
+       OR EXISTS (SELECT 1 FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
+                   WHERE s.service_id = $1 AND d.status IN ('QUEUED', 'RUNNING')) AS known`,
+);
+
+export const readReleases = statement<{ id: string; service_id: string; image_id: string | null; commit: ReleaseCommit | null }>(
+  'readReleases',
+  `SELECT id, service_id, image_id, commit FROM release WHERE id = ANY ($1::uuid[])`,
+);
+
+export const withdrawRequest = statement<{ id: string }>(
+  'withdrawRequest',
+  `UPDATE deployment SET status = 'WITHDRAWN', finished_at = clock_timestamp() WHERE id = $1 AND status = 'QUEUED' RETURNING id`,
+);
+
+export const requestPlace = statement<{ organization_id: string; environment_id: string; status: string }>(
+  'requestPlace',
+  `SELECT organization_id, environment_id, status FROM deployment WHERE id = $1`,
+);
+
+export const requestCancel = statement<{ id: string }>(
+  'requestCancel',
+  `UPDATE deployment SET cancel_requested_at = clock_timestamp(), cancel_force = $2
+    WHERE environment_id = $1 AND status = 'RUNNING' AND cancel_requested_at IS NULL RETURNING id`,
+);
+
+export const markCanceling = statement(
+  'markCanceling',
+  `UPDATE deployment_service SET phase = 'CANCELING' WHERE deployment_id = $1 AND phase IN ('WAITING', 'BUILDING', 'WORKING')`,
+);
+
+export interface RuntimeRow {
+  readonly service_id: string;
+  readonly environment_id: string;
+  readonly driver: string;
+  readonly desired: 'RUNNING' | 'STOPPED' | 'NONE';
+  readonly release_id: string | null;
+  readonly rollout: string | null;
+  readonly config_hash: string | null;
+  readonly config: ReleaseConfig | null;
+  readonly image_id: string | null;
+  readonly commit: ReleaseCommit | null;
+  readonly organization_id: string;
+  readonly project_id: string;
+}
+
+const runtimeColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
+  t.config_hash, r.config, r.image_id, r.commit`;
+
+export const readRuntimes = statement<RuntimeRow>(
+  'readRuntimes',
+  `SELECT ${runtimeColumns} FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id WHERE t.service_id = ANY ($1::uuid[])`,
+);
+
+export const allRuntimes = statement<RuntimeRow>(
+  'allRuntimes',
+  `SELECT ${runtimeColumns} FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id WHERE t.driver = $1`,
+);

@@ -1,0 +1,148 @@
+import { statement } from '@davit/db';
+import type { Action, FailureRecord, ReleaseCommit } from '../model.ts';
+import type { Origin } from '../port.ts';
+import type { Phase } from '../states.ts';
+
+export interface StepMetricRow {
+  readonly metric: string;
+  readonly status: 'PENDING' | 'RUNNING' | 'DONE' | 'SKIPPED' | 'FAILED' | 'CANCELED';
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+}
+
+export interface ServiceViewRow {
+  readonly service_id: string;
+  readonly runtime_release_id: string | null;
+  readonly config_hash: string | null;
+  readonly running_status: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
+  readonly commit: ReleaseCommit | null;
+  readonly environment_id: string | null;
+  readonly phase: Phase | null;
+  readonly action: Action | null;
+  readonly execution_number: number | null;
+  readonly failure: FailureRecord | null;
+  readonly deployment_created_at: string | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly is_last: boolean | null;
+  readonly waiting_id: string | null;
+  readonly waiting_action: Action | null;
+  readonly waiting_count: number;
+  readonly steps: readonly StepMetricRow[] | null;
+}
+
+/** `started`: deployments that left the queue, by whatever end. */
+const started = `status NOT IN ('QUEUED', 'WITHDRAWN')`;
+
+export const serviceViews = statement<ServiceViewRow>(
+  'serviceViews',
+  `SELECT s.id AS service_id, t.release_id AS runtime_release_id, t.config_hash, t.running_status, r.commit,
+          l.environment_id, l.phase, l.action, l.execution_number, l.failure, l.created_at AS deployment_created_at,
+          l.started_at, l.finished_at, l.is_last, q.id AS waiting_id, q.action AS waiting_action,
+          coalesce(q.waiting, 0)::integer AS waiting_count, st.steps
+     FROM unnest($1::uuid[]) WITH ORDINALITY AS s(id, n)
+     LEFT JOIN service_runtime t ON t.service_id = s.id
+     LEFT JOIN release r ON r.id = t.release_id
+     LEFT JOIN LATERAL (
+       SELECT d.id, d.environment_id, ds.phase, d.action, d.execution_number, ds.failure, d.created_at, ds.started_at, ds.finished_at,
+              NOT EXISTS (SELECT 1 FROM deployment n WHERE n.environment_id = d.environment_id AND n.sequence > d.sequence AND n.${started}) AS is_last
+         FROM deployment_service ds JOIN deployment d ON d.id = ds.deployment_id
+        WHERE ds.service_id = s.id AND d.${started}
+        ORDER BY d.sequence DESC LIMIT 1) l ON true
+     LEFT JOIN LATERAL (
+       SELECT d.id, d.action, count(*) OVER () AS waiting
+         FROM deployment_service ds JOIN deployment d ON d.id = ds.deployment_id
+        WHERE ds.service_id = s.id AND d.status = 'QUEUED'
+        ORDER BY d.sequence LIMIT 1) q ON true
+     LEFT JOIN LATERAL (
+       SELECT jsonb_agg(jsonb_build_object('metric', p.metric, 'status', p.status, 'started_at', p.started_at, 'finished_at', p.finished_at)
+                        ORDER BY p.position) AS steps
+         FROM deployment_step p WHERE p.deployment_id = l.id AND p.service_id = s.id) st ON true
+    ORDER BY s.n`,
+);
+
+export interface DeploymentRow {
+  readonly id: string;
+  readonly environment_id: string;
+  readonly execution_number: number | null;
+  readonly action: Action;
+  readonly status: 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED' | 'WITHDRAWN';
+  readonly canceling: boolean;
+  readonly origin: Origin;
+  readonly triggered_by: string;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly build_failed: boolean;
+}
+
+const deploymentColumns = `d.id, d.environment_id, d.execution_number, d.action, d.status, d.cancel_requested_at IS NOT NULL AS canceling,
+  d.origin, d.triggered_by, d.created_at, d.started_at, d.finished_at,
+  EXISTS (SELECT 1 FROM deployment_service b WHERE b.deployment_id = d.id AND b.phase = 'BUILD_FAILED') AS build_failed`;
+
+export const environmentLast = statement<DeploymentRow>(
+  'environmentLast',
+  `SELECT ${deploymentColumns} FROM deployment d WHERE d.environment_id = $1 AND d.${started} ORDER BY d.sequence DESC LIMIT 1`,
+);
+
+export const environmentWaiting = statement<{ id: string; action: Action }>(
+  'environmentWaiting',
+  `SELECT id, action FROM deployment WHERE environment_id = $1 AND status = 'QUEUED' ORDER BY sequence LIMIT 1`,
+);
+
+export const environmentHistory = statement<DeploymentRow>(
+  'environmentHistory',
+  `SELECT ${deploymentColumns} FROM deployment d
+    WHERE d.environment_id = $1 AND d.${started} ORDER BY d.sequence DESC LIMIT $2 OFFSET $3`,
+);
+
+export const environmentQueue = statement<DeploymentRow>(
+  'environmentQueue',
+  `SELECT ${deploymentColumns} FROM deployment d WHERE d.environment_id = $1 AND d.status = 'QUEUED' ORDER BY d.sequence`,
+);
+
+export const serviceQueue = statement<DeploymentRow>(
+  'serviceQueue',
+  `SELECT ${deploymentColumns} FROM deployment d
+    WHERE d.status = 'QUEUED' AND EXISTS (SELECT 1 FROM deployment_service s WHERE s.deployment_id = d.id AND s.service_id = $1)
+    ORDER BY d.sequence`,
+);
+
+export interface HistoryRow {
+  readonly deployment_id: string;
+  readonly environment_id: string;
+  readonly execution_number: number | null;
+  readonly action: Action;
+  readonly origin: Origin;
+  readonly triggered_by: string;
+  readonly deployment_created_at: string;
+  readonly service_id: string;
+  readonly service_type: string;
+  readonly service_name: string;
+  readonly icon_uri: string;
+  readonly phase: Phase;
+  readonly failure: FailureRecord | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly release_id: string | null;
+  readonly commit: ReleaseCommit | null;
+  readonly stage_id: string | null;
+  readonly stage_name: string;
+  readonly stage_position: number;
+}
+
+const historyColumns = `s.deployment_id, d.environment_id, d.execution_number, d.action, d.origin, d.triggered_by,
+  d.created_at AS deployment_created_at, s.service_id, s.service_type, s.service_name, s.icon_uri, s.phase, s.failure,
+  s.started_at, s.finished_at, s.release_id, r.commit, s.stage_id, s.stage_name, s.stage_position`;
+
+export const servicesOfDeployments = statement<HistoryRow>(
+  'servicesOfDeployments',
+  `SELECT ${historyColumns} FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id LEFT JOIN release r ON r.id = s.release_id
+    WHERE s.deployment_id = ANY ($1::uuid[]) ORDER BY s.stage_position, s.created_at, s.service_id`,
+);
+
+export const serviceHistory = statement<HistoryRow>(
+  'serviceHistory',
+  `SELECT ${historyColumns} FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id LEFT JOIN release r ON r.id = s.release_id
+    WHERE s.service_id = $1 AND d.${started} ORDER BY d.sequence DESC LIMIT $2 OFFSET $3`,
+);

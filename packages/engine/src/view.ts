@@ -1,0 +1,169 @@
+import type { DeploymentView, EnvironmentView, HistoryServiceView, ServiceView, StepView } from './port.ts';
+import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
+import type { DeploymentRow, HistoryRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
+
+/** `<environment id>-<counter>`, null before it left the queue. */
+export function executionId(environmentId: string, number: number | null): string | null {
+  return number === null ? null : `${environmentId}-${number}`;
+}
+
+export function toServiceView(row: ServiceViewRow): ServiceView {
+  const current = currentOf(row);
+  const failed = row.phase === 'BUILD_FAILED' || row.phase === 'FAILED' || row.phase === 'CANCELED';
+  return {
+    serviceId: row.service_id,
+    ...current,
+    executionId: row.environment_id === null ? null : executionId(row.environment_id, row.execution_number),
+    lastDeploymentAt: row.finished_at ?? row.started_at,
+    isPartOfLastDeployment: row.is_last ?? false,
+    steps: toSteps(row),
+    waitingRequestId: row.waiting_id,
+    waitingRequests: row.waiting_count,
+    failure: row.waiting_id === null || row.phase === null || !isFinished(row.phase) ? row.failure : null,
+    deployedConfigHash: row.config_hash,
+    deployedReleaseId: row.runtime_release_id,
+    deployedCommit: row.commit,
+    lastAttemptFailed: failed && row.action === 'DEPLOY',
+    runningStatus: row.running_status,
+  };
+}
+
+/** What runs goes before what waits, what waits before what was. */
+function currentOf(row: ServiceViewRow): Pick<ServiceView, 'state' | 'action' | 'actionStatus'> {
+  const running = row.phase !== null && !isFinished(row.phase);
+  if (!running && row.waiting_action !== null) {
+    return { state: stateOf(row.waiting_action, 'QUEUED'), action: actionWord(row.waiting_action), actionStatus: 'QUEUED' };
+  }
+  if (row.phase === null || row.action === null) return { state: 'READY', action: 'UNKNOWN', actionStatus: 'NEVER' };
+  const state = stateOf(row.action, row.phase);
+  if (state === 'READY') return { state, action: 'UNKNOWN', actionStatus: 'NEVER' };
+  return { state, action: actionWord(row.action), actionStatus: actionStatusOf(row.phase) };
+}
+
+const buildMetrics = new Set(['GIT_CLONE', 'BUILD']);
+
+function toSteps(row: ServiceViewRow): ServiceView['steps'] {
+  if (row.steps === null || row.steps.length === 0 || row.deployment_created_at === null) return null;
+  const groups = [...Map.groupBy(row.steps, (step) => step.metric)];
+  const details = groups.flatMap(([metric, steps]) => toStep(metric, steps));
+  const queueing = queueingSteps(row.steps, row.deployment_created_at);
+  const finishedAt = row.finished_at;
+  return {
+    details: [...queueing.filter((step) => step.metric === 'BUILD_QUEUEING'), ...interleave(details, queueing)],
+    totalMilliseconds: finishedAt === null ? null : Math.max(0, Date.parse(finishedAt) - Date.parse(row.deployment_created_at)),
+  };
+}
+
+function interleave(details: readonly StepView[], queueing: readonly StepView[]): StepView[] {
+  const build = details.filter((step) => buildMetrics.has(step.metric));
+  const deploy = details.filter((step) => !buildMetrics.has(step.metric));
+  return [...build, ...queueing.filter((step) => step.metric === 'DEPLOYMENT_QUEUEING'), ...deploy];
+}
+
+/** Waiting is what lies between the request and the first step, and between the last build step and the first deploy step. */
+function queueingSteps(steps: readonly StepMetricRow[], requestedAt: string): StepView[] {
+  const build = steps.filter((step) => buildMetrics.has(step.metric));
+  const deploy = steps.filter((step) => !buildMetrics.has(step.metric));
+  const lastBuild = build.map((step) => step.finished_at).findLast((at) => at !== null) ?? null;
+  return [
+    ...waited('BUILD_QUEUEING', requestedAt, build.find((step) => step.started_at !== null)?.started_at ?? null),
+    ...waited(
+      'DEPLOYMENT_QUEUEING',
+      build.length === 0 ? requestedAt : lastBuild,
+      deploy.find((step) => step.started_at !== null)?.started_at ?? null,
+    ),
+  ];
+}
+
+function waited(metric: string, from: string | null, to: string | null): StepView[] {
+  if (from === null || to === null) return [];
+  return [{ metric, status: 'SUCCESS', durationMilliseconds: Math.max(0, Date.parse(to) - Date.parse(from)) }];
+}
+
+/** Several steps of the journal that count as one for the reader: the worst end wins, durations add up. */
+function toStep(metric: string, steps: readonly StepMetricRow[]): StepView[] {
+  const statuses = steps.map((step) => step.status);
+  const open = statuses.some((status) => status === 'PENDING' || status === 'RUNNING');
+  const ended = statuses.includes('FAILED') ? 'ERROR' : statuses.includes('CANCELED') ? 'CANCEL' : null;
+  if (open && ended === null) return [];
+  const status = ended ?? (statuses.every((one) => one === 'SKIPPED') ? 'SKIP' : 'SUCCESS');
+  const durationMilliseconds = steps.reduce(
+    (sum, step) =>
+      step.started_at === null || step.finished_at === null
+        ? sum
+        : sum + Math.max(0, Date.parse(step.finished_at) - Date.parse(step.started_at)),
+    0,
+  );
+  return [{ metric, status, durationMilliseconds }];
+}
+
+export function toHistoryService(row: HistoryRow): HistoryServiceView {
+  return {
+    serviceId: row.service_id,
+    serviceType: row.service_type,
+    name: row.service_name,
+    iconUri: row.icon_uri,
+    executionId: executionId(row.environment_id, row.execution_number),
+    state: stateOf(row.action, row.phase),
+    phase: row.phase,
+    action: actionWord(row.action),
+    actionStatus: actionStatusOf(row.phase),
+    createdAt: row.deployment_created_at,
+    updatedAt: row.finished_at ?? row.started_at ?? row.deployment_created_at,
+    triggeredBy: row.triggered_by,
+    origin: row.origin,
+    commit: row.commit,
+    totalMilliseconds: between(row.started_at, row.finished_at),
+    releaseId: row.release_id,
+    failure: row.failure,
+    stage: { id: row.stage_id, name: row.stage_name, position: row.stage_position },
+  };
+}
+
+export function toDeploymentView(row: DeploymentRow, services: readonly HistoryRow[]): DeploymentView {
+  return {
+    deploymentId: row.id,
+    environmentId: row.environment_id,
+    executionId: executionId(row.environment_id, row.execution_number),
+    action: row.action,
+    status: row.status,
+    canceling: row.canceling && row.status === 'RUNNING',
+    state: row.canceling && row.status === 'RUNNING' ? 'CANCELING' : deploymentState(row.action, row.status, row.build_failed),
+    createdAt: row.created_at,
+    updatedAt: row.finished_at ?? row.started_at ?? row.created_at,
+    triggeredBy: row.triggered_by,
+    origin: row.origin,
+    totalMilliseconds: between(row.started_at, row.finished_at),
+    services: services.map(toHistoryService),
+  };
+}
+
+export function toEnvironmentView(
+  last: DeploymentRow | undefined,
+  waiting: { readonly id: string; readonly action: DeploymentRow['action'] } | undefined,
+): EnvironmentView {
+  return {
+    last:
+      last === undefined
+        ? null
+        : {
+            deploymentId: last.id,
+            executionId: executionId(last.environment_id, last.execution_number) ?? '',
+            state:
+              last.canceling && last.status === 'RUNNING'
+                ? 'CANCELING'
+                : deploymentState(last.action, last.status, last.build_failed),
+            running: last.status === 'RUNNING',
+            at: last.finished_at ?? last.started_at ?? last.created_at,
+            totalMilliseconds: last.finished_at === null ? null : between(last.started_at, last.finished_at),
+            origin: last.origin,
+            triggeredBy: last.triggered_by,
+          },
+    waitingRequestId: waiting?.id ?? null,
+    waitingAction: waiting?.action ?? null,
+  };
+}
+
+function between(from: string | null, to: string | null): number {
+  return from === null || to === null ? 0 : Math.max(0, Date.parse(to) - Date.parse(from));
+}

@@ -1,0 +1,110 @@
+import { AppError, Sensitive } from '@davit/base';
+import type { EnvironmentEntry, Ownership, Probe, Workload, WorkloadFile } from '@davit/drivers';
+import type { ReleaseCommit, ReleaseConfig, ValuePart } from './model.ts';
+
+export interface WorkloadInput {
+  readonly owner: Ownership;
+  readonly release: string;
+  readonly rollout: string;
+  readonly image: string;
+  readonly config: ReleaseConfig;
+  readonly commit: ReleaseCommit | null;
+  /** Values of the secret versions that the release names; null: the workload is only observed or probed, never made. */
+  readonly secrets: ReadonlyMap<string, string> | null;
+  readonly builtInPrefix: string;
+  readonly readyTimeoutSeconds: number;
+  readonly terminationGraceSeconds: number;
+}
+
+/** What a driver is asked for, from a release. */
+export function toWorkload(input: WorkloadInput): Workload {
+  const { config, secrets } = input;
+  return {
+    owner: input.owner,
+    name: config.name,
+    release: input.release,
+    rollout: input.rollout,
+    image: input.image,
+    entrypoint: config.entrypoint,
+    arguments: config.arguments,
+    environment: secrets === null ? [] : [...values(config, secrets), ...commitVariables(input)],
+    files: secrets === null ? [] : files(config, secrets),
+    ports: config.ports.map((port) => ({
+      id: port.id,
+      internalPort: port.internalPort,
+      protocol: port.protocol,
+      ...(port.protocol === 'UDP' && port.public && port.externalPort !== null ? { hostPort: port.externalPort } : {}),
+    })),
+    volumes: config.volumes,
+    cpuMillicores: config.cpuMillicores,
+    memoryMiB: config.memoryMiB,
+    instances: config.instances,
+    hostnames: config.hostnames,
+    readiness: config.readiness,
+    liveness: config.liveness,
+    readyTimeoutSeconds: readyTimeout(config.readiness, input.readyTimeoutSeconds),
+    terminationGraceSeconds: input.terminationGraceSeconds,
+  };
+}
+
+/** With a readiness probe, its own timing says how long to wait. */
+export function readyTimeout(readiness: Probe | null, byDefault: number): number {
+  if (readiness === null) return byDefault;
+  return readiness.initialDelaySeconds + readiness.periodSeconds * (readiness.failureThreshold + readiness.successThreshold);
+}
+
+function values(config: ReleaseConfig, secrets: ReadonlyMap<string, string>): EnvironmentEntry[] {
+  return config.environment.map((entry) => ({
+    name: entry.name,
+    value: new Sensitive(joined(entry.parts, secrets, entry.name)),
+  }));
+}
+
+function files(config: ReleaseConfig, secrets: ReadonlyMap<string, string>): WorkloadFile[] {
+  return config.files.map((file) => ({ path: file.path, content: new Sensitive(joined(file.parts, secrets, file.path)) }));
+}
+
+// The commit is not part of the configuration, as its hash would change with every push.
+function commitVariables(input: WorkloadInput): EnvironmentEntry[] {
+  if (input.commit === null) return [];
+  const short = input.owner.service.slice(0, 8).toUpperCase();
+  return [
+    { name: `${input.builtInPrefix}APPLICATION_Z${short}_GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
+    { name: `${input.builtInPrefix}GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
+  ];
+}
+
+function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string, string>, name: string): string {
+  return parts
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      const value = secrets.get(part.secret);
+      if (value === undefined) {
+        throw new AppError({
+          code: 'RELEASE_NOT_USABLE',
+          message: `a secret that ${name} of this release uses no longer exists. Deploy the current configuration instead.`,
+        });
+      }
+      return value;
+    })
+    .join('');
+}
+
+/** Ids of all secret versions that a release needs. */
+export function secretIds(config: ReleaseConfig): string[] {
+  const parts = [...config.environment.flatMap((entry) => entry.parts), ...config.files.flatMap((file) => file.parts)];
+  return [...new Set(parts.flatMap((part) => (typeof part === 'string' ? [] : [part.secret])))];
+}
+
+/** Variables without secrets: what a build may see. */
+export function plainValues(config: ReleaseConfig): Record<string, string> {
+  return Object.fromEntries(
+    config.environment.flatMap((entry) =>
+      entry.parts.every((part) => typeof part === 'string') ? [[entry.name, entry.parts.join('')]] : [],
+    ),
+  );
+}
+
+export function secretNames(config: ReleaseConfig): string[] {
+  return config.environment.filter((entry) => entry.parts.some((part) => typeof part !== 'string')).map((entry) => entry.name);
+}
