@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { checkImports } from './import-check.ts';
+
+/*
+ * `npm run check`: all that can be said about the code without running it. Prints one line per check and what is wrong, and
+ * ends with 1 if anything is. `--json` adds a last line for ./test: {"passed":…,"failed":…}.
+ */
+
+interface Outcome {
+  readonly name: string;
+  readonly output: string;
+  readonly isGood: boolean;
+  readonly seconds: number;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+// A thread each: the four run side by side, and more threads than processors only take turns.
+const threads = String(Math.max(1, Math.floor(availableParallelism() / 2)));
+const checks: Readonly<Record<string, () => Promise<{ output: string; isGood: boolean }>>> = {
+  types: () => program('tsc', ['-p', '.', '--pretty', 'false']),
+  lint: () => program('oxlint', ['--type-aware', '--threads', threads, '--quiet']),
+  format: () => program('oxfmt', ['--check', '--threads', threads]),
+  imports: async () => {
+    const violations = checkImports();
+    const lines = violations.map(({ rule, file, line, message }) => `${file}:${line}: ${message} [${rule}]`);
+    return { output: lines.join('\n'), isGood: lines.length === 0 };
+  },
+};
+
+const began = performance.now();
+const outcomes = await Promise.all(
+  Object.entries(checks).map(async ([name, check]) => {
+    const outcome: Outcome = { name, ...(await check()), seconds: (performance.now() - began) / 1000 };
+    console.log(`${outcome.isGood ? 'ok    ' : 'FAILED'}  ${name.padEnd(8)} ${outcome.seconds.toFixed(1)} s`);
+    return outcome;
+  }),
+);
+const failed = outcomes.filter(({ isGood }) => !isGood);
+for (const { name, output } of failed) console.log(`\n--- ${name} ---\n${output.trimEnd()}`);
+if (failed.some(({ name }) => name === 'format')) console.log('\n`npm run format` puts the format right.');
+if (process.argv.includes('--json'))
+  console.log(JSON.stringify({ passed: outcomes.length - failed.length, failed: failed.length }));
+process.exitCode = failed.length === 0 ? 0 : 1;
+
+function program(name: string, options: readonly string[]): Promise<{ output: string; isGood: boolean }> {
+  const child = spawn(process.execPath, [`node_modules/.bin/${name}`, ...options], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ output, isGood: code === 0 }));
+  });
+}

@@ -1,0 +1,164 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSync, Visitor } from 'oxc-parser';
+import { importRules, isTest } from './import-rules.ts';
+import { readImports, type Import, type ImportGraph, type Sources, type Workspace } from './imports.ts';
+
+export interface Violation {
+  readonly rule: string;
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Checks the imports of the given files against all rules. Pure: works on the given texts alone. */
+export function findViolations(
+  sources: Sources,
+  workspaces: readonly Workspace[],
+  rootDependencies: readonly string[],
+): Violation[] {
+  const graph = readImports(sources, workspaces);
+  return [
+    ...graph.problems.map((problem) => ({ rule: 'resolves', ...problem })),
+    ...graph.imports.flatMap(brokenRules),
+    ...graph.imports.flatMap((use) => undeclared(use, workspaces, rootDependencies)),
+    ...cycles(graph),
+    ...impurities(graph, sources),
+  ].sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
+}
+
+function brokenRules(use: Import): Violation[] {
+  return importRules
+    .filter((rule) => rule.applies(use.from))
+    .filter(
+      (rule) =>
+        !rule.allows(use.target, use) && !(use.definers.length > 0 && use.definers.every((definer) => rule.allows(definer, use))),
+    )
+    .map((rule) => ({ rule: rule.name, file: use.from, line: use.line, message: `imports ${use.specifier}: ${rule.because}` }));
+}
+
+// npm puts all packages into one folder, where an import works by luck until somebody else stops needing the package.
+function undeclared(use: Import, workspaces: readonly Workspace[], rootDependencies: readonly string[]): Violation[] {
+  const own = workspaces.find(({ folder }) => use.from.startsWith(`${folder}/`));
+  const neighbour = workspaces.find(({ folder }) => use.target.startsWith(`${folder}/`) && !use.specifier.startsWith('.'));
+  const name = use.target.startsWith('npm:') ? use.target.slice('npm:'.length) : neighbour?.name;
+  if (name === undefined || name === own?.name) return [];
+  // Tests use the tools of the checkout, and the testkit, which depends on nearly all packages.
+  const known = own === undefined || isTest(use.from) ? [...(own?.dependencies ?? []), ...rootDependencies] : own.dependencies;
+  if (known.includes(name) || (neighbour !== undefined && (own === undefined || isTest(use.from)))) return [];
+  return [
+    {
+      rule: 'declared',
+      file: use.from,
+      line: use.line,
+      message: `imports ${name}, which ${own?.folder ?? 'the root'}/package.json does not declare`,
+    },
+  ];
+}
+
+/** One violation per cycle, at the first of its files by name. Imports of types alone are gone at run time. */
+function cycles({ imports }: ImportGraph): Violation[] {
+  const targetsOf = Map.groupBy(
+    imports.filter(({ isTypeOnly, from }) => !isTypeOnly && !isTest(from)),
+    ({ from }) => from,
+  );
+  const state = new Map<string, 'open' | 'done'>();
+  const found: Violation[] = [];
+  const visit = (file: string, chain: readonly string[]): void => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      const cycle = chain.slice(chain.indexOf(file));
+      found.push({ rule: 'no-cycles', file, line: 1, message: `is in a cycle: ${[...cycle, file].join(' → ')}` });
+      return;
+    }
+    state.set(file, 'open');
+    for (const { target } of targetsOf.get(file) ?? []) visit(target, [...chain, file]);
+    state.set(file, 'done');
+  };
+  for (const file of [...targetsOf.keys()].sort()) visit(file, []);
+  return found;
+}
+
+const isPlanning = (file: string): boolean => /^packages\/engine\/src\/(plan\/|states\.ts$)/.test(file) && !isTest(file);
+const impureNames = new Set(['Date', 'performance', 'process', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'console']);
+
+// Planning is a pure function: what it needs to know is given to it. So also for all that it calls.
+function impurities({ imports }: ImportGraph, sources: Sources): Violation[] {
+  const usesOf = Map.groupBy(
+    imports.filter(({ isTypeOnly }) => !isTypeOnly),
+    ({ from }) => from,
+  );
+  const reachable = new Set([...sources.keys()].filter(isPlanning));
+  const found: Violation[] = [];
+  for (const file of reachable) {
+    found.push(...impureWords(file, sources.get(file) ?? ''));
+    for (const use of usesOf.get(file) ?? []) {
+      for (const definer of use.definers.length > 0 ? use.definers : [use.target]) {
+        if (isImpureTarget(definer)) {
+          found.push({
+            rule: 'pure-planning',
+            file,
+            line: use.line,
+            message: `imports ${use.specifier}: planning sees no clock, disk, network or SQL`,
+          });
+        } else if (definer.startsWith('packages/engine/')) reachable.add(definer);
+      }
+    }
+  }
+  return found;
+}
+
+// Hashing is a function of its input.
+function isImpureTarget(target: string): boolean {
+  return (/^(node|npm):/.test(target) && target !== 'node:crypto') || target.startsWith('packages/db/');
+}
+
+function impureWords(file: string, text: string): Violation[] {
+  const found: Violation[] = [];
+  const report = (word: string, offset: number): void => {
+    const line = text.slice(0, offset).split('\n').length;
+    found.push({ rule: 'pure-planning', file, line, message: `uses ${word}: planning sees no clock, disk, network or SQL` });
+  };
+  new Visitor({
+    Identifier: ({ name, start }) => {
+      if (impureNames.has(name)) report(name, start);
+    },
+    MemberExpression: ({ object, property, start }) => {
+      if (object.type === 'Identifier' && object.name === 'Math' && 'name' in property && property.name === 'random')
+        report('Math.random', start);
+    },
+  }).visit(parseSync(file, text).program);
+  return found;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly exports?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Checks this checkout. */
+export function checkImports(): Violation[] {
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const files = globSync(['packages/*/src/**/*.ts', 'e2e/**/*.ts', 'bench/**/*.ts', 'tools/**/*.ts'], { cwd: root });
+  const sources = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
+  const workspaces = globSync('packages/*/package.json', { cwd: root }).map((file) => {
+    const manifest = readManifest(path.join(root, file));
+    return {
+      name: manifest.name,
+      folder: path.dirname(file),
+      exports: manifest.exports ?? {},
+      dependencies: Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }),
+    };
+  });
+  const rootManifest = readManifest(path.join(root, 'package.json'));
+  return findViolations(sources, workspaces, Object.keys({ ...rootManifest.dependencies, ...rootManifest.devDependencies }));
+}
+
+function readManifest(file: string): Manifest {
+  const manifest: Manifest = JSON.parse(readFileSync(file, 'utf8'));
+  return manifest;
+}

@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { findViolations } from './import-check.ts';
+import { importRules } from './import-rules.ts';
+import type { Workspace } from './imports.ts';
+
+const workspace = (room: string, dependencies: string[], exports: Record<string, string> = {}): Workspace => ({
+  name: `@davit/${room}`,
+  folder: `packages/${room}`,
+  exports: { '.': './src/index.ts', ...exports },
+  dependencies,
+});
+
+const workspaces = [
+  workspace('base', ['left-pad']),
+  workspace('contract', ['typebox', 'fastify', '@davit/base']),
+  workspace('client', ['@davit/contract', '@davit/base']),
+  workspace('console', ['@davit/client', '@davit/contract']),
+  workspace('cli', ['@davit/client', '@davit/db']),
+  workspace('db', ['pg', '@davit/base', '@davit/drivers']),
+  workspace('drivers', ['dockerode', '@davit/base', '@davit/db']),
+  workspace('engine', ['@davit/base', '@davit/db', '@davit/drivers'], { './port': './src/port.ts' }),
+  workspace('server', [
+    'fastify',
+    '@davit/base',
+    '@davit/contract',
+    '@davit/db',
+    '@davit/drivers',
+    '@davit/engine',
+    '@davit/client',
+  ]),
+  workspace('testkit', ['vitest', '@davit/server']),
+];
+const rootDependencies = ['vitest'];
+
+// A small checkout in which everything is as it should be.
+const sound: Readonly<Record<string, string>> = {
+  'packages/base/src/index.ts': `export const clock = 1;`,
+  'packages/base/src/base.test.ts': `import { test } from 'vitest'; import 'node:fs';`,
+  'packages/contract/src/index.ts': `import { Type } from 'typebox'; export const project = Type;`,
+  'packages/client/src/index.ts': `import { project } from '@davit/contract'; export const client = project;`,
+  'packages/console/src/index.ts': `import { client } from '@davit/client'; export { client };`,
+  'packages/cli/src/index.ts': `import { client } from '@davit/client'; import 'node:fs'; export { client };`,
+  'packages/db/src/index.ts': `import { clock } from '@davit/base'; import pg from 'pg'; export { clock, pg };`,
+  'packages/drivers/src/index.ts': `export * from './driver.ts'; export { createDocker } from './docker/index.ts';`,
+  'packages/drivers/src/driver.ts': `export interface Driver {} export const powers = [];`,
+  'packages/drivers/src/errors.ts': `export class DriverError {}`,
+  'packages/drivers/src/docker/index.ts': `import type { Driver } from '../driver.ts'; import { wait } from '../shared/wait.ts'; import './names.ts'; export const createDocker = wait;`,
+  'packages/drivers/src/docker/names.ts': `export const names = 1;`,
+  'packages/drivers/src/gateway/index.ts': `export const gateway = 1;`,
+  'packages/drivers/src/shared/wait.ts': `export const wait = 1;`,
+  'packages/engine/src/index.ts': `import { powers } from '@davit/drivers'; import '@davit/db'; export { powers };`,
+  'packages/engine/src/port.ts': `export interface EnginePort {}`,
+  'packages/engine/src/states.ts': `import { hash } from './hash.ts'; export const states = hash;`,
+  'packages/engine/src/hash.ts': `import { createHash } from 'node:crypto'; export const hash = createHash;`,
+  'packages/engine/src/plan/plan.ts': `import { states } from '../states.ts'; import type { Row } from '@davit/db'; export const plan = states;`,
+  'packages/engine/src/run/run.ts': `import { plan } from '../plan/plan.ts'; export const run = [plan, Date.now()];`,
+  'packages/server/src/main/serve.ts': `import { createDocker } from '@davit/drivers'; import { powers } from '@davit/engine'; import '../http/server.ts'; export default [createDocker, powers];`,
+  'packages/server/src/http/server.ts': `import fastify from 'fastify'; import type { EnginePort } from '@davit/engine/port'; export { fastify };`,
+  'packages/server/src/resources/project/routes.ts': `import fastify from 'fastify'; import { project } from './project.ts'; export default [fastify, project];`,
+  'packages/server/src/resources/project/project.ts': `import { store } from './store.ts'; import { service } from '../service/index.ts'; export const project = [store, service];`,
+  'packages/server/src/resources/project/store.ts': `import { pg } from '@davit/db'; import type { Name } from './project.ts'; export const store = pg;`,
+  'packages/server/src/resources/service/index.ts': `import { deep } from './kinds/application/deep.ts'; export const service = deep;`,
+  'packages/server/src/resources/service/kinds/application/deep.ts': `import { naming } from '../../../shared/naming.ts'; export const deep = naming;`,
+  'packages/server/src/resources/shared/naming.ts': `export const naming = 1;`,
+  'packages/testkit/src/index.ts': `import 'vitest'; import 'node:fs'; import '@davit/server'; export const kit = 1;`,
+  'packages/server/src/index.ts': `export const server = 1;`,
+  'packages/server/src/server.test.ts': `import { kit } from '@davit/testkit'; import { test } from 'vitest';`,
+  'tools/up.ts': `import { client } from '@davit/client'; import 'node:fs';`,
+};
+
+function rulesBrokenBy(planted: Readonly<Record<string, string>>): string[] {
+  const sources = new Map(Object.entries({ ...sound, ...planted }));
+  return [...new Set(findViolations(sources, workspaces, rootDependencies).map(({ rule }) => rule))];
+}
+
+const project = 'packages/server/src/resources/project';
+const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'layer-base': { 'packages/base/src/a.ts': `import '../../db/src/index.ts';` },
+  'layer-contract': { 'packages/contract/src/a.ts': `import '@davit/base';` },
+  'layer-client': { 'packages/client/src/a.ts': `import '@davit/base';` },
+  'layer-console': { 'packages/console/src/a.ts': `import '@davit/contract';` },
+  'layer-cli': { 'packages/cli/src/a.ts': `import '@davit/db';` },
+  'layer-db': { 'packages/db/src/a.ts': `import '@davit/drivers';` },
+  'layer-drivers': { 'packages/drivers/src/a.ts': `import type { Database } from '@davit/db';` },
+  'layer-engine': { 'packages/engine/src/run/a.ts': `import { createDocker } from '@davit/drivers';` },
+  'layer-server/main': { 'packages/server/src/main/a.ts': `import { kit } from '@davit/client';` },
+  'layer-server': { 'packages/server/src/http/a.ts': `import { powers } from '@davit/engine';` },
+  'runs-anywhere': { 'packages/client/src/a.ts': `import { readFile } from 'fs';` },
+  'contract-is-typebox-only': { 'packages/contract/src/a.ts': `import fastify from 'fastify';` },
+  'base-imports-nothing': { 'packages/base/src/a.ts': `import pad from 'left-pad';` },
+  'drivers-apart': { 'packages/drivers/src/docker/a.ts': `import { gateway } from '../gateway/index.ts';` },
+  'routes-without-store': { [`${project}/routes.ts`]: `import { store } from './store.ts';` },
+  'store-is-sql-only': { [`${project}/store.ts`]: `import { naming } from '../shared/naming.ts'; export const store = naming;` },
+  'resource-by-its-index': { [`${project}/a.ts`]: `import { deep } from '../service/kinds/application/deep.ts';` },
+  'rules-without-fastify': { [`${project}/a.ts`]: `import type { FastifyRequest } from 'fastify';` },
+  'tests-are-not-shipped': { 'packages/engine/src/a.ts': `import './b.test.ts';`, 'packages/engine/src/b.test.ts': '' },
+  'up-uses-the-api': { 'tools/up-steps.ts': `import '@davit/server';` },
+  declared: { 'packages/engine/src/a.ts': `import pg from 'pg';` },
+  'no-cycles': {
+    'packages/engine/src/a.ts': `import { b } from './b.ts'; export const a = b;`,
+    'packages/engine/src/b.ts': `export { a as b } from './a.ts';`,
+  },
+  'pure-planning': { 'packages/engine/src/hash.ts': `export const hash = () => Date.now();` },
+  resolves: { 'packages/engine/src/a.ts': `import './gone.ts';` },
+};
+
+test('a checkout that keeps the rules has no violations', () => {
+  expect(findViolations(new Map(Object.entries(sound)), workspaces, rootDependencies)).toEqual([]);
+});
+
+test.each(Object.keys(planted))('a violation of %s is caught, and nothing else is', (rule) => {
+  expect(rulesBrokenBy(planted[rule] ?? {})).toEqual([rule]);
+});
+
+test('each rule has a planted violation', () => {
+  expect(Object.keys(planted).sort()).toEqual(
+    [...importRules.map(({ name }) => name), 'declared', 'no-cycles', 'pure-planning', 'resolves'].sort(),
+  );
+});
+
+test.each([
+  ['a clock', `export const hash = new Date();`],
+  ['chance', `export const hash = Math.random();`],
+  ['the disk', `import 'node:fs'; export const hash = 1;`],
+  ['a package', `import 'pg'; export const hash = 1;`],
+  ['SQL', `import '@davit/db'; export const hash = 1;`],
+])('planning that sees %s through a file it calls is caught', (_, text) => {
+  expect(rulesBrokenBy({ 'packages/engine/src/hash.ts': text })).toContain('pure-planning');
+});
+
+test('an import is caught in each of its forms', () => {
+  const forms = [
+    `import { gateway } from '../gateway/index.ts';`,
+    `import * as all from '../gateway/index.ts';`,
+    `import '../gateway/index.ts';`,
+    `import type { gateway } from '../gateway/index.ts';`,
+    `export { gateway } from '../gateway/index.ts';`,
+    `export * from '../gateway/index.ts';`,
+    `const later = await import('../gateway/index.ts');`,
+  ];
+  for (const form of forms) expect(rulesBrokenBy({ 'packages/drivers/src/docker/a.ts': form })).toEqual(['drivers-apart']);
+});
+
+test('a namespace import of an index counts as all that it passes on', () => {
+  expect(rulesBrokenBy({ 'packages/engine/src/a.ts': `import * as drivers from '@davit/drivers';` })).toEqual(['layer-engine']);
+});
+
+test('a violation names file and line', () => {
+  const sources = new Map([...Object.entries(sound), ['packages/engine/src/a.ts', `\n\nimport pg from 'pg';`]] as const);
+  expect(findViolations(sources, workspaces, rootDependencies)).toEqual([
+    expect.objectContaining({ file: 'packages/engine/src/a.ts', line: 3, message: expect.stringContaining('does not declare') }),
+  ]);
+});

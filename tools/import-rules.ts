@@ -1,0 +1,133 @@
+import type { Import } from './imports.ts';
+
+/*
+ * Who may import whom. Each rule is tested with a planted violation in import-rules.test.ts. A workspace's index counts as
+ * the files that define the imported names: `engine` may take the driver interface from `@davit/drivers`, and may not take
+ * the docker driver from the same door.
+ */
+
+/** A rule about single imports. */
+export interface Rule {
+  readonly name: string;
+  /** Whether the rule speaks about imports of this file. */
+  readonly applies: (file: string) => boolean;
+  /** Whether it allows this target, which is a path, `node:…` or `npm:…`. */
+  readonly allows: (target: string, use: Import) => boolean;
+  readonly because: string;
+}
+
+const inPackage = (name: string): RegExp => new RegExp(`^packages/${name}/src/`);
+/** Tests, and what only tests load, may import what they like, and are imported by nobody else. */
+export const isTest = (file: string): boolean => /\.test\.ts$|\/(testing|conformance)\.ts$/.test(file);
+const isForeign = (target: string): boolean => target.startsWith('npm:') || target.startsWith('node:');
+const isStore = (file: string): boolean => /\/(store|[\w-]+-store)\.ts$/.test(file);
+
+/** Room → what of the other rooms it may import. Its own files, packages and Node are for other rules. */
+const layers: readonly { readonly room: RegExp; readonly name: string; readonly mayImport: readonly RegExp[] }[] = [
+  { name: 'base', room: inPackage('base'), mayImport: [] },
+  { name: 'contract', room: inPackage('contract'), mayImport: [] },
+  { name: 'client', room: inPackage('client'), mayImport: [inPackage('contract')] },
+  { name: 'console', room: inPackage('console'), mayImport: [inPackage('client')] },
+  { name: 'cli', room: inPackage('cli'), mayImport: [inPackage('client')] },
+  { name: 'db', room: inPackage('db'), mayImport: [inPackage('base')] },
+  { name: 'drivers', room: inPackage('drivers'), mayImport: [inPackage('base')] },
+  {
+    name: 'engine',
+    room: inPackage('engine'),
+    mayImport: [inPackage('base'), inPackage('db'), /^packages\/drivers\/src\/(driver|errors|workload)\.ts$/],
+  },
+  {
+    name: 'server/main',
+    room: /^packages\/server\/src\/main\//,
+    mayImport: ['base', 'db', 'contract', 'engine', 'drivers'].map(inPackage),
+  },
+  {
+    name: 'server',
+    room: inPackage('server'),
+    mayImport: [...['base', 'db', 'contract'].map(inPackage), /^packages\/engine\/src\/port\.ts$/],
+  },
+];
+
+const layerRules: Rule[] = layers.map(({ name, room, mayImport }) => ({
+  name: `layer-${name}`,
+  applies: (file) => room.test(file) && !isTest(file) && layers.find((layer) => layer.room.test(file))?.name === name,
+  allows: (target) => {
+    const own = name === 'server/main' ? inPackage('server') : room;
+    return isForeign(target) || own.test(target) || mayImport.some((allowed) => allowed.test(target));
+  },
+  because: `${name} is below it or beside it`,
+}));
+
+const drivers = 'fake|docker|kubernetes|helm|terraform|builder|gateway';
+const driverOf = (file: string): string | undefined => new RegExp(`^packages/drivers/src/(${drivers})/`).exec(file)?.[1];
+// What resources share is no resource.
+const resourceOf = (file: string): string | undefined =>
+  /^packages\/server\/src\/resources\/(?!shared\/)([^/]+)\//.exec(file)?.[1];
+
+/** The rules about single imports; those about chains of them are in `import-check.ts`. */
+export const importRules: readonly Rule[] = [
+  ...layerRules,
+  {
+    name: 'runs-anywhere',
+    applies: (file) => ['base', 'contract', 'client'].some((name) => inPackage(name).test(file)) && !isTest(file),
+    allows: (target) => !target.startsWith('node:'),
+    because: 'base, contract and client also run in a browser',
+  },
+  {
+    name: 'contract-is-typebox-only',
+    applies: (file) => inPackage('contract').test(file) && !isTest(file),
+    allows: (target) => !target.startsWith('npm:') || target === 'npm:typebox',
+    because: 'the contract is data about the API and nothing else',
+  },
+  {
+    name: 'base-imports-nothing',
+    applies: (file) => inPackage('base').test(file) && !isTest(file),
+    allows: (target) => !target.startsWith('npm:'),
+    because: 'base has no dependencies',
+  },
+  {
+    name: 'drivers-apart',
+    applies: (file) => driverOf(file) !== undefined && !isTest(file),
+    allows: (target, { from }) => driverOf(target) === undefined || driverOf(target) === driverOf(from),
+    because: 'drivers do not know each other; what two need is in drivers/src/shared',
+  },
+  {
+    name: 'routes-without-store',
+    applies: (file) => file.endsWith('/routes.ts'),
+    allows: (target) => !isStore(target) && !inPackage('db').test(target) && target !== 'npm:pg',
+    because: 'routes decide nothing and read nothing: they call the rules',
+  },
+  {
+    name: 'store-is-sql-only',
+    applies: (file) => resourceOf(file) !== undefined && isStore(file),
+    allows: (target, use) => use.isTypeOnly || inPackage('db').test(target) || inPackage('base').test(target),
+    because: 'a store imports db and base only (types of others aside)',
+  },
+  {
+    name: 'resource-by-its-index',
+    applies: (file) => resourceOf(file) !== undefined && !isTest(file),
+    allows: (target, { from }) =>
+      resourceOf(target) === undefined ||
+      resourceOf(target) === resourceOf(from) ||
+      /\/resources\/[^/]+\/index\.ts$/.test(target),
+    because: 'another resource is reached through its index.ts',
+  },
+  {
+    name: 'rules-without-fastify',
+    applies: (file) => resourceOf(file) !== undefined && !isTest(file) && !file.endsWith('/routes.ts'),
+    allows: (target) => !/^npm:(@fastify\/|fastify$)/.test(target),
+    because: 'rules know no HTTP; only routes.ts and server/http do',
+  },
+  {
+    name: 'tests-are-not-shipped',
+    applies: (file) => /^packages\/(?!testkit\/)/.test(file) && !isTest(file),
+    allows: (target) => !inPackage('testkit').test(target) && !isTest(target) && target !== 'npm:vitest',
+    because: 'only tests use the testkit and test files',
+  },
+  {
+    name: 'up-uses-the-api',
+    applies: (file) => /^tools\/up[^/]*\.ts$/.test(file) && !isTest(file),
+    allows: (target) => !['server', 'engine', 'db', 'drivers', 'testkit'].some((name) => inPackage(name).test(target)),
+    because: './up shows what any client can do, through the public API only',
+  },
+];

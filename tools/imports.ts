@@ -1,0 +1,151 @@
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import { parseSync, type StaticExportEntry, type StaticImportEntry } from 'oxc-parser';
+
+/** The source files to look at: path relative to the checkout → text. */
+export type Sources = ReadonlyMap<string, string>;
+
+/** What the workspaces' package.json files say: scope-free name of the folder under packages/ → its exports. */
+export interface Workspace {
+  /** `@davit/engine`. */
+  readonly name: string;
+  /** `packages/engine`. */
+  readonly folder: string;
+  /** `.` or `./port` → `./src/port.ts`. */
+  readonly exports: Readonly<Record<string, string>>;
+  /** Names of the packages that it declares. */
+  readonly dependencies: readonly string[];
+}
+
+export interface Import {
+  readonly from: string;
+  /** As written. */
+  readonly specifier: string;
+  /** A path of the checkout, `node:fs` or `npm:fastify`. */
+  readonly target: string;
+  /** Where the imported names are really defined: other than `target` when that one only passes them on. */
+  readonly definers: readonly string[];
+  readonly isTypeOnly: boolean;
+  readonly line: number;
+}
+
+export interface ImportGraph {
+  readonly imports: readonly Import[];
+  /** Imports of files that do not exist, and files that cannot be parsed. */
+  readonly problems: readonly { readonly file: string; readonly line: number; readonly message: string }[];
+}
+
+const everything = '*';
+
+interface Module {
+  readonly imports: readonly RawImport[];
+  readonly reexports: readonly StaticExportEntry[];
+  readonly definedNames: ReadonlySet<string>;
+  readonly error: string | undefined;
+}
+
+interface RawImport {
+  readonly specifier: string;
+  readonly names: readonly string[];
+  readonly isTypeOnly: boolean;
+  readonly line: number;
+}
+
+/** Reads who imports what. Pure: works on the given texts alone. */
+export function readImports(sources: Sources, workspaces: readonly Workspace[]): ImportGraph {
+  const modules = new Map([...sources].map(([file, text]) => [file, parseModule(file, text)]));
+  const imports: Import[] = [];
+  const problems: { file: string; line: number; message: string }[] = [];
+  for (const [file, module] of modules) {
+    if (module.error !== undefined) problems.push({ file, line: 1, message: module.error });
+    for (const { specifier, names, isTypeOnly, line } of module.imports) {
+      const target = resolve(file, specifier, workspaces);
+      if (isOurs(target) && !sources.has(target)) {
+        problems.push({ file, line, message: `imports ${specifier}, which does not exist` });
+        continue;
+      }
+      const definers = new Set(names.flatMap((name) => findDefiners(target, name, { modules, workspaces, seen: new Set() })));
+      imports.push({ from: file, specifier, target, definers: [...definers], isTypeOnly, line });
+    }
+  }
+  return { imports, problems };
+}
+
+function parseModule(file: string, text: string): Module {
+  const { module, errors } = parseSync(file, text);
+  const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
+  const imports: RawImport[] = module.staticImports.map(({ moduleRequest, entries, start }) => ({
+    specifier: moduleRequest.value,
+    names: entries.length === 0 ? [everything] : entries.map(importedName),
+    isTypeOnly: entries.length > 0 && entries.every(({ isType }) => isType),
+    line: lineOf(start),
+  }));
+  for (const { moduleRequest, start } of module.dynamicImports) {
+    const literal = /^(['"`])([^'"`$]*)\1$/.exec(text.slice(moduleRequest.start, moduleRequest.end));
+    // One that is computed cannot be followed; there is nothing to say about it.
+    if (literal?.[2] !== undefined) {
+      imports.push({ specifier: literal[2], names: [everything], isTypeOnly: false, line: lineOf(start) });
+    }
+  }
+  const reexports = module.staticExports.flatMap(({ entries }) => entries).filter(({ moduleRequest }) => moduleRequest !== null);
+  for (const entry of reexports) {
+    const name = importedName(entry);
+    imports.push({
+      specifier: entry.moduleRequest?.value ?? '',
+      names: [name],
+      isTypeOnly: entry.isType,
+      line: lineOf(entry.start),
+    });
+  }
+  const own = module.staticExports.flatMap(({ entries }) => entries).filter(({ moduleRequest }) => moduleRequest === null);
+  const definedNames = new Set(own.map(({ exportName }) => exportName.name ?? 'default'));
+  return { imports, reexports, definedNames, error: errors[0]?.message };
+}
+
+function importedName({ importName }: StaticImportEntry | StaticExportEntry): string {
+  const kind: string = importName.kind;
+  if (kind === 'Default') return 'default';
+  return importName.name ?? everything;
+}
+
+function resolve(from: string, specifier: string, workspaces: readonly Workspace[]): string {
+  if (specifier.startsWith('.')) return path.posix.join(path.posix.dirname(from), specifier);
+  if (isBuiltin(specifier)) return specifier.startsWith('node:') ? specifier : `node:${specifier}`;
+  const workspace = workspaces.find(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
+  if (workspace === undefined) return `npm:${packageName(specifier)}`;
+  const door = workspace.exports[`.${specifier.slice(workspace.name.length)}`];
+  return path.posix.join(workspace.folder, door ?? `missing-export${specifier.slice(workspace.name.length)}`);
+}
+
+function packageName(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+function isOurs(target: string): boolean {
+  return !target.startsWith('npm:') && !target.startsWith('node:');
+}
+
+interface Search {
+  readonly modules: ReadonlyMap<string, Module>;
+  readonly workspaces: readonly Workspace[];
+  readonly seen: Set<string>;
+}
+
+/** The files that define this name for those who import it from `file`; none when it defines no such name. */
+function findDefiners(file: string, name: string, search: Search): string[] {
+  const module = search.modules.get(file);
+  // Somebody else's package, or a module of Node.
+  if (module === undefined) return [file];
+  if (search.seen.has(`${file} ${name}`)) return [];
+  search.seen.add(`${file} ${name}`);
+  const follow = (entry: StaticExportEntry, wanted: string): string[] =>
+    findDefiners(resolve(file, entry.moduleRequest?.value ?? '', search.workspaces), wanted, search);
+  if (name === everything) return [file, ...module.reexports.flatMap((entry) => follow(entry, importedName(entry)))];
+  if (module.definedNames.has(name)) return [file];
+  const named = module.reexports.find(({ exportName }) => exportName.name === name);
+  if (named !== undefined) return follow(named, importedName(named));
+  return module.reexports.filter(({ exportName }) => exportName.name === null).flatMap((entry) => follow(entry, name));
+}
