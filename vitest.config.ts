@@ -31,7 +31,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,
-          globalSetup: ['packages/testkit/src/global-database.ts'],
+          globalSetup: ['packages/testkit/src/global-database.ts', 'packages/testkit/src/global-engines.ts'],
         },
       },
     ],

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,11 +15,11 @@ const runnerFile = 'runner.pid';
  * inherit the environment.
  */
 export default async function setup(): Promise<() => Promise<void>> {
-  if (process.env[testDatabaseVariable] !== undefined) return stopEngines;
+  if (process.env[testDatabaseVariable] !== undefined) return nothingToStop;
   const existing = process.env['DAVIT_TEST_DATABASE_SERVER'];
   if (existing !== undefined) {
     process.env[testDatabaseVariable] = existing;
-    return stopEngines;
+    return nothingToStop;
   }
   await removeLeftovers();
   const folder = await mkdtemp(path.join(tmpdir(), prefix));
@@ -30,10 +29,11 @@ export default async function setup(): Promise<() => Promise<void>> {
   const server = await startTestServer(folder);
   process.env[testDatabaseVariable] = server.connectionString;
   return async () => {
-    await stopEngines();
     await removeServer(server, folder);
   };
 }
+
+async function nothingToStop(): Promise<void> {}
 
 // Losing the last seconds of a test's data after a power cut is no loss; everything else is as in operation.
 function startTestServer(folder: string): Promise<EmbeddedDatabase> {
@@ -66,16 +66,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-interface Engines {
-  stopTestEngines(): Promise<void>;
-}
-
-// The container engines that tests started, likewise.
-async function stopEngines(): Promise<void> {
-  const file = new URL('engines.ts', import.meta.url);
-  if (!existsSync(file)) return;
-  const engines: Engines = await import(file.href);
-  await engines.stopTestEngines();
 }
