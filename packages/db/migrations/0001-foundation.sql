@@ -11,7 +11,7 @@ create table organization (
   logo_url text,
   icon_url text,
   admin_emails text[] not null default '{}',
-  owner_id uuid not null,
+  service_id uuid references service (id) on delete cascade,
   billing_deployment_restriction text,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
@@ -138,17 +138,17 @@ create table host_port (
 create index host_port_service on host_port (service_id);
 
 -- One version of a secret's value, encrypted. Never changed: an edit makes a new one, so that releases keep what they named.
--- owner_id: the service, environment or project that it goes with when that is deleted. reference_keys: the keys that its text
--- names as {{KEY}}, so that a status can be computed without decrypting anything.
+-- service_id: what it goes with when that is deleted. reference_keys: the keys that its text names as {{KEY}}, so that a status
+-- can be computed without decrypting anything.
 create table secret_value (
   id uuid primary key,
   organization_id uuid not null references organization (id) on delete cascade,
-  owner_id uuid not null,
+  service_id uuid references service (id) on delete cascade,
   sealed bytea not null,
   reference_keys text[] not null default '{}',
   created_at timestamptz not null default clock_timestamp()
 );
-create index secret_value_owner on secret_value (owner_id);
+create index secret_value_service on secret_value (service_id);
 
 -- target_id: what an alias or override points at; target_builtin: the same for built-in variables, which are computed and have no
 -- row: their key without the prefix. Exactly one of the three parents is set.

@@ -18,7 +18,8 @@ export class OtherStatus {
   }
 }
 
-export type Handler<O extends Operation> = (call: Call<O>) => Promise<Response<O> | OtherStatus>;
+type Answer<O extends Operation> = Response<O> extends undefined ? void : Response<O>;
+export type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O> | OtherStatus>;
 
 export interface MountedOperation {
   readonly operation: Operation;

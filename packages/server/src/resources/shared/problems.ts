@@ -1,5 +1,7 @@
 import { AppError, type ErrorDetail } from '@davit/base';
 
+export { notFound } from '../../auth/authorize.ts';
+
 /** Collects everything that is wrong with a request, so that its author corrects it once. */
 export class Problems {
   readonly #found: ErrorDetail[] = [];
@@ -33,24 +35,6 @@ export function invalid(path: string, message: string): AppError {
 /** INVALID_REFERENCE: an id in the request's body names nothing that may be used here. */
 export function invalidReference(path: string, message: string): AppError {
   return new AppError({ code: 'INVALID_REFERENCE', message: `${path}: ${message}`, errors: [{ path, message }] });
-}
-
-export function notFound(what: string): AppError {
-  return new AppError({ code: 'NOT_FOUND', message: `There is no ${what} with this id.` });
-}
-
-/**
- * Finds text that PostgreSQL cannot store: a NUL character (in no text), or half of a surrogate pair (in no jsonb). JSON can
- * carry both, and the database would answer them with an error of its own.
- */
-export function checkStorable(value: unknown, problems: Problems, path = ''): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0')) problems.add(path, 'must not contain a NUL character');
-    else if (!value.isWellFormed()) problems.add(path, 'must be valid Unicode text; it contains half of a surrogate pair');
-    return;
-  }
-  if (typeof value !== 'object' || value === null) return;
-  for (const [name, member] of Object.entries(value)) checkStorable(member, problems, path === '' ? name : `${path}.${name}`);
 }
 
 /** Whether a text has control characters (line ends and tabs included). */

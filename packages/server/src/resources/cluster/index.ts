@@ -1,0 +1,2 @@
+export { mountCluster } from './routes.ts';
+export { describeCluster } from './description.ts';

@@ -1,0 +1,1 @@
+export { mountDeploymentStage } from './routes.ts';

@@ -1,0 +1,1 @@
+export { mountDeployment } from './routes.ts';

@@ -1,0 +1,97 @@
+import type { operations, Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import { environmentState, type EnvironmentView } from '@davit/engine/port';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { serviceStatuses } from '../service/index.ts';
+import * as store from './store.ts';
+
+export type EnvironmentStatus = Response<(typeof operations)['getEnvironmentStatus']>;
+type Statuses = Response<(typeof operations)['getEnvironmentStatuses']>;
+type ServiceStatus = Statuses['applications'][number];
+
+export async function readEnvironmentStatus(deps: Deps, caller: Caller, environmentId: string): Promise<EnvironmentStatus> {
+  await openEnvironment(deps.database, caller, environmentId, 'read');
+  return environmentStatus(deps, deps.database, environmentId);
+}
+
+export async function readStatuses(deps: Deps, caller: Caller, environmentId: string): Promise<Statuses> {
+  await openEnvironment(deps.database, caller, environmentId, 'read');
+  const services = await deps.database.many(store.placedServices, [environmentId]);
+  const statuses = await serviceStatuses(deps, deps.database, environmentId);
+  const typeOf = new Map(services.map(({ id, type }) => [id, type]));
+  const ofType = (type: string): ServiceStatus[] => statuses.filter(({ id }) => typeOf.get(id) === type);
+  return {
+    environment: toStatus(environmentId, await deps.engine.environment(deps.database, environmentId), statuses, services),
+    applications: ofType('APPLICATION'),
+    containers: ofType('CONTAINER'),
+    jobs: ofType('JOB'),
+    databases: ofType('DATABASE'),
+    helms: ofType('HELM'),
+    terraforms: ofType('TERRAFORM'),
+  };
+}
+
+/** The status of an environment that the caller was found to see. */
+export async function environmentStatus(deps: Deps, db: Queryable, environmentId: string): Promise<EnvironmentStatus> {
+  const view = await deps.engine.environment(db, environmentId);
+  const services = await db.many(store.placedServices, [environmentId]);
+  return toStatus(environmentId, view, await serviceStatuses(deps, db, environmentId), services);
+}
+
+function toStatus(
+  environmentId: string,
+  view: EnvironmentView,
+  statuses: readonly ServiceStatus[],
+  services: readonly store.PlacedServiceRow[],
+): EnvironmentStatus {
+  const { last } = view;
+  return {
+    id: environmentId,
+    state: stateOf(view, statuses),
+    last_deployment_state: last?.state ?? 'READY',
+    last_deployment_date: last?.at ?? null,
+    last_deployment_id: last?.executionId ?? null,
+    total_deployment_duration_in_seconds:
+      last === null || last.totalMilliseconds === null ? null : Math.round(last.totalMilliseconds / 1000),
+    origin: last?.origin ?? null,
+    triggered_by: last?.triggeredBy ?? null,
+    deployment_status: deploymentStatus(statuses, services),
+    deployment_request_id: view.waitingRequestId,
+  };
+}
+
+// Without services, an environment is what its own deployments were: one of nothing ends in DEPLOYED as well.
+function stateOf(view: EnvironmentView, statuses: readonly ServiceStatus[]): EnvironmentStatus['state'] {
+  const words = statuses.map(({ state }) => state);
+  const ofServices = environmentState(words as Parameters<typeof environmentState>[0]);
+  if (ofServices !== null) return ofServices;
+  if (view.last?.running === true || view.waitingAction === null) return view.last?.state ?? 'READY';
+  return waitingWords[view.waitingAction];
+}
+
+const waitingWords = {
+  DEPLOY: 'DEPLOYMENT_QUEUED',
+  RESTART: 'RESTART_QUEUED',
+  STOP: 'STOP_QUEUED',
+  DELETE: 'DELETE_QUEUED',
+  UNINSTALL: 'DELETE_QUEUED',
+} as const;
+
+function deploymentStatus(
+  statuses: readonly ServiceStatus[],
+  services: readonly store.PlacedServiceRow[],
+): NonNullable<EnvironmentStatus['deployment_status']> {
+  const skipped = new Set(services.filter((service) => service.is_skipped).map(({ id }) => id));
+  const words = statuses.filter(({ id }) => !skipped.has(id)).map((status) => status.service_deployment_status);
+  if (words.every((word) => word === 'NEVER_DEPLOYED')) return 'NEVER_DEPLOYED';
+  return words.every((word) => word === 'UP_TO_DATE') ? 'UP_TO_DATE' : 'OUT_OF_DATE';
+}
+
+/** Throws NOT_FOUND where the caller may not see the service. */
+export async function checkServiceVisible(deps: Deps, caller: Caller, serviceId: string): Promise<void> {
+  const row = await deps.database.maybe(store.serviceOrganization, [serviceId, caller.organizationId]);
+  if (row === undefined) throw notFound('service');
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import type { Body, operations, Response } from '@davit/contract';
+import { isForeignKeyViolation, type Queryable } from '@davit/db';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readProject } from '../project/index.ts';
+import { refuseTakenName } from '../shared/naming.ts';
+import { invalid } from '../shared/problems.ts';
+import { beingDeleted } from './place.ts';
+import * as store from './store.ts';
+
+export type Environment = Response<(typeof operations)['getEnvironment']>;
+type Environments = Response<(typeof operations)['listEnvironment']>;
+type CreateRequest = Body<(typeof operations)['createEnvironment']>;
+type EditRequest = Body<(typeof operations)['editEnvironment']>;
+
+/** Stages that every environment begins with, in their order. */
+export const defaultStages = ['DATABASE DEFAULT', 'JOB DEFAULT', 'CONTAINER DEFAULT', 'APPLICATION DEFAULT'] as const;
+
+export async function listEnvironments(deps: Deps, caller: Caller, projectId: string): Promise<Environments> {
+  const rows = await deps.database.many(store.environmentList, [projectId, caller.organizationId]);
+  // An empty list is not the same as no project.
+  if (rows.length === 0) await readProject(deps, caller, projectId);
+  return { results: rows.map(toEnvironment) };
+}
+
+export async function createEnvironment(
+  deps: Deps,
+  caller: Caller,
+  projectId: string,
+  request: CreateRequest,
+): Promise<Environment> {
+  const wanted = wantedCluster(request);
+  const found = await deps.database.maybe(store.clusterForProject, [projectId, caller.organizationId, wanted]);
+  if (found === undefined) throw notFound('project');
+  if (found.cluster_id === null) throw notFound('cluster');
+  const values = [
+    randomUUID(),
+    projectId,
+    found.cluster_id,
+    request.name,
+    request.mode ?? 'DEVELOPMENT',
+    request.auto_preview ?? false,
+    caller.actor,
+    [...defaultStages],
+  ];
+  try {
+    const row = await refuseTaken(request.name, () => deps.database.maybe(store.environmentCreate, values));
+    if (row !== undefined) return toEnvironment(row);
+  } catch (error) {
+    // The project was deleted at the same moment.
+    if (!isForeignKeyViolation(error)) throw error;
+  }
+  throw notFound('project');
+}
+
+function wantedCluster({ cluster, cluster_id }: CreateRequest): string | null {
+  const id = cluster_id ?? cluster ?? null;
+  if (cluster !== undefined && cluster !== null && cluster.toLowerCase() !== id?.toLowerCase()) {
+    throw invalid('cluster', 'must be the same as cluster_id, of which it is another name; leave one of them out');
+  }
+  return id;
+}
+
+export async function readEnvironment(deps: Deps, caller: Caller, id: string): Promise<Environment> {
+  const row = await deps.database.maybe(store.environmentRead, [id, caller.organizationId]);
+  if (row === undefined) throw notFound('environment');
+  return toEnvironment(row);
+}
+
+export async function editEnvironment(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Environment> {
+  const row = await refuseTaken(request.name, () =>
+    deps.database.maybe(store.environmentEdit, [id, caller.organizationId, JSON.stringify(request), caller.actor]),
+  );
+  if (row !== undefined) return toEnvironment(row);
+  await readEnvironment(deps, caller, id);
+  throw beingDeleted();
+}
+
+/** Nothing may be added to it any more. In the transaction that asks the engine to remove it. */
+export async function markDeleting(tx: Queryable, id: string): Promise<void> {
+  await tx.run(store.environmentMarkDeleting, [id]);
+}
+
+/** Removes the record and all below. Idempotent. Its containers must be gone, or never have been. */
+export async function removeEnvironment(tx: Queryable, id: string): Promise<void> {
+  await tx.run(store.environmentServicesRemove, [id]);
+  await tx.run(store.environmentRemove, [id]);
+}
+
+function refuseTaken<Result>(name: string | undefined, write: () => Promise<Result>): Promise<Result> {
+  return refuseTakenName({ index: 'environment_name', noun: 'environment', name, where: 'in this project' }, write);
+}
+
+function toEnvironment(row: store.EnvironmentRow): Environment {
+  const { organization_id, project_id, last_updated_by, cloud_provider_name, ...fields } = row;
+  return {
+    ...fields,
+    organization: { id: organization_id },
+    project: { id: project_id },
+    cloud_provider: { provider: cloud_provider_name, cluster: row.cluster_name },
+    ...(last_updated_by === null ? {} : { last_updated_by }),
+  };
+}

@@ -1,0 +1,3 @@
+export { mountEnvironment } from './routes.ts';
+export { markDeleting, readEnvironment, removeEnvironment } from './environment.ts';
+export { openEnvironment, type OpenEnvironment, type Purpose } from './place.ts';

@@ -1,0 +1,49 @@
+import { AppError } from '@davit/base';
+import type { Queryable } from '@davit/db';
+import type { EnvironmentPlace } from '@davit/engine/port';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import { checkBilling } from '../organization/index.ts';
+import * as store from './store.ts';
+
+/**
+ * What a rule means to do with an environment, and so how it is held until the end of the transaction: `read` not at all;
+ * `change` and `deploy` against its deletion, refusing one that is being deleted; `deploy` also where billing forbids it;
+ * `order` alone, for what must not happen twice at once; `delete` the same, but also when it is being deleted already.
+ */
+export type Purpose = 'read' | 'change' | 'deploy' | 'order' | 'delete';
+
+const statements = {
+  read: store.environmentPlace,
+  change: store.environmentHold,
+  deploy: store.environmentHold,
+  order: store.environmentLock,
+  delete: store.environmentLock,
+} as const;
+
+export interface OpenEnvironment extends EnvironmentPlace {
+  readonly deleting: boolean;
+}
+
+/** Finds an environment that the caller may see. NOT_FOUND, BEING_DELETED, BILLING_RESTRICTION. */
+export async function openEnvironment(tx: Queryable, caller: Caller, id: string, purpose: Purpose): Promise<OpenEnvironment> {
+  const row = await tx.maybe(statements[purpose], [id, caller.organizationId]);
+  if (row === undefined) throw notFound('environment');
+  if (row.deleting && purpose !== 'read' && purpose !== 'delete') throw beingDeleted();
+  if (purpose === 'deploy') checkBilling(row.billing_deployment_restriction, row.is_demo);
+  return {
+    organizationId: row.organization_id,
+    projectId: row.project_id,
+    environmentId: id,
+    clusterId: row.cluster_id,
+    driver: row.driver,
+    deleting: row.deleting,
+  };
+}
+
+export function beingDeleted(): AppError {
+  return new AppError({
+    code: 'BEING_DELETED',
+    message: 'The environment is being deleted; nothing in it can be changed any more.',
+  });
+}

@@ -1,0 +1,112 @@
+import type { EnvironmentMode } from '@davit/contract';
+import { statement } from '@davit/db';
+
+export interface EnvironmentRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly name: string;
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly last_updated_by: string | null;
+  readonly mode: EnvironmentMode;
+  readonly auto_preview: boolean;
+  readonly cluster_id: string;
+  readonly cluster_name: string;
+  readonly cloud_provider_name: string;
+}
+
+const ofEnvironment = (e: string): string =>
+  `${e}.id, ${e}.created_at, ${e}.updated_at, ${e}.name, ${e}.organization_id, ${e}.project_id, ${e}.last_updated_by, ${e}.mode,
+   ${e}.auto_preview, ${e}.cluster_id`;
+const ofCluster = 'cluster.name as cluster_name, cluster.cloud_provider as cloud_provider_name';
+
+export const environmentRead = statement<EnvironmentRow>(
+  'environment_read',
+  `select ${ofEnvironment('environment')}, ${ofCluster} from environment join cluster on cluster.id = environment.cluster_id
+    where environment.id = $1 and ($2::uuid is null or environment.organization_id = $2)`,
+);
+
+export const environmentList = statement<EnvironmentRow>(
+  'environment_list',
+  `select ${ofEnvironment('environment')}, ${ofCluster} from environment join cluster on cluster.id = environment.cluster_id
+    where environment.project_id = $1 and ($2::uuid is null or environment.organization_id = $2)
+    order by environment.created_at, environment.id`,
+);
+
+/** Cluster that a new environment of the project would be on: the named one of its organization, or the default one. */
+export const clusterForProject = statement<{ cluster_id: string | null }>(
+  'environment_cluster',
+  `select (select cluster.id from cluster
+            where cluster.organization_id = project.organization_id
+              and case when $3::uuid is null then cluster.is_default else cluster.id = $3 end) as cluster_id
+     from project where project.id = $1 and ($2::uuid is null or project.organization_id = $2)`,
+);
+
+/** The environment and its stages: there is never one without the others. $8: their names in order. */
+export const environmentCreate = statement<EnvironmentRow>(
+  'environment_create',
+  `with made as (
+     insert into environment (id, organization_id, project_id, cluster_id, name, mode, auto_preview, last_updated_by)
+     select $1, organization_id, id, $3, $4, $5, $6, $7 from project where id = $2
+     returning *
+   ), stages as (
+     insert into deployment_stage (id, organization_id, environment_id, name, position)
+     select gen_random_uuid(), made.organization_id, made.id, stage.name, stage.number - 1
+       from made, unnest($8::text[]) with ordinality as stage (name, number)
+   )
+   select ${ofEnvironment('made')}, ${ofCluster} from made join cluster on cluster.id = made.cluster_id`,
+);
+
+/** $3: the fields to change; those that are not in it stay. */
+export const environmentEdit = statement<EnvironmentRow>(
+  'environment_edit',
+  `with edited as (
+     update environment
+        set name = case when $3::jsonb ? 'name' then $3->>'name' else name end,
+            mode = case when $3 ? 'mode' then $3->>'mode' else mode end,
+            auto_preview = case when $3 ? 'auto_preview' then coalesce(($3->>'auto_preview')::boolean, false) else auto_preview end,
+            last_updated_by = $4,
+            updated_at = clock_timestamp()
+      where id = $1 and ($2::uuid is null or organization_id = $2) and not deleting
+     returning *
+   )
+   select ${ofEnvironment('edited')}, ${ofCluster} from edited join cluster on cluster.id = edited.cluster_id`,
+);
+
+export interface EnvironmentPlaceRow {
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly cluster_id: string;
+  readonly driver: string;
+  readonly is_demo: boolean;
+  readonly billing_deployment_restriction: string | null;
+  readonly deleting: boolean;
+}
+
+const place = `select environment.organization_id, environment.project_id, environment.cluster_id, environment.deleting, cluster.driver,
+  cluster.is_demo, organization.billing_deployment_restriction
+   from environment
+   join cluster on cluster.id = environment.cluster_id
+   join organization on organization.id = environment.organization_id
+  where environment.id = $1 and ($2::uuid is null or environment.organization_id = $2)`;
+
+export const environmentPlace = statement<EnvironmentPlaceRow>('environment_place', place);
+
+/** Keeps the environment from being deleted until the end of the transaction; several may hold it at once. */
+export const environmentHold = statement<EnvironmentPlaceRow>('environment_hold', `${place} for share of environment`);
+
+/** For changes of the order of what is in the environment, and for its deletion: one at a time. */
+export const environmentLock = statement<EnvironmentPlaceRow>('environment_lock', `${place} for update of environment`);
+
+export const environmentMarkDeleting = statement(
+  'environment_mark_deleting',
+  'update environment set deleting = true, updated_at = clock_timestamp() where id = $1',
+);
+
+/** Services, stages and variables go with it; services first, as they point at stages. */
+export const environmentServicesRemove = statement(
+  'environment_services_remove',
+  'delete from service where environment_id = $1',
+);
+export const environmentRemove = statement('environment_remove', 'delete from environment where id = $1');

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import type { Body, GitProvider, operations, Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import { readOrganization } from '../organization/index.ts';
+import { inUse, refuseTakenName } from '../shared/naming.ts';
+import * as store from './store.ts';
+
+type GitToken = Response<(typeof operations)['getOrganizationGitToken']>;
+type GitTokens = Response<(typeof operations)['listOrganizationGitTokens']>;
+type CreateRequest = Body<(typeof operations)['createGitToken']>;
+type EditRequest = Body<(typeof operations)['editGitToken']>;
+
+/** An id below an organization. */
+export interface Place {
+  readonly organizationId: string;
+  readonly gitTokenId: string;
+}
+
+export async function listGitTokens(deps: Deps, caller: Caller, organizationId: string): Promise<GitTokens> {
+  await readOrganization(deps, caller, organizationId);
+  const rows = await deps.database.many(store.gitTokenList, [organizationId, caller.organizationId]);
+  return { results: rows.map(toRecord) };
+}
+
+export async function createGitToken(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+  request: CreateRequest,
+): Promise<GitToken> {
+  const id = randomUUID();
+  const row = await refuseTaken(request.name, () =>
+    deps.database.maybe(store.gitTokenCreate, [
+      organizationId,
+      caller.organizationId,
+      id,
+      request.name,
+      request.description ?? '',
+      request.type,
+      request.workspace ?? null,
+      request.git_api_url ?? null,
+      deps.vault.seal(id, request.token),
+    ]),
+  );
+  if (row === undefined) throw notFound('organization');
+  return toRecord(row);
+}
+
+export async function readGitToken(deps: Deps, caller: Caller, place: Place): Promise<GitToken> {
+  const row = await deps.database.maybe(store.gitTokenRead, [place.organizationId, caller.organizationId, place.gitTokenId]);
+  if (row === undefined) throw notFound('git token');
+  return toRecord(row);
+}
+
+export async function editGitToken(deps: Deps, caller: Caller, place: Place, request: EditRequest): Promise<GitToken> {
+  const { token, ...fields } = request;
+  const row = await refuseTaken(request.name, () =>
+    deps.database.maybe(store.gitTokenEdit, [
+      place.organizationId,
+      caller.organizationId,
+      place.gitTokenId,
+      request.name,
+      request.type,
+      JSON.stringify(fields),
+      token === undefined ? null : deps.vault.seal(place.gitTokenId, token),
+    ]),
+  );
+  if (row === undefined) throw notFound('git token');
+  return toRecord(row);
+}
+
+export async function deleteGitToken(deps: Deps, caller: Caller, place: Place): Promise<void> {
+  const count = await deps.database.run(store.gitTokenDelete, [place.organizationId, caller.organizationId, place.gitTokenId]);
+  if (count > 0) return;
+  await readGitToken(deps, caller, place);
+  const names = (await deps.database.many(store.gitTokenUsers, [place.gitTokenId])).map(({ name }) => name);
+  if (names.length > 0) throw inUse('The git token', { noun: 'the services', names });
+  // Its last user went away between the two statements.
+  await deleteGitToken(deps, caller, place);
+}
+
+/** User names under which the git hosts take a token as a password. */
+const users: Readonly<Record<GitProvider, string>> = {
+  HOSTA: 'x-access-token',
+  HOSTB: 'oauth2',
+  HOSTC: 'x-token-auth',
+  GENERIC: 'git',
+};
+
+/** What a git host wants for a token; null: there is no such token any more. `workspace` of a generic host is its user name. */
+export async function gitCredentials(
+  database: Queryable,
+  vault: Vault,
+  gitTokenId: string,
+): Promise<{ username: string; password: string } | null> {
+  const row = await database.maybe(store.gitTokenSealed, [gitTokenId]);
+  if (row === undefined) return null;
+  const username = row.type === 'GENERIC' && row.workspace !== null ? row.workspace : users[row.type];
+  return { username, password: vault.open(gitTokenId, row.sealed) };
+}
+
+function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
+  return refuseTakenName({ index: 'git_token_name', noun: 'git token', name, where: 'in this organization' }, write);
+}
+
+function toRecord({ workspace, git_api_url, ...row }: store.GitTokenRow): GitToken {
+  return { ...row, git_api_url: git_api_url ?? '', ...(workspace === null ? {} : { workspace }) };
+}

@@ -1,0 +1,2 @@
+export { mountGitToken } from './routes.ts';
+export { gitCredentials } from './git-token.ts';

@@ -1,0 +1,68 @@
+import type { GitProvider } from '@davit/contract';
+import { statement } from '@davit/db';
+
+export interface GitTokenRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly name: string;
+  readonly description: string;
+  readonly type: GitProvider;
+  readonly workspace: string | null;
+  readonly git_api_url: string | null;
+  readonly associated_services_count: number;
+}
+
+// Services name their token in their spec; the index service_git_token is on the same expression.
+const users = `from service where service.spec #>> '{git_repository,git_token_id}' = git_token.id::text`;
+const columns = `id, created_at, updated_at, name, description, type, workspace, git_api_url,
+  (select count(*) ${users}) as associated_services_count`;
+const visible = `organization_id = $1 and ($2::uuid is null or organization_id = $2)`;
+
+export const gitTokenList = statement<GitTokenRow>(
+  'git_token_list',
+  `select ${columns} from git_token where ${visible} order by created_at, id`,
+);
+
+export const gitTokenRead = statement<GitTokenRow>(
+  'git_token_read',
+  `select ${columns} from git_token where ${visible} and id = $3`,
+);
+
+export const gitTokenCreate = statement<GitTokenRow>(
+  'git_token_create',
+  `insert into git_token (id, organization_id, name, description, type, workspace, git_api_url, sealed)
+   select $3, organization.id, $4, $5, $6, $7, $8, $9 from organization
+    where organization.id = $1 and ($2::uuid is null or organization.id = $2)
+   returning id, created_at, updated_at, name, description, type, workspace, git_api_url, 0 as associated_services_count`,
+);
+
+/** $6: the fields to change; $7: the new value, or null. */
+export const gitTokenEdit = statement<GitTokenRow>(
+  'git_token_edit',
+  `update git_token
+      set name = $4, type = $5,
+          description = case when $6::jsonb ? 'description' then coalesce($6->>'description', '') else description end,
+          workspace = case when $6 ? 'workspace' then $6->>'workspace' else workspace end,
+          git_api_url = case when $6 ? 'git_api_url' then $6->>'git_api_url' else git_api_url end,
+          sealed = coalesce($7, sealed),
+          updated_at = clock_timestamp()
+    where ${visible} and id = $3
+   returning ${columns}`,
+);
+
+export const gitTokenDelete = statement(
+  'git_token_delete',
+  `delete from git_token where ${visible} and id = $3 and not exists (select 1 ${users})`,
+);
+
+export const gitTokenUsers = statement<{ name: string }>(
+  'git_token_users',
+  `select service.name from service
+    where service.spec #>> '{git_repository,git_token_id}' = $1::uuid::text order by service.created_at, service.id`,
+);
+
+export const gitTokenSealed = statement<{ type: GitProvider; workspace: string | null; sealed: Buffer }>(
+  'git_token_sealed',
+  'select type, workspace, sealed from git_token where id = $1',
+);

@@ -1,0 +1,16 @@
+import { AppError } from '@davit/base';
+
+/** Without a card, only demo clusters may be used. */
+const withoutCard = 'NO_CREDIT_CARD';
+
+/** Throws BILLING_RESTRICTION where the organization may not deploy on this cluster: any restriction blocks, that one only others than demo clusters. */
+export function checkBilling(restriction: string | null, isDemoCluster: boolean): void {
+  if (restriction === null || (restriction === withoutCard && isDemoCluster)) return;
+  throw new AppError({
+    code: 'BILLING_RESTRICTION',
+    message:
+      restriction === withoutCard
+        ? 'The organization has no credit card yet: deployments are possible on demo clusters only. Add a card, or use a demo cluster.'
+        : `Deployments of this organization are blocked (${restriction}). Settle its billing first.`,
+  });
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@davit/base';
+import type { Body, operations, Response } from '@davit/contract';
+import { isForeignKeyViolation } from '@davit/db';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { inUse, refuseTakenName } from '../shared/naming.ts';
+import * as store from './store.ts';
+
+export type Organization = Response<(typeof operations)['getOrganization']>;
+type CreateRequest = Body<(typeof operations)['createOrganization']>;
+type EditRequest = Body<(typeof operations)['editOrganization']>;
+type Organizations = Response<(typeof operations)['listOrganization']>;
+
+const defaultPlan = 'TEAM_2025';
+const auditLogDays = 30;
+
+/** Only who may see all of the instance may add to it: the new organization would be out of another caller's sight. */
+export async function createOrganization(deps: Deps, caller: Caller, request: CreateRequest): Promise<Organization> {
+  if (caller.organizationId !== null) {
+    throw new AppError({
+      code: 'FORBIDDEN',
+      message: 'Organizations are created with a token of the instance administrator; this one belongs to an organization.',
+    });
+  }
+  const { name, plan, ...fields } = request;
+  const row = await refuseTaken(name, () =>
+    deps.database.one(store.organizationCreate, [randomUUID(), name, plan ?? defaultPlan, caller.actor, JSON.stringify(fields)]),
+  );
+  return toOrganization(row);
+}
+
+/** All that the caller may see; beside `results` the fields of its own, for an instance-wide caller of the oldest one (D2). */
+export async function listOrganizations(deps: Deps, caller: Caller): Promise<Organizations> {
+  const results = (await deps.database.many(store.organizationList, [caller.organizationId])).map(toOrganization);
+  return { results, ...results[0] };
+}
+
+export async function readOrganization(deps: Deps, caller: Caller, id: string): Promise<Organization> {
+  const row = await deps.database.maybe(store.organizationRead, [id, caller.organizationId]);
+  if (row === undefined) throw notFound('organization');
+  return toOrganization(row);
+}
+
+export async function editOrganization(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Organization> {
+  const row = await refuseTaken(request.name, () =>
+    deps.database.maybe(store.organizationEdit, [id, caller.organizationId, JSON.stringify(request)]),
+  );
+  if (row === undefined) throw notFound('organization');
+  return toOrganization(row);
+}
+
+/** Its clusters, tokens and git tokens go with it. */
+export async function deleteOrganization(deps: Deps, caller: Caller, id: string): Promise<void> {
+  try {
+    const count = await deps.database.run(store.organizationDelete, [id, caller.organizationId]);
+    if (count === 0) throw notFound('organization');
+  } catch (error) {
+    if (!isForeignKeyViolation(error)) throw error;
+    const names = (await deps.database.many(store.projectNames, [id])).map(({ name }) => name);
+    throw inUse('The organization', { noun: 'the projects', names });
+  }
+  deps.tokens.forget();
+}
+
+function refuseTaken<Result>(name: string | undefined, write: () => Promise<Result>): Promise<Result> {
+  return refuseTakenName({ index: 'organization_name', noun: 'organization', name, where: 'on this instance' }, write);
+}
+
+function toOrganization(row: store.OrganizationRow): Organization {
+  return { ...row, organization_plan: { plan: row.plan, audit_logs_retention_in_days: auditLogDays } };
+}

@@ -1,0 +1,75 @@
+import type { Plan } from '@davit/contract';
+import { statement } from '@davit/db';
+
+export interface OrganizationRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly plan: Plan;
+  readonly website_url: string | null;
+  readonly repository: string | null;
+  readonly logo_url: string | null;
+  readonly icon_url: string | null;
+  readonly admin_emails: string[];
+  readonly owner: string;
+  readonly billing_deployment_restriction: string | null;
+}
+
+const columns = `id, created_at, updated_at, name, description, plan, website_url, repository, logo_url, icon_url, admin_emails,
+  owner_id as owner, billing_deployment_restriction`;
+
+export const organizationRead = statement<OrganizationRow>(
+  'organization_read',
+  `select ${columns} from organization where id = $1 and ($2::uuid is null or id = $2)`,
+);
+
+export const organizationList = statement<OrganizationRow>(
+  'organization_list',
+  `select ${columns} from organization where $1::uuid is null or id = $1 order by created_at, id`,
+);
+
+/** The organization and its cluster on this machine: there is never one without the other. */
+export const organizationCreate = statement<OrganizationRow>(
+  'organization_create',
+  `with made as (
+     insert into organization (id, name, plan, owner_id, description, website_url, repository, logo_url, icon_url, admin_emails)
+     select $1, $2, $3, $4, fields->>'description', fields->>'website_url', fields->>'repository', fields->>'logo_url',
+            fields->>'icon_url', array(select jsonb_array_elements_text(nullif(fields->'admin_emails', 'null')))
+       from (select $5::jsonb) as given (fields)
+     returning *
+   ), local as (
+     insert into cluster (id, organization_id, name, description, region, cloud_provider, driver, is_default, is_demo)
+     select gen_random_uuid(), id, 'Local', 'The container engine of this machine', 'local', 'ON_PREMISE', 'docker', true, true
+       from made
+   )
+   select ${columns} from made`,
+);
+
+/** $3: the fields to change; those that are not in it stay. */
+export const organizationEdit = statement<OrganizationRow>(
+  'organization_edit',
+  `update organization
+      set name = case when $3::jsonb ? 'name' then $3->>'name' else name end,
+          description = case when $3 ? 'description' then $3->>'description' else description end,
+          website_url = case when $3 ? 'website_url' then $3->>'website_url' else website_url end,
+          repository = case when $3 ? 'repository' then $3->>'repository' else repository end,
+          logo_url = case when $3 ? 'logo_url' then $3->>'logo_url' else logo_url end,
+          icon_url = case when $3 ? 'icon_url' then $3->>'icon_url' else icon_url end,
+          admin_emails = case when $3 ? 'admin_emails'
+            then array(select jsonb_array_elements_text(nullif($3->'admin_emails', 'null'))) else admin_emails end,
+          updated_at = clock_timestamp()
+    where id = $1 and ($2::uuid is null or id = $2)
+   returning ${columns}`,
+);
+
+export const organizationDelete = statement(
+  'organization_delete',
+  'delete from organization where id = $1 and ($2::uuid is null or id = $2)',
+);
+
+export const projectNames = statement<{ name: string }>(
+  'organization_project_names',
+  'select name from project where organization_id = $1 order by created_at, id',
+);

@@ -1,0 +1,2 @@
+export { mountProject } from './routes.ts';
+export { readProject } from './project.ts';

@@ -1,0 +1,91 @@
+import type { operations, Response } from '@davit/contract';
+import type * as engine from '@davit/engine/port';
+
+type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistoryV2']>['results'][number];
+type HistoryService = EnvironmentHistory['stages'][number]['services'][number];
+type Plan = NonNullable<Response<(typeof operations)['stopEnvironment']>['plan']>;
+type Failure = NonNullable<HistoryService['failure']>;
+
+/** ISO 8601 with seconds, as in PT16.503S. */
+export function isoDuration(milliseconds: number): string {
+  return `PT${Math.max(0, milliseconds) / 1000}S`;
+}
+
+/** Where the cause is explained; served by this server. */
+export function errorLink(code: string): string {
+  return `/docs/errors#${code.toLowerCase()}`;
+}
+
+export function toFailure(failure: engine.FailureRecord): Failure {
+  const { lines, exit, probe, listening, original } = failure.evidence;
+  return {
+    code: failure.code,
+    message: failure.message,
+    hint: failure.hint,
+    link: errorLink(failure.code),
+    evidence: {
+      ...(lines === undefined ? {} : { lines: [...lines] }),
+      ...(exit === undefined ? {} : { exit: { code: exit.code, out_of_memory: exit.outOfMemory } }),
+      ...(probe === undefined ? {} : { probe: [...probe] }),
+      ...(listening === undefined ? {} : { listening: [...listening] }),
+      ...(original === undefined ? {} : { original }),
+    },
+  };
+}
+
+export function toPlan(plan: engine.DeploymentPlan): Plan {
+  return {
+    action: plan.action === 'UNINSTALL' ? 'DELETE' : plan.action,
+    stages: plan.stages.map(({ name, services }) => ({
+      name,
+      services: services.map((service) => ({
+        service_id: service.serviceId,
+        name: service.name,
+        steps: [...service.steps],
+        instances: service.instances,
+        expected_downtime: service.expectedDowntime,
+        notes: [...service.notes],
+        changes: [...service.changes],
+      })),
+    })),
+  };
+}
+
+/** One service of one deployment, as both histories have it. */
+export function toHistoryService(view: engine.HistoryServiceView): HistoryService {
+  return {
+    identifier: {
+      name: view.name,
+      service_id: view.serviceId,
+      service_type: view.serviceType as HistoryService['identifier']['service_type'],
+      ...(view.executionId === null ? {} : { execution_id: view.executionId }),
+    },
+    status: view.state,
+    auditing_data: auditing(view),
+    details: { commit: toCommit(view.commit, view.createdAt), build_pod_name: '' },
+    status_details: { action: view.action, status: view.actionStatus, sub_action: 'NONE' },
+    icon_uri: view.iconUri,
+    total_duration: isoDuration(view.totalMilliseconds),
+    release_id: view.releaseId,
+    failure: view.failure === null ? null : toFailure(view.failure),
+  };
+}
+
+type Audited = Pick<engine.DeploymentView, 'createdAt' | 'updatedAt' | 'triggeredBy' | 'origin'>;
+
+/** Who asked, when, and by what. */
+export function auditing({ createdAt, updatedAt, triggeredBy, origin }: Audited): EnvironmentHistory['auditing_data'] {
+  return { created_at: createdAt, updated_at: updatedAt, triggered_by: triggeredBy, origin };
+}
+
+// Clients need every member of a commit; before the checkout only its id is known.
+function toCommit(commit: engine.ReleaseCommit | null, createdAt: string): HistoryService['details']['commit'] {
+  if (commit === null) return null;
+  return {
+    created_at: commit.createdAt ?? createdAt,
+    git_commit_id: commit.id,
+    tag: commit.tag ?? '',
+    message: commit.message ?? '',
+    author_name: commit.authorName ?? '',
+  };
+}

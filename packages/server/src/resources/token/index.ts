@@ -1,0 +1,3 @@
+export { mountToken } from './routes.ts';
+export { createAdminToken, ensureAdminToken, listAdminTokens, revokeAdminTokens } from './token.ts';
+export { tokenChannel } from './store.ts';
