@@ -1,0 +1,134 @@
+import { DriverError, type Evidence } from '../../errors.ts';
+import { lineOf, type Dockerfile } from './dockerfile.ts';
+import type { BuildOutcome } from './output.ts';
+
+export interface FailedBuild {
+  readonly outcome: BuildOutcome;
+  /** The engine's own words: of the answer's error, or of its refusal of the request. */
+  readonly message: string;
+  readonly dockerfilePath: string;
+  readonly dockerfile: Dockerfile;
+  /** The cap under which commands ran; null when there was none. */
+  readonly memoryMiB: number | null;
+  /** The engine's word on whether a command was killed for memory; null when it has none. */
+  readonly wasKilledForMemory: boolean | null;
+}
+
+// Words of Docker Engine 20.10 to 29 (classic builder and BuildKit) and of Podman 4 and 5 (Buildah), lower case ignored.
+const patterns = {
+  disk: /no space left on device|disk quota exceeded/i,
+  parse:
+    /dockerfile parse error|failed to parse dockerfile|unknown instruction|dockerfile cannot be empty|no build stage in current context|error parsing (main )?dockerfile|parsing main dockerfile|no from statement|the dockerfile \([^)]*\) cannot be empty|syntax error - can't find|failed to process "/i,
+  parseLine: /(?:dockerfile:|parse error (?:on )?line |\bline )(\d+)/i,
+  target: /target stage .* could not be found|failed to reach build target|the target ".*" was not found/i,
+  image:
+    /pull access denied|manifest (?:for .* )?(?:not found|unknown)|no such image|image not known|failed to resolve source metadata|initializing source|short-name|pinging container registry|unable to pull|repository .* not found|failed to do request|registry-1\.docker\.io|error response from registry|toomanyrequests|creating build container|invalid reference format|invalid checksum digest/i,
+  network:
+    /no such host|i\/o timeout|connection refused|connection reset|tls handshake timeout|temporary failure|network is unreachable|lookup .* on |toomanyrequests|50[0234] /i,
+  exit: /(?:returned a non-zero code|exit code|exit status)[: ]+(\d+)/i,
+  killed:
+    /(?:^|[\s:])Killed$|\bSIGKILL\b|signal 9\b|Killed signal terminated|out of memory|Cannot allocate memory|JavaScript heap|ENOMEM/im,
+};
+
+/** Why a build failed, in the terms of a deployment. Pure. */
+export function buildFailure(build: FailedBuild): DriverError {
+  const { outcome, message } = build;
+  const words = unwrapped(message);
+  const evidence: Evidence = { lines: outcome.lines, original: words };
+  if (patterns.disk.test(message) || patterns.disk.test(outcome.instructionLines.slice(-10).join('\n'))) {
+    return new DriverError({ cause: 'DISK_FULL', message: `The disk of the container engine is full: ${words}.`, evidence });
+  }
+  const isCommand =
+    /^RUN\b/i.test(outcome.instruction) ||
+    /returned a non-zero code|executor failed running|did not complete successfully/.test(message);
+  if (isCommand) return commandFailure(build, evidence);
+  if (patterns.parse.test(message)) return invalid(build, evidence);
+  if (patterns.target.test(message)) return new DriverError({ cause: 'BUILD_TARGET_MISSING', message: `${words}.`, evidence });
+  if (/^FROM\b|load metadata|^(COPY|ADD) --from/i.test(outcome.instruction) || patterns.image.test(message)) {
+    const image = imageOf(build);
+    return new DriverError({
+      cause: 'BASE_IMAGE_UNAVAILABLE',
+      message: `The image ${image} could not be had: ${words}.`,
+      evidence,
+      retryable: patterns.network.test(message),
+    });
+  }
+  // What sets nothing but metadata fails only by what is written there.
+  if (
+    /^(HEALTHCHECK|EXPOSE|ENV|LABEL|VOLUME|STOPSIGNAL|SHELL|CMD|ENTRYPOINT|ONBUILD|ARG|MAINTAINER)\b/i.test(outcome.instruction)
+  ) {
+    return invalid(build, evidence);
+  }
+  if (outcome.instruction === '')
+    return new DriverError({ cause: 'ENGINE_FAILED', message: `The container engine could not build: ${words}.`, evidence });
+  return new DriverError({
+    cause: 'BUILD_COMMAND_FAILED',
+    message: `${shortened(outcome.instruction)} failed: ${words}.`,
+    evidence,
+  });
+}
+
+function commandFailure(build: FailedBuild, evidence: Evidence): DriverError {
+  const { outcome, memoryMiB } = build;
+  const code = exitCode(build);
+  const instruction = shortened(outcome.instruction || 'A command');
+  const outOfMemory = memoryMiB !== null && (build.wasKilledForMemory ?? looksKilled(build, code));
+  const exit = code === null ? {} : { exit: { code, outOfMemory } };
+  if (outOfMemory) {
+    return new DriverError({
+      cause: 'BUILD_OUT_OF_MEMORY',
+      message: `${instruction} was killed: the build used more than its ${memoryMiB} MiB of memory.`,
+      evidence: { ...evidence, ...exit },
+    });
+  }
+  const how = code === null ? unwrapped(build.message) : `exited with code ${code}`;
+  return new DriverError({
+    cause: 'BUILD_COMMAND_FAILED',
+    message: `${instruction} ${code === null ? 'failed: ' : ''}${how}.`,
+    evidence: { ...evidence, ...exit },
+  });
+}
+
+// Buildah keeps no record of a kill. A RUN whose own process was killed ends with these words; one whose child was, with a
+// shell's `Killed` or a program's own words about it. A mere exit code of 137 is what a command may choose.
+function looksKilled({ outcome }: FailedBuild, code: number | null): boolean {
+  if (outcome.instructionLines.some((line) => /^container exited on killed$/.test(line))) return true;
+  return code !== 0 && patterns.killed.test(outcome.instructionLines.slice(-25).join('\n'));
+}
+
+function exitCode({ outcome, message }: FailedBuild): number | null {
+  // Buildah reports a process that was killed by a signal as `exit status 1`.
+  if (outcome.instructionLines.some((line) => /^container exited on killed$/.test(line))) return 137;
+  const text = patterns.exit.exec(message)?.[1];
+  return outcome.error?.code ?? (text === undefined ? null : Number(text));
+}
+
+function invalid({ message, dockerfilePath, dockerfile, outcome }: FailedBuild, evidence: Evidence): DriverError {
+  const line = patterns.parseLine.exec(message)?.[1] ?? lineOf(dockerfile, outcome.instruction) ?? undefined;
+  const where = line === undefined ? dockerfilePath : `${dockerfilePath}, line ${line}`;
+  return new DriverError({ cause: 'DOCKERFILE_INVALID', message: `${where}: ${unwrapped(message)}.`, evidence });
+}
+
+function imageOf({ outcome, message }: FailedBuild): string {
+  const written = /^FROM\s+(?:--\S+\s+)*(\S+)/i.exec(outcome.instruction)?.[1] ?? /--from=(\S+)/.exec(outcome.instruction)?.[1];
+  const loaded = /load metadata for (\S+)/.exec(outcome.instruction)?.[1];
+  const named = /docker:\/\/(\S+?):? |pull access denied for ([^,\s]+)|manifest for (\S+) not found/.exec(message);
+  return written ?? loaded ?? named?.slice(1).find((name) => name !== undefined) ?? 'of a FROM line';
+}
+
+function unwrapped(message: string): string {
+  return (
+    message
+      .replace(/\s*\n\s*/g, ' ')
+      // Buildah repeats the instruction, which the message names already.
+      .replace(/^building at STEP "(?:[^"\\]|\\.|"(?!: ))*": /, '')
+      .replace(/^dockerfile parse error (on )?line \d+: /i, '')
+      .trim()
+      .replace(/\.$/, '')
+  );
+}
+
+function shortened(instruction: string): string {
+  const line = instruction.replace(/\s+/g, ' ').trim();
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}

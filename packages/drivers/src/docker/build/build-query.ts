@@ -1,0 +1,98 @@
+import type { BuildRequest } from '../../driver.ts';
+import { serviceLabels } from '../labels.ts';
+import type { Dockerfile } from './dockerfile.ts';
+import type { BuildTraits } from './engine-traits.ts';
+
+export type Builder = 'classic' | 'buildkit' | 'podman';
+
+export interface BuildPlan {
+  readonly builder: Builder;
+  /** Query of `POST /build`. */
+  readonly query: Readonly<Record<string, string>>;
+  /** The cap that commands run under; null where the builder or the host has none. */
+  readonly memoryMiB: number | null;
+  /** What the reader of the log should know before the build begins. */
+  readonly remarks: readonly string[];
+}
+
+export interface PlanInput {
+  readonly request: BuildRequest;
+  readonly dockerfile: Dockerfile;
+  /** Relative to the context, without symbolic links. */
+  readonly dockerfilePath: string;
+  readonly traits: BuildTraits;
+  /** A control group of this build alone: how an aborted build is found again. Podman only. */
+  readonly group: string | null;
+}
+
+const cpuPeriodMicroseconds = 100_000;
+// Engines refuse less.
+const leastMemoryMiB = 8;
+
+/** What is asked of the engine. Pure. */
+export function planBuild(input: PlanInput): BuildPlan {
+  const { request, dockerfile, traits } = input;
+  const builder = builderFor(dockerfile, traits);
+  const isCapped = builder !== 'buildkit';
+  const memoryMiB = isCapped && traits.canLimitMemory ? Math.max(leastMemoryMiB, request.memoryMiB) : null;
+  const { offered, remarks } = offeredArguments(request, dockerfile);
+  const query: Record<string, string> = {
+    t: request.image,
+    dockerfile: input.dockerfilePath,
+    buildargs: JSON.stringify(offered),
+    labels: JSON.stringify(serviceLabels(request.owner, 'image')),
+    rm: '1',
+    forcerm: '1',
+    version: builder === 'buildkit' ? '2' : '1',
+  };
+  if (request.targetStage !== null) query['target'] = request.targetStage;
+  if (memoryMiB !== null) {
+    query['memory'] = String(memoryMiB * 1024 * 1024);
+    query['memswap'] = query['memory'];
+  }
+  if (isCapped && traits.canLimitCpu) {
+    query['cpuperiod'] = String(cpuPeriodMicroseconds);
+    query['cpuquota'] = String(Math.max(1000, Math.round((request.cpuMillicores / 1000) * cpuPeriodMicroseconds)));
+  }
+  if (builder === 'podman') {
+    // Without this, Podman's build endpoint runs commands in the host's network, where they reach all that listens on
+    // 127.0.0.1 (seen with 4.3.1, whatever `networkmode` says).
+    query['nsoptions'] = JSON.stringify([{ Name: 'network', Host: false, Path: '' }]);
+    if (input.group !== null) query['cgroupparent'] = `/${input.group}`;
+  }
+  return { builder, query, memoryMiB, remarks: [...remarks, ...capRemarks(input, builder)] };
+}
+
+// The classic builder by choice, although BuildKit is faster: the build endpoint hands BuildKit no limit for memory or CPU, so
+// that a build could starve the host (Docker Engine 20.10 ignores even `cgroupparent` there).
+function builderFor(dockerfile: Dockerfile, traits: BuildTraits): Builder {
+  if (traits.engine === 'podman') return 'podman';
+  return dockerfile.needsBuildKit === null ? 'classic' : 'buildkit';
+}
+
+function capRemarks({ request, dockerfile, traits }: PlanInput, builder: Builder): string[] {
+  if (builder === 'buildkit') {
+    return [
+      `Building with BuildKit, as the Dockerfile uses ${dockerfile.needsBuildKit}. Docker Engine cannot limit memory and CPU of such builds`,
+    ];
+  }
+  if (!traits.canLimitMemory) return [`This host cannot limit memory: the build is not held to ${request.memoryMiB} MiB`];
+  return [];
+}
+
+/** The arguments that the Dockerfile declares, without secrets. Others would be refused or, worse, end in the image's history. */
+function offeredArguments(request: BuildRequest, dockerfile: Dockerfile): { offered: Record<string, string>; remarks: string[] } {
+  const declared = [...dockerfile.argumentNames];
+  const secret = new Set(request.secretNames);
+  const kept = declared.filter((name) => secret.has(name));
+  const offered = declared.flatMap((name): [string, string][] => {
+    const value = Object.hasOwn(request.arguments, name) ? request.arguments[name] : undefined;
+    return value === undefined || secret.has(name) ? [] : [[name, value]];
+  });
+  return {
+    offered: Object.fromEntries(offered),
+    remarks: kept.map(
+      (name) => `ARG ${name} gets no value: ${name} is a secret, and build arguments can be read in the image's history`,
+    ),
+  };
+}

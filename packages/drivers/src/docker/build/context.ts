@@ -1,0 +1,196 @@
+import { readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { createReadStream, type Dirent } from 'node:fs';
+import { join, posix, relative, sep } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import dockerignore from '@balena/dockerignore';
+import { pack, type Pack } from 'tar-stream';
+import { DriverError } from '../../errors.ts';
+import type { BuildRequest } from '../../driver.ts';
+
+/** A build context that lies inside the checkout, and its Dockerfile. */
+export interface BuildContext {
+  /** Absolute, without symbolic links. */
+  readonly root: string;
+  /** Relative to `root`, as the engine takes it. */
+  readonly dockerfilePath: string;
+  readonly dockerfile: string;
+  readonly isIgnored: IgnoreRule | null;
+}
+
+/** Whether a path (relative, with slashes) is left out; `canPrune`: then also everything below it. */
+export interface IgnoreRule {
+  (path: string): boolean;
+  readonly canPrune: boolean;
+}
+
+/** Finds the context. Fails with BUILD_ROOT_MISSING or DOCKERFILE_MISSING. */
+export async function openContext(
+  request: Pick<BuildRequest, 'directory' | 'rootPath' | 'dockerfilePath'>,
+): Promise<BuildContext> {
+  const checkout = await realpath(request.directory);
+  const root = await findRoot(checkout, request.rootPath);
+  const written = posix.normalize(request.dockerfilePath.replaceAll('\\', '/')).replace(/^\/+/, '');
+  const path = await realpathOrNull(join(root, written));
+  if (path === null || !isInside(root, path) || !(await stat(path)).isFile()) {
+    throw await dockerfileMissing({ checkout, root, written, leaves: path !== null && !isInside(root, path) });
+  }
+  const dockerfilePath = toPosix(relative(root, path));
+  return {
+    root,
+    dockerfilePath,
+    dockerfile: await readFile(path, 'utf8'),
+    isIgnored: await readIgnoreRule(root, dockerfilePath),
+  };
+}
+
+/**
+ * The context as a tar, made while it is read. Order, owner, times and modes are the same for the same commit wherever and
+ * whenever it was checked out, so that the engine's cache hits. Symbolic links stay links and are never followed.
+ */
+export function packContext(context: BuildContext): Readable {
+  const archive = pack();
+  addFolder(archive, context, '')
+    .then(() => archive.finalize())
+    .catch((error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))));
+  return Readable.from(archive, { objectMode: false });
+}
+
+/** The rule of a `.dockerignore`: the Dockerfile is never left out, as the engine must read it. */
+export function ignoreRule(patterns: string, dockerfilePath: string): IgnoreRule {
+  const rules = dockerignore.default({ ignorecase: false }).add(patterns.replace(/^\uFEFF/, ''));
+  const isIgnored = (path: string): boolean => path !== dockerfilePath && rules.ignores(path);
+  // With an exception something below a folder that is left out may be wanted. So may the Dockerfile.
+  const canPrune = !/^\s*!/m.test(patterns);
+  return Object.assign(isIgnored, { canPrune });
+}
+
+async function findRoot(checkout: string, rootPath: string): Promise<string> {
+  const written = posix.normalize(`/${rootPath.replaceAll('\\', '/')}`);
+  const root = await realpathOrNull(join(checkout, written));
+  if (root !== null && isInside(checkout, root) && (await stat(root)).isDirectory()) return root;
+  const folders = (await readdir(checkout, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  const why = root === null ? 'does not exist' : isInside(checkout, root) ? 'is a file' : 'leads out of the repository';
+  const there = folders.length === 0 ? 'It has no folders.' : `Its folders: ${list(folders, 10)}.`;
+  throw new DriverError({
+    cause: 'BUILD_ROOT_MISSING',
+    message: `The folder ${written} ${why} in the repository at this commit. ${there}`,
+  });
+}
+
+interface MissingDockerfile {
+  readonly checkout: string;
+  readonly root: string;
+  readonly written: string;
+  readonly leaves: boolean;
+}
+
+async function dockerfileMissing({ checkout, root, written, leaves }: MissingDockerfile): Promise<DriverError> {
+  const folder = posix.join('/', toPosix(relative(checkout, root)));
+  const candidates = await dockerfilesIn(checkout);
+  const there =
+    candidates.length === 0 ? 'The repository has no file of such a name.' : `The repository has: ${list(candidates, 10)}.`;
+  const why = leaves ? 'leads out of that folder' : 'is not there';
+  return new DriverError({
+    cause: 'DOCKERFILE_MISSING',
+    message: `${written} ${why} (looked for in the folder ${folder} of the repository). ${there}`,
+  });
+}
+
+/** Files that look like Dockerfiles, by path, nearest first. Looks at no more than so many folders: it only helps a message. */
+async function dockerfilesIn(checkout: string): Promise<string[]> {
+  const found: string[] = [];
+  const folders = [''];
+  for (let looked = 0; looked < 500 && looked < folders.length && found.length < 10; looked += 1) {
+    const folder = folders[looked]!;
+    for (const entry of await sortedEntries(join(checkout, folder))) {
+      const path = posix.join(folder, entry.name);
+      if (entry.isDirectory() && !/^(\.git|node_modules|vendor)$/.test(entry.name)) folders.push(path);
+      else if (entry.isFile() && /^(dockerfile|containerfile)([.-].*)?$|\.dockerfile$/i.test(entry.name)) found.push(path);
+    }
+  }
+  return found;
+}
+
+async function readIgnoreRule(root: string, dockerfilePath: string): Promise<IgnoreRule | null> {
+  for (const path of [`${dockerfilePath}.dockerignore`, '.dockerignore']) {
+    const place = await realpathOrNull(join(root, path));
+    if (place === null || !isInside(root, place)) continue;
+    const rule = ignoreRule(await readFile(place, 'utf8'), dockerfilePath);
+    if (path === '.dockerignore') return rule;
+    // The engine would apply the general one to what the Dockerfile's own one lets through.
+    return Object.assign((each: string) => each === '.dockerignore' || rule(each), { canPrune: rule.canPrune });
+  }
+  return null;
+}
+
+// 2000-01-01: not 1970, as archive formats from 1980 on refuse such times in the middle of a build.
+const fixedTime = new Date(946_684_800_000);
+
+async function addFolder(archive: Pack, context: BuildContext, folder: string): Promise<void> {
+  for (const entry of await sortedEntries(join(context.root, folder))) {
+    const path = posix.join(folder, entry.name);
+    const isIgnored = context.isIgnored?.(path) ?? false;
+    if (entry.isDirectory()) {
+      if (isIgnored && context.isIgnored?.canPrune === true && !context.dockerfilePath.startsWith(`${path}/`)) continue;
+      // A folder that is left out may hold something that is not: the engine makes the folder then.
+      if (!isIgnored) await addEntry(archive, { name: `${path}/`, type: 'directory', mode: 0o755 });
+      await addFolder(archive, context, path);
+    } else if (!isIgnored) {
+      await addFile(archive, join(context.root, path), { path, entry });
+    }
+  }
+}
+
+async function addFile(archive: Pack, place: string, { path, entry }: { path: string; entry: Dirent }): Promise<void> {
+  if (entry.isSymbolicLink()) {
+    await addEntry(archive, { name: path, type: 'symlink', linkname: await readlink(place), mode: 0o777 });
+  } else if (entry.isFile()) {
+    const { size, mode } = await stat(place);
+    const target = archive.entry({
+      name: path,
+      type: 'file',
+      size,
+      mode: mode & 0o100 ? 0o755 : 0o644,
+      mtime: fixedTime,
+      uid: 0,
+      gid: 0,
+    });
+    await pipeline(createReadStream(place, size === 0 ? {} : { end: size - 1 }), target);
+  }
+}
+
+type Header = Parameters<Pack['entry']>[0];
+
+function addEntry(archive: Pack, header: Header): Promise<void> {
+  return new Promise((resolve, reject) => {
+    archive.entry({ ...header, mtime: fixedTime, uid: 0, gid: 0 }, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+async function sortedEntries(folder: string): Promise<Dirent[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function realpathOrNull(path: string): Promise<string | null> {
+  return realpath(path).catch((error: NodeJS.ErrnoException) => {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'].includes(error.code ?? '')) return null;
+    throw error;
+  });
+}
+
+function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function toPosix(path: string): string {
+  return path.split(sep).join('/');
+}
+
+function list(names: readonly string[], limit: number): string {
+  const more = names.length - limit;
+  return names.slice(0, limit).join(', ') + (more > 0 ? `, and ${more} more` : '');
+}

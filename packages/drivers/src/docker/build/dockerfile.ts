@@ -1,0 +1,212 @@
+/**
+ * What must be known of a Dockerfile before an engine sees it: its stages, its arguments, which builder it needs, and the
+ * faults that engines name badly or differently. Rules: Dockerfile reference, version 1.7 of the frontend.
+ */
+export interface Dockerfile {
+  readonly instructions: readonly Instruction[];
+  readonly stages: readonly Stage[];
+  /** Names that an ARG line declares, in any stage. */
+  readonly argumentNames: ReadonlySet<string>;
+  /** What in it only BuildKit understands, in words; null when every builder does. */
+  readonly needsBuildKit: string | null;
+  readonly fault: DockerfileFault | null;
+}
+
+export interface Instruction {
+  /** Of its first line, from 1. */
+  readonly line: number;
+  /** In capitals. */
+  readonly keyword: string;
+  /** `--from=base` and the like. */
+  readonly flags: readonly string[];
+  /** What follows the flags, continued lines joined. */
+  readonly rest: string;
+  readonly hasHeredoc: boolean;
+}
+
+export interface Stage {
+  readonly index: number;
+  /** As written after AS; null when it has none. */
+  readonly name: string | null;
+  readonly base: string;
+  readonly line: number;
+}
+
+export interface DockerfileFault {
+  readonly line: number;
+  readonly message: string;
+}
+
+const keywords = new Set(
+  'ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL MAINTAINER ONBUILD RUN SHELL STOPSIGNAL USER VOLUME WORKDIR'.split(
+    ' ',
+  ),
+);
+// Every other flag came with BuildKit: a rule that new flags of BuildKit do not outdate.
+const classicFlags: Readonly<Record<string, readonly string[]>> = {
+  FROM: ['platform'],
+  ADD: ['chown'],
+  COPY: ['chown', 'from'],
+  HEALTHCHECK: ['interval', 'timeout', 'start-period', 'retries'],
+};
+const platformArgument = /\$\{?(BUILD|TARGET)(PLATFORM|OS|ARCH|VARIANT)\b/;
+
+export function parseDockerfile(content: string): Dockerfile {
+  const text = content.replace(/^\uFEFF/, '');
+  const directives = parseDirectives(text);
+  const instructions = parseInstructions(text, directives.get('escape') === '`' ? '`' : '\\');
+  const stages = stagesOf(instructions);
+  const syntax = directives.get('syntax');
+  const isForeign = syntax !== undefined && !/^(docker\.io\/)?docker\/dockerfile(-upstream)?([:@]|$)/.test(syntax);
+  return {
+    instructions,
+    stages,
+    argumentNames: new Set(instructions.filter(({ keyword }) => keyword === 'ARG').flatMap(({ rest }) => argumentNames(rest))),
+    needsBuildKit: isForeign ? `# syntax=${syntax}` : buildKitFeature(instructions),
+    // A syntax of its own may know instructions that we do not.
+    fault: isForeign ? null : faultOf(instructions),
+  };
+}
+
+/** The stage that a target means: a name, ignoring case, or a number; undefined when there is none. */
+export function findStage(dockerfile: Dockerfile, target: string): Stage | undefined {
+  const named = dockerfile.stages.findLast(({ name }) => name?.toLowerCase() === target.toLowerCase());
+  return named ?? (/^\d+$/.test(target) ? dockerfile.stages[Number(target)] : undefined);
+}
+
+/** The line of an instruction as an engine repeats it; null when it is not found. */
+export function lineOf(dockerfile: Dockerfile, instruction: string): number | null {
+  const plain = (text: string): string =>
+    text
+      .replace(/[\s\\"]+/g, ' ')
+      .trim()
+      .toLowerCase();
+  const wanted = plain(instruction);
+  const found = dockerfile.instructions.find(({ keyword, flags, rest }) => plain([keyword, ...flags, rest].join(' ')) === wanted);
+  return found?.line ?? null;
+}
+
+/** Names declared by the text after ARG: `A`, `A=1`, `A=1 B="x y"`. */
+export function argumentNames(rest: string): string[] {
+  return words(rest).flatMap((word) => /^([A-Za-z_][\w.-]*)(=|$)/.exec(word)?.[1] ?? []);
+}
+
+function parseDirectives(text: string): Map<string, string> {
+  const directives = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const match = /^#\s*([a-z]+)\s*=\s*(\S.*?)\s*$/i.exec(line);
+    // Directives end at the first line that is none, a comment and an empty line included.
+    if (!match || directives.has(match[1]!.toLowerCase())) break;
+    directives.set(match[1]!.toLowerCase(), match[2]!);
+  }
+  return directives;
+}
+
+function parseInstructions(text: string, escape: string): Instruction[] {
+  const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
+  const instructions: Instruction[] = [];
+  const continues = new RegExp(`${escape === '\\' ? '\\\\' : '`'}[ \\t]*$`);
+  let index = 0;
+  while (index < lines.length) {
+    const first = index;
+    let joined = '';
+    let open = true;
+    while (open && index < lines.length) {
+      const line = lines[index++]!;
+      if (/^\s*(#|$)/.test(line)) {
+        // Comments and empty lines inside a continued instruction do not end it.
+        open = joined !== '';
+        continue;
+      }
+      open = continues.test(line);
+      joined += open ? line.replace(continues, '') : line;
+    }
+    if (joined.trim() === '') continue;
+    const instruction = toInstruction(joined.trim(), firstLineOf(lines, first) + 1);
+    const endings = heredocs(instruction);
+    for (const { word, stripsTabs } of endings) {
+      while (index < lines.length && (stripsTabs ? lines[index]!.replace(/^\t+/, '') : lines[index]) !== word) index += 1;
+      index += 1;
+    }
+    instructions.push({ ...instruction, hasHeredoc: endings.length > 0 });
+  }
+  return instructions;
+}
+
+function firstLineOf(lines: readonly string[], from: number): number {
+  const offset = lines.slice(from).findIndex((line) => !/^\s*(#|$)/.test(line));
+  return from + Math.max(0, offset);
+}
+
+function toInstruction(text: string, line: number): Omit<Instruction, 'hasHeredoc'> {
+  const [, keyword = '', tail = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+  const flags: string[] = [];
+  let rest = tail;
+  for (
+    let match = /^(--[a-zA-Z][\w-]*(?:=\S*)?)(?:\s+|$)/.exec(rest);
+    match;
+    match = /^(--[a-zA-Z][\w-]*(?:=\S*)?)(?:\s+|$)/.exec(rest)
+  ) {
+    flags.push(match[1]!);
+    rest = rest.slice(match[0].length);
+  }
+  return { line, keyword: keyword.toUpperCase(), flags, rest: rest.trim() };
+}
+
+function heredocs({ keyword, rest }: Omit<Instruction, 'hasHeredoc'>): { word: string; stripsTabs: boolean }[] {
+  if (!['RUN', 'COPY', 'ADD'].includes(keyword)) return [];
+  const matches = rest.matchAll(/(?:^|[^<])<<(-?)(["']?)([A-Za-z_][\w.]*)\2(?![\w<])/g);
+  return [...matches].map(([, dash, , word]) => ({ word: word!, stripsTabs: dash === '-' }));
+}
+
+function stagesOf(instructions: readonly Instruction[]): Stage[] {
+  return instructions
+    .filter(({ keyword }) => keyword === 'FROM')
+    .map(({ rest, line }, index) => {
+      const [base = '', as, name] = rest.split(/\s+/);
+      return { index, base, name: as?.toUpperCase() === 'AS' && name ? name : null, line };
+    });
+}
+
+function buildKitFeature(instructions: readonly Instruction[]): string | null {
+  for (const { keyword, flags, rest, hasHeredoc, line } of instructions) {
+    const flag = flags.find((each) => !classicFlags[keyword]?.includes(/^--([\w-]+)/.exec(each)?.[1] ?? ''));
+    if (flag !== undefined) return `${keyword} ${flag.split('=')[0]} in line ${line}`;
+    if (hasHeredoc) return `a here-document in line ${line}`;
+    if (keyword === 'ADD' && /^(git@|https?:\/\/\S+\.git(#|\s))/.test(rest)) return `ADD of a git repository in line ${line}`;
+    const platform = platformArgument.exec([...flags, rest].join(' '));
+    if (platform) return `${platform[0].replace('{', '')} in line ${line}`;
+    if (keyword === 'ARG' && argumentNames(rest).some((name) => platformArgument.test(`$${name}`)))
+      return `ARG ${rest} in line ${line}`;
+  }
+  return null;
+}
+
+function faultOf(instructions: readonly Instruction[]): DockerfileFault | null {
+  const first = instructions.find(({ keyword }) => keyword !== 'ARG');
+  if (!first) return { line: 1, message: 'it has no FROM instruction' };
+  for (const instruction of instructions) {
+    const message = faultIn(instruction);
+    if (message !== null) return { line: instruction.line, message };
+  }
+  if (first.keyword !== 'FROM') return { line: first.line, message: `${first.keyword} stands before the first FROM` };
+  return null;
+}
+
+function faultIn({ keyword, rest, hasHeredoc }: Instruction): string | null {
+  if (!keywords.has(keyword)) return `unknown instruction ${keyword}`;
+  if (rest === '') return `${keyword} needs at least one argument`;
+  if (keyword === 'FROM' && !/^\S+(\s+as\s+[A-Za-z][\w.-]*)?$/i.test(rest))
+    return 'FROM takes an image, or an image, AS and a name';
+  if ((keyword === 'COPY' || keyword === 'ADD') && !hasHeredoc && !rest.startsWith('[') && words(rest).length < 2) {
+    return `${keyword} needs a source and a destination`;
+  }
+  // Podman 4.3 builds such an image, and then cannot even show it.
+  const port = keyword === 'EXPOSE' ? words(rest).find((word) => !/^\d+(-\d+)?(\/(tcp|udp|sctp))?$|\$/i.test(word)) : undefined;
+  return port === undefined ? null : `EXPOSE takes ports, and ${port} is none`;
+}
+
+/** Splits at blanks outside of quotes; quotes and escapes stay. */
+function words(text: string): string[] {
+  return text.match(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g) ?? [];
+}

@@ -1,0 +1,32 @@
+import type Dockerode from 'dockerode';
+import { askVersion, engineOf } from '../describe.ts';
+import { call } from '../engine-api.ts';
+
+/** What a builder must know of its engine and of the host below it. */
+export interface BuildTraits {
+  readonly engine: 'docker' | 'podman';
+  readonly canLimitMemory: boolean;
+  readonly canLimitCpu: boolean;
+  readonly isRootless: boolean;
+}
+
+interface Info {
+  readonly MemoryLimit?: boolean;
+  readonly CpuCfsQuota?: boolean;
+  readonly SecurityOptions?: readonly string[] | null;
+  readonly Rootless?: boolean;
+}
+
+export async function askBuildTraits(docker: Dockerode, signal: AbortSignal): Promise<BuildTraits> {
+  const [version, info] = await Promise.all([
+    askVersion(docker, signal),
+    call<Info>(docker, { method: 'GET', path: '/info', signal, timeoutMilliseconds: 5000 }),
+  ]);
+  const { MemoryLimit, CpuCfsQuota, SecurityOptions, Rootless } = info.body;
+  return {
+    engine: engineOf(version),
+    canLimitMemory: MemoryLimit !== false,
+    canLimitCpu: CpuCfsQuota !== false,
+    isRootless: Rootless === true || SecurityOptions?.some((option) => option.includes('rootless')) === true,
+  };
+}

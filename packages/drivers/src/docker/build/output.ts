@@ -1,0 +1,177 @@
+import { decodeTrace, type TraceVertex } from './trace.ts';
+
+/** What a build's answer said, as far as it has come. */
+export interface BuildOutcome {
+  readonly imageId: string | null;
+  readonly error: BuildError | null;
+  /** The instruction that was under way at the end, as written: `RUN npm ci`. '' before the first. */
+  readonly instruction: string;
+  /** Output of that instruction, newest last. */
+  readonly instructionLines: readonly string[];
+  /** Last lines of the whole build. */
+  readonly lines: readonly string[];
+  /** Container of a RUN that was under way (classic builder of Docker Engine), abbreviated. */
+  readonly container: string | null;
+}
+
+export interface BuildError {
+  readonly message: string;
+  /** The exit code where the engine gives it as a number. */
+  readonly code: number | null;
+}
+
+const keptLines = 50;
+// oxlint-disable-next-line no-control-regex -- colours and cursor movements of programs that think they have a terminal
+const escapeSequences = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+
+/** Turns the stream of JSON messages of a build (classic builder, BuildKit, Podman) into log lines and an outcome. */
+export class BuildOutput {
+  readonly #log: (line: string) => void;
+  #rest = '';
+  #partial = '';
+  #imageId: string | null = null;
+  #error: BuildError | null = null;
+  #instruction = '';
+  #instructionLines: string[] = [];
+  #lines: string[] = [];
+  #container: string | null = null;
+  readonly #vertexes = new Map<string, { readonly number: number; partial: string; announced: boolean; ended: boolean }>();
+
+  constructor(log: (line: string) => void) {
+    this.#log = log;
+  }
+
+  /** Takes the next piece of the answer. Pieces end anywhere. */
+  write(piece: string): void {
+    const lines = (this.#rest + piece).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#message(line);
+  }
+
+  end(): BuildOutcome {
+    if (this.#rest.trim() !== '') this.#message(this.#rest);
+    if (this.#partial !== '') this.#line(this.#partial);
+    return {
+      imageId: this.#imageId,
+      error: this.#error,
+      instruction: this.#instruction,
+      instructionLines: this.#instructionLines,
+      lines: this.#lines,
+      container: this.#container,
+    };
+  }
+
+  #message(json: string): void {
+    if (json.trim() === '') return;
+    const message = parseMessage(json);
+    if (message === null) return;
+    if (message.id === 'moby.buildkit.trace' && typeof message.aux === 'string') this.#trace(message.aux);
+    else if (isObject(message.aux) && typeof message.aux['ID'] === 'string') this.#imageId = message.aux['ID'];
+    else if (typeof message.stream === 'string') this.#text(message.stream);
+    // Progress of a pull: once per change of state, not once per kilobyte.
+    else if (typeof message.status === 'string' && message.progress === undefined) {
+      this.#line([message.id, message.status].filter((part) => typeof part === 'string').join(': '));
+    }
+    const error = errorOf(message);
+    if (error) this.#error = error;
+  }
+
+  #text(text: string): void {
+    const lines = (this.#partial + text).split('\n');
+    this.#partial = lines.pop() ?? '';
+    for (const line of lines) this.#classicLine(line);
+  }
+
+  #classicLine(line: string): void {
+    const step = /^(?:\[\d+\/\d+\] )?STEP \d+\/\d+: (.*)|^Step \d+\/\d+ : (.*)/.exec(line);
+    if (step) this.#begin(step[1] ?? step[2] ?? '');
+    const running = /^ ---> Running in ([0-9a-f]{12})$/.exec(line);
+    if (running) this.#container = running[1] ?? null;
+    this.#line(line);
+  }
+
+  #trace(base64: string): void {
+    const trace = decodeTrace(base64);
+    for (const vertex of trace.vertexes) this.#vertex(vertex);
+    for (const { vertex, text } of trace.logs) {
+      const state = this.#vertexes.get(vertex);
+      const lines = ((state?.partial ?? '') + text).split('\n');
+      const partial = lines.pop() ?? '';
+      if (state) state.partial = partial;
+      for (const line of lines) this.#line(`#${state?.number ?? 0} ${line}`);
+    }
+    for (const warning of trace.warnings) this.#line(`WARNING: ${warning}`);
+  }
+
+  #vertex(vertex: TraceVertex): void {
+    const state = this.#vertexes.get(vertex.digest) ?? {
+      number: this.#vertexes.size + 1,
+      partial: '',
+      announced: false,
+      ended: false,
+    };
+    this.#vertexes.set(vertex.digest, state);
+    if (vertex.isStarted && !state.announced) {
+      state.announced = true;
+      this.#line(`#${state.number} ${vertex.name}`);
+    }
+    if (!vertex.isCompleted || state.ended) return;
+    state.ended = true;
+    if (state.partial !== '') this.#line(`#${state.number} ${state.partial}`);
+    if (vertex.isCached) this.#line(`#${state.number} CACHED`);
+    if (vertex.error === '' || /context canceled/.test(vertex.error)) return;
+    // Steps run side by side: the one that failed is the one to tell about, with its own lines.
+    this.#instruction = vertex.name.replace(/^\[[^\]]*\] /, '');
+    this.#instructionLines = this.#lines
+      .filter((line) => line.startsWith(`#${state.number} `))
+      .map((line) => line.slice(`#${state.number} `.length));
+  }
+
+  #begin(instruction: string): void {
+    this.#instruction = instruction;
+    this.#instructionLines = [];
+    this.#container = null;
+  }
+
+  #line(raw: string): void {
+    // What a progress bar leaves visible: the text after its last return to the start of the line.
+    const line = raw.replace(/\r+$/, '').split('\r').at(-1)!.replace(escapeSequences, '').trimEnd();
+    if (line === '' || line === ' --->') return;
+    this.#log(line);
+    this.#lines = [...this.#lines, line].slice(-keptLines);
+    if (!/^ ---> |^--> |^Removing intermediate container /.test(line)) {
+      this.#instructionLines = [...this.#instructionLines, line].slice(-keptLines);
+    }
+  }
+}
+
+interface Message {
+  readonly id?: unknown;
+  readonly aux?: unknown;
+  readonly stream?: unknown;
+  readonly status?: unknown;
+  readonly progress?: unknown;
+  readonly error?: unknown;
+  readonly errorDetail?: unknown;
+}
+
+function parseMessage(json: string): Message | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isObject(value) ? value : null;
+  } catch {
+    // The connection ended in the middle of a message; that there is no result says enough.
+    return null;
+  }
+}
+
+function errorOf(message: Message): BuildError | null {
+  const detail = isObject(message.errorDetail) ? message.errorDetail : {};
+  const text = typeof detail['message'] === 'string' ? detail['message'] : message.error;
+  if (typeof text !== 'string' || text === '') return null;
+  return { message: text.trim(), code: typeof detail['code'] === 'number' ? detail['code'] : null };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

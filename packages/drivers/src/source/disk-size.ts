@@ -1,0 +1,35 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Bytes of all files under a folder. What vanishes meanwhile counts nothing: git writes there at the same time. */
+export async function diskBytes(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await entriesOf(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) bytes += await diskBytes(path);
+    else if (entry.isFile()) bytes += await lstat(path).then((status) => status.size, ifGone(0));
+  }
+  return bytes;
+}
+
+/** Every `.git` under a folder: the repository's folder and the files of its submodules. */
+export async function gitFolders(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await entriesOf(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.name === '.git') found.push(path);
+    else if (entry.isDirectory()) found.push(...(await gitFolders(path)));
+  }
+  return found;
+}
+
+function entriesOf(folder: string): Promise<import('node:fs').Dirent[]> {
+  return readdir(folder, { withFileTypes: true }).catch(ifGone([]));
+}
+
+function ifGone<T>(value: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === 'ENOENT') return value;
+    throw error;
+  };
+}

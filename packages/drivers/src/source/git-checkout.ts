@@ -1,0 +1,210 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CallContext, Commit } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+import { diskBytes, gitFolders } from './disk-size.ts';
+import type { GitResult } from './git-command.ts';
+import { gitFailure, isRefusedById, localGitFailure } from './git-failure.ts';
+import { listReferences, noSuchReference, type GitCall } from './git-source.ts';
+
+export interface CheckoutOptions {
+  readonly maximumBytes: number;
+  readonly context: CallContext;
+}
+
+/** One commit in one folder: fetched as shallow as the host allows. */
+export class GitCheckout {
+  readonly #call: GitCall;
+  readonly #directory: string;
+  readonly #options: CheckoutOptions;
+
+  constructor(call: GitCall, directory: string, options: CheckoutOptions) {
+    this.#call = call;
+    this.#directory = directory;
+    this.#options = options;
+  }
+
+  /** Leaves the files of the commit and of its submodules in the folder, and no `.git`. */
+  async checkout(wanted: string): Promise<Commit> {
+    this.#options.context.log(`Fetching commit ${wanted} of ${this.#call.repository.url}`);
+    await this.#init();
+    // The tag costs a round trip of its own; the fetch takes longer than it.
+    const tags = this.#tags();
+    tags.catch(() => undefined); // Looked at below; a failed fetch comes first and is not hidden by an unhandled rejection.
+    const id = await this.#fetch(wanted, []);
+    await this.#checkTreeSize(id);
+    this.#must(await this.#git('checkout', '--quiet', '--force', '--detach', id));
+    await this.#fetchLargeFiles();
+    await this.#submodules();
+    const commit = await this.#details(id, await tags);
+    // A build would take .git into the context, where it spoils the cache (it differs from checkout to checkout) and ends in images.
+    for (const folder of await gitFolders(this.#directory)) await rm(folder, { recursive: true, force: true });
+    return commit;
+  }
+
+  /** The id of the tree at a path of a commit, without files. */
+  async treeOf(wanted: string, rootPath: string): Promise<string | null> {
+    await this.#init();
+    const id = await this.#fetch(wanted, ['--filter=blob:none']);
+    const path = rootPath.replace(/^[./]+|\/+$/g, '');
+    const result = await this.#git('rev-parse', '--quiet', '--verify', `${id}:${path}`);
+    if (result.code !== 0) return null;
+    const tree = result.stdout.trim();
+    const type = await this.#git('cat-file', '-t', tree);
+    return type.stdout.trim() === 'tree' ? tree : null;
+  }
+
+  async #init(): Promise<void> {
+    const { git, repository, signal } = this.#call;
+    this.#must(await git.run(['init', '--quiet', this.#directory], { signal }));
+    // Relative URLs of submodules start from here, and so does what a partial clone still needs.
+    this.#must(await this.#git('remote', 'add', 'origin', repository.url));
+  }
+
+  /** Fetches by id; where the host refuses that, looks on the branch, deeper each time, then everywhere. */
+  async #fetch(wanted: string, filter: readonly string[]): Promise<string> {
+    if (wanted.length === 40) {
+      const direct = await this.#fetchOnce([...filter, '--depth=1'], wanted);
+      if (direct.code === 0) return this.#verify(wanted);
+      if (!isRefusedById(direct.stderr)) throw gitFailure(direct, this.#call.repository);
+      this.#options.context.log('The host does not give this commit by its id; looking for it on the branch');
+    }
+    const { branch } = this.#call.source;
+    const reference = branch === undefined ? 'HEAD' : `refs/heads/${branch}`;
+    for (const depth of ['--depth=50', '--depth=1000', '--unshallow', '']) {
+      const all = depth === '';
+      const result = await this.#fetchOnce(
+        [...filter, ...(all ? [] : [depth])],
+        all ? '+refs/heads/*:refs/remotes/origin/*' : reference,
+      );
+      const found = await this.#git('rev-parse', '--quiet', '--verify', `${wanted}^{commit}`);
+      if (found.code === 0) return this.#verify(found.stdout.trim());
+      // A refusal of this depth (`--unshallow` of what is complete, a host without shallow fetches) is answered by the next one.
+      if (all && result.code !== 0) throw gitFailure(result, this.#call.repository);
+    }
+    throw noSuchReference({ ...this.#call, source: { ...this.#call.source, commit: wanted } }, await listReferences(this.#call));
+  }
+
+  async #fetchOnce(options: readonly string[], reference: string): Promise<GitResult> {
+    const common = ['fetch', '--no-tags', '--progress', '--no-recurse-submodules', '--no-write-fetch-head'];
+    const result = await this.#watched([...common, ...options, '--', 'origin', reference]);
+    if (result.code !== 0 && !isRefusedById(result.stderr) && !/unshallow/.test(result.stderr)) {
+      throw gitFailure(result, this.#call.repository);
+    }
+    return result;
+  }
+
+  async #verify(id: string): Promise<string> {
+    const result = await this.#git('rev-parse', '--quiet', '--verify', `${id}^{commit}`);
+    if (result.code === 0) return result.stdout.trim();
+    throw noSuchReference({ ...this.#call, source: { ...this.#call.source, commit: id } }, await listReferences(this.#call));
+  }
+
+  /** Runs git and ends it when what it writes goes over the limit. */
+  async #watched(args: readonly string[]): Promise<GitResult> {
+    const tooLarge = new AbortController();
+    let measuring = false;
+    const measure = async (): Promise<void> => {
+      if (measuring) return;
+      measuring = true;
+      try {
+        if ((await diskBytes(join(this.#directory, '.git'))) > this.#options.maximumBytes) tooLarge.abort();
+      } finally {
+        measuring = false;
+      }
+    };
+    const timer = setInterval(() => void measure(), 500);
+    try {
+      const signal = AbortSignal.any([this.#call.signal, tooLarge.signal]);
+      return await this.#call.git.run(['-C', this.#directory, ...args], { signal });
+    } catch (error) {
+      if (tooLarge.signal.aborted && !this.#call.signal.aborted) throw this.#tooLarge(null);
+      throw error;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** Before a byte of it is written: a small pack can hold huge files. */
+  async #checkTreeSize(id: string): Promise<void> {
+    const result = this.#must(await this.#git('ls-tree', '-r', '-l', id));
+    // Mode, type, id, size; a submodule has `-` for its size.
+    const sizes = result.stdout.matchAll(/^\d+ \w+ [0-9a-f]+ +(\d+)\t/gm);
+    const bytes = sizes.reduce((sum, [, size]) => sum + Number(size), 0);
+    if (bytes > this.#options.maximumBytes) throw this.#tooLarge(bytes);
+  }
+
+  async #fetchLargeFiles(): Promise<void> {
+    const used = await this.#git('grep', '--quiet', 'filter=lfs', 'HEAD', '--', '.gitattributes', '**/.gitattributes');
+    if (used.code !== 0) return;
+    const { git, signal } = this.#call;
+    const installed = await git.run(['lfs', 'version'], { signal });
+    if (installed.code !== 0) {
+      this.#options.context.log(
+        'This repository keeps files in Git LFS, and git-lfs is not installed: these files stay pointers',
+      );
+      return;
+    }
+    this.#options.context.log('Fetching files of Git LFS');
+    this.#must(await this.#git('lfs', 'install', '--local', '--skip-repo'));
+    this.#reached(await this.#watched(['lfs', 'pull', 'origin']));
+  }
+
+  async #submodules(): Promise<void> {
+    const modules = await readFile(join(this.#directory, '.gitmodules'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    });
+    if (modules.trim() === '') return;
+    this.#options.context.log('Fetching submodules');
+    const update = ['submodule', '--quiet', 'update', '--init', '--recursive'];
+    const shallow = await this.#watched([...update, '--depth=1']);
+    // Hosts that refuse a commit by its id need the history it is found in.
+    if (shallow.code !== 0) this.#reached(await this.#watched([...update, '--no-recommend-shallow', '--progress']));
+    const bytes = await diskBytes(this.#directory);
+    if (bytes > this.#options.maximumBytes * 2) throw this.#tooLarge(bytes);
+  }
+
+  /** Names of tags by the commit that they point at, annotated or not. No tags are no failure: they decorate. */
+  async #tags(): Promise<ReadonlyMap<string, string>> {
+    const { git, repository, signal } = this.#call;
+    const result = await git.run(['ls-remote', '--tags', '--', repository.url], { signal, idleMilliseconds: 45_000 });
+    const tags = new Map<string, string>();
+    for (const line of result.code === 0 ? result.stdout.split('\n') : []) {
+      const [id, name] = line.split('\t');
+      if (id && name) tags.set(id, name.replace(/^refs\/tags\//, '').replace(/\^\{\}$/, ''));
+    }
+    return tags;
+  }
+
+  async #details(id: string, tags: ReadonlyMap<string, string>): Promise<Commit> {
+    const result = this.#must(await this.#git('show', '--no-patch', '--no-show-signature', '--format=%an%x00%cI%x00%B', id));
+    const [authorName = '', createdAt = '', message = ''] = result.stdout.split('\0');
+    return { id, message: message.trim(), authorName, createdAt, tag: tags.get(id) ?? '' };
+  }
+
+  #git(...args: readonly string[]): Promise<GitResult> {
+    return this.#call.git.run(['-C', this.#directory, ...args], { signal: this.#call.signal });
+  }
+
+  /** For commands that ask the host. */
+  #reached(result: GitResult): GitResult {
+    if (result.code !== 0) throw gitFailure(result, this.#call.repository);
+    return result;
+  }
+
+  /** For commands that work on this machine only. */
+  #must(result: GitResult): GitResult {
+    if (result.code !== 0) throw localGitFailure(result, this.#call.repository);
+    return result;
+  }
+
+  #tooLarge(bytes: number | null): DriverError {
+    const limit = `${(this.#options.maximumBytes / 1024 ** 3).toFixed(1)} GB`;
+    const size = bytes === null ? `more than ${limit}` : `${(bytes / 1024 ** 3).toFixed(1)} GB; the limit is ${limit}`;
+    return new DriverError({
+      cause: 'GIT_TOO_LARGE',
+      message: `The checked-out repository ${this.#call.repository.url} is too large: ${size}.`,
+    });
+  }
+}

@@ -1,0 +1,99 @@
+import { DriverError } from '../errors.ts';
+import type { Repository } from './repository-url.ts';
+import type { GitResult } from './git-command.ts';
+
+const patterns = {
+  disk: /No space left on device|Disk quota exceeded/i,
+  transport: /transport '([^']*)' not allowed/i,
+  denied:
+    /could not read (Username|Password)|Authentication failed|The requested URL returned error: (401|403|404)|repository '[^']*' not found|Repository not found|Access denied|not authorized|terminal prompts disabled/i,
+  noRepository: /not a git repository|does not appear to be a git repository|not valid: is this a git repository|not a valid/i,
+  redirect: /unable to update url base from redirection/i,
+};
+
+/** The failure of a git command in the terms of a deployment. Text of git 2.30 to 2.50 with `LC_ALL=C`. */
+export function gitFailure(result: GitResult, repository: Repository): DriverError {
+  const original = lastLines(result.stderr);
+  const evidence = { lines: original, original: original.at(-1) ?? '' };
+  const where = repository.url;
+  if (result.timedOut) {
+    return new DriverError({
+      cause: 'GIT_UNREACHABLE',
+      message: `The git repository ${where} stopped answering.`,
+      evidence,
+      retryable: true,
+    });
+  }
+  if (patterns.disk.test(result.stderr)) {
+    return diskFull(repository, evidence);
+  }
+  const transport = patterns.transport.exec(result.stderr)?.[1];
+  if (transport !== undefined) {
+    return new DriverError({
+      cause: 'GIT_ACCESS_DENIED',
+      message: `The git repository ${where} has a submodule or redirect with the transport '${transport}', which is not allowed.`,
+      hint: 'Use https URLs in .gitmodules, or URLs relative to the repository.',
+      evidence,
+    });
+  }
+  if (patterns.denied.test(result.stderr)) return denied(repository, evidence);
+  if (patterns.redirect.test(result.stderr) || patterns.noRepository.test(result.stderr)) {
+    return new DriverError({ cause: 'GIT_UNREACHABLE', message: `There is no git repository at ${where}.`, evidence });
+  }
+  return new DriverError({
+    cause: 'GIT_UNREACHABLE',
+    message: `The git repository ${where} could not be reached: ${shortReason(original)}`,
+    evidence,
+    retryable: true,
+  });
+}
+
+/** The failure of a git command that asks no host: the disk is full, or we asked for nonsense. */
+export function localGitFailure(result: GitResult, repository: Repository): DriverError {
+  const original = lastLines(result.stderr);
+  if (patterns.disk.test(result.stderr) || /unable to write/i.test(result.stderr)) {
+    return diskFull(repository, { lines: original });
+  }
+  return new DriverError({
+    cause: 'INTERNAL',
+    message: `git failed on the checked-out repository ${repository.url}: ${shortReason(original)}`,
+    evidence: { lines: original },
+  });
+}
+
+function diskFull(repository: Repository, evidence: DriverError['evidence']): DriverError {
+  return new DriverError({
+    cause: 'DISK_FULL',
+    message: `There is no space left for the git repository ${repository.url}.`,
+    evidence,
+  });
+}
+
+function denied(repository: Repository, evidence: DriverError['evidence']): DriverError {
+  const who = repository.credentials ? 'with the given credentials' : 'without credentials';
+  return new DriverError({
+    cause: 'GIT_ACCESS_DENIED',
+    message: `The git repository ${repository.url} may not be read ${who}, or does not exist.`,
+    evidence,
+  });
+}
+
+/** Whether a host refused to give a commit by its id, so that it must be looked for on its branch. */
+export function isRefusedById(stderr: string): boolean {
+  return /not our ref|unadvertised object|couldn't find remote ref|did not send all necessary objects|dumb http transport|no such remote ref|shallow capabilities|upload-pack: not our|expected shallow|remote error: want/i.test(
+    stderr,
+  );
+}
+
+function lastLines(stderr: string): string[] {
+  return stderr
+    .split(/[\r\n]+/)
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== '')
+    .slice(-20);
+}
+
+function shortReason(lines: readonly string[]): string {
+  const line = lines.findLast((text) => /^(fatal|error):/.test(text)) ?? lines.at(-1) ?? 'git ended without a word.';
+  return line.replace(/^(fatal|error):\s*(unable to access '[^']*':\s*)?/, '');
+}

@@ -1,0 +1,169 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CallContext, Commit, GitSource, SourceDriver } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+import { GitCheckout } from './git-checkout.ts';
+import { openGit, type Git, type GitOptions } from './git-command.ts';
+import { gitFailure } from './git-failure.ts';
+import { isBranchName, parseRepository, type Repository } from './repository-url.ts';
+
+export interface GitSourceOptions {
+  /** Paths and file URLs of this machine. They let whoever names them read it: only where everybody may. Default: false. */
+  readonly allowLocalRepositories?: boolean;
+  /** Limit of what a checkout may take on the disk. Default: 5 GB. */
+  readonly maximumBytes?: number;
+}
+
+/** Sources by the `git` program, version 2.30 or later. */
+export interface GitSourceDriver extends SourceDriver {
+  /**
+   * The id of the tree at `rootPath` in a commit: equal for all commits that leave this folder alone, so that a commit to
+   * another folder of the repository needs no new build. Fetches the commit's folders, not its files. Null when the commit has
+   * no such folder. Same failures as `checkout`.
+   */
+  treeOf(source: GitSource & { readonly commit: string }, rootPath: string, context: CallContext): Promise<string | null>;
+}
+
+/** What the steps of one call share. */
+export interface GitCall {
+  readonly git: Git;
+  readonly repository: Repository;
+  readonly source: GitSource;
+  readonly signal: AbortSignal;
+}
+
+const fullId = /^[0-9a-f]{40}$/i;
+const abbreviatedId = /^[0-9a-f]{7,39}$/i;
+// Listing references is one small answer: a host that takes longer is as good as gone.
+const listing: Pick<GitOptions, 'idleMilliseconds'> = { idleMilliseconds: 45_000 };
+
+/** Makes a source driver. It has no state: several may be used side by side. */
+export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver {
+  const maximumBytes = options.maximumBytes ?? 5 * 1024 ** 3;
+  const call = async <T>(source: GitSource, context: CallContext, action: (call: GitCall) => Promise<T>): Promise<T> => {
+    const repository = parseRepository(source, options.allowLocalRepositories ?? false);
+    if (source.branch !== undefined && !isBranchName(source.branch)) throw notABranch(source.branch);
+    const git = await openGit(repository);
+    try {
+      return await action({ git, repository, source, signal: context.signal });
+    } finally {
+      await git.close();
+    }
+  };
+  return {
+    resolve: (source, context) => call(source, context, (git) => resolve(git)),
+    checkout: (source, directory, context) =>
+      call(source, context, async (git): Promise<Commit> => {
+        await emptyFolder(directory);
+        return new GitCheckout(git, directory, { maximumBytes, context }).checkout(idOf(source.commit));
+      }),
+    treeOf: (source, rootPath, context) =>
+      call(source, context, (git) =>
+        inScratchFolder((directory) =>
+          new GitCheckout(git, directory, { maximumBytes, context }).treeOf(idOf(source.commit), rootPath),
+        ),
+      ),
+  };
+}
+
+async function resolve(call: GitCall): Promise<string> {
+  const { commit } = call.source;
+  if (commit !== undefined && fullId.test(commit)) return commit.toLowerCase();
+  if (commit !== undefined && !abbreviatedId.test(commit)) throw notACommit(commit);
+  const references = await listReferences(call);
+  if (commit !== undefined) return resolveAbbreviation(call, commit.toLowerCase(), references);
+  const name = call.source.branch === undefined ? 'HEAD' : `refs/heads/${call.source.branch}`;
+  const id = references.get(name);
+  if (id === undefined) throw noSuchReference(call, references);
+  return id;
+}
+
+async function resolveAbbreviation(call: GitCall, start: string, references: ReadonlyMap<string, string>): Promise<string> {
+  const tips = new Set([...references.values()].filter((id) => id.startsWith(start)));
+  if (tips.size === 1) return [...tips][0]!;
+  return inScratchFolder(async (directory) => {
+    const { git, repository, source, signal } = call;
+    const branches = source.branch === undefined ? '+refs/heads/*:refs/heads/*' : `+refs/heads/${source.branch}:refs/heads/found`;
+    await git.run(['init', '--quiet', '--bare', directory], { signal });
+    // Commits without folders and files. A host that cannot filter sends all, which is slower and as good.
+    const fetched = await git.run(
+      ['-C', directory, 'fetch', '--no-tags', '--progress', '--filter=tree:0', '--', repository.url, branches],
+      { signal },
+    );
+    if (fetched.code !== 0) {
+      if (/couldn't find remote ref/.test(fetched.stderr)) throw noSuchReference(call, references);
+      throw gitFailure(fetched, repository);
+    }
+    const found = await git.run(['-C', directory, 'rev-parse', '--quiet', '--verify', `${start}^{commit}`], { signal });
+    if (found.code === 0) return found.stdout.trim();
+    throw noSuchReference(call, references);
+  });
+}
+
+/** All branches and HEAD, by full name. */
+export async function listReferences(call: GitCall): Promise<ReadonlyMap<string, string>> {
+  const patterns = ['HEAD', 'refs/heads/*'];
+  const result = await call.git.run(['ls-remote', '--', call.repository.url, ...patterns], { signal: call.signal, ...listing });
+  if (result.code !== 0) throw gitFailure(result, call.repository);
+  return new Map(
+    result.stdout.split('\n').flatMap((line): [string, string][] => {
+      const [id, name] = line.split('\t');
+      return id !== undefined && name !== undefined ? [[name, id]] : [];
+    }),
+  );
+}
+
+/** Says what was looked for and which branches there are. */
+export function noSuchReference(call: GitCall, references: ReadonlyMap<string, string>): DriverError {
+  const { branch, commit } = call.source;
+  const branches = [...references.keys()].filter((name) => name.startsWith('refs/heads/')).map((name) => name.slice(11));
+  const wanted =
+    commit !== undefined
+      ? `commit ${commit}${branch === undefined ? '' : ` (branch ${branch})`}`
+      : branch === undefined
+        ? 'default branch'
+        : `branch ${branch}`;
+  const first = branches.slice(0, 10).join(', ');
+  const there =
+    branches.length === 0
+      ? 'It has no branches yet.'
+      : `Its branches: ${first}${branches.length > 10 ? `, and ${branches.length - 10} more` : ''}.`;
+  return new DriverError({
+    cause: 'GIT_REFERENCE_NOT_FOUND',
+    message: `The git repository ${call.repository.url} has no ${wanted}. ${there}`,
+  });
+}
+
+function idOf(commit: string): string {
+  if (!fullId.test(commit) && !abbreviatedId.test(commit)) throw notACommit(commit);
+  return commit.toLowerCase();
+}
+
+function notACommit(commit: string): DriverError {
+  return new DriverError({
+    cause: 'GIT_REFERENCE_NOT_FOUND',
+    message: `${JSON.stringify(commit)} is not a commit id: 7 to 40 hexadecimal digits are.`,
+  });
+}
+
+function notABranch(branch: string): DriverError {
+  return new DriverError({
+    cause: 'GIT_REFERENCE_NOT_FOUND',
+    message: `${JSON.stringify(branch)} is not a valid name of a branch.`,
+  });
+}
+
+async function emptyFolder(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+}
+
+async function inScratchFolder<T>(action: (directory: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), 'davit-git-'));
+  try {
+    return await action(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,1 @@
+export { createGitSource, type GitSourceDriver, type GitSourceOptions } from './git-source.ts';

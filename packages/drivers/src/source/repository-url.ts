@@ -1,0 +1,87 @@
+import { Sensitive } from '@davit/base';
+import { isAbsolute } from 'node:path';
+import { DriverError } from '../errors.ts';
+import type { GitSource } from '../driver.ts';
+
+/** A repository's address as git may see it: without credentials, of a transport that is allowed. */
+export interface Repository {
+  /** Safe for logs and for an argument vector. */
+  readonly url: string;
+  readonly isLocal: boolean;
+  /** `https://host:port`, the only place that gets the credentials; '' for a local repository. */
+  readonly origin: string;
+  readonly credentials: { readonly username: string; readonly password: Sensitive } | null;
+}
+
+/**
+ * Takes a repository's URL apart. Only http, https and, where allowed, paths and file URLs: other transports of git start
+ * programs (`ext::`, ssh) or carry no encryption and no authentication (`git:`). Credentials in the URL are taken out of it, so
+ * that they reach neither an argument vector nor a message.
+ */
+export function parseRepository(source: Pick<GitSource, 'url' | 'credentials'>, allowLocal: boolean): Repository {
+  const text = source.url.trim();
+  if (text === '' || text.length > 2048 || hasControlCharacter(text))
+    throw unusable('The URL of the git repository is not valid.');
+  if (isLocalAddress(text)) return { url: localUrl(text, allowLocal), isLocal: true, origin: '', credentials: null };
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw unusable(`The git repository ${withoutUserinfo(text)} is not an http or https URL.`);
+  }
+  const inUrl =
+    url.username === '' && url.password === ''
+      ? null
+      : { username: decode(url.username), password: new Sensitive(decode(url.password)) };
+  url.username = '';
+  url.password = '';
+  url.hash = '';
+  const credentials = source.credentials ?? inUrl;
+  if (credentials && [credentials.username, credentials.password.reveal()].some(hasControlCharacter)) {
+    throw unusable('The git credentials contain a line break or another control character.', 'Enter the git token again.');
+  }
+  return { url: url.href, isLocal: false, origin: url.origin, credentials };
+}
+
+/** Whether git would take this for a branch: the rules of `git check-ref-format`, and no leading dash. */
+export function isBranchName(name: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- control characters are what git forbids here
+  if (name === '' || name.length > 250 || /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\.lock(\/|$)/.test(name)) return false;
+  return !/^[-/]|\/$|\.$/.test(name) && !name.split('/').some((part) => part.startsWith('.')) && name !== '@';
+}
+
+function localUrl(text: string, allowLocal: boolean): string {
+  if (!allowLocal) {
+    throw new DriverError({
+      cause: 'GIT_LOCAL_FORBIDDEN',
+      message: `The git repository ${text} is a path of this machine, and those are not allowed.`,
+    });
+  }
+  const path = text.startsWith('file:') && URL.canParse(text) ? decode(new URL(text).pathname) : text;
+  if (!isAbsolute(path)) throw unusable(`The git repository ${text} is not an absolute path.`, 'Use an absolute path.');
+  // As a URL, so that git goes through its transport: a bare path is cloned by hard links and ignores --depth.
+  return `file://${path}`;
+}
+
+function isLocalAddress(text: string): boolean {
+  return /^([/.~]|file:)/i.test(text);
+}
+
+function unusable(message: string, hint = 'Use the https URL of the repository.'): DriverError {
+  return new DriverError({ cause: 'GIT_UNREACHABLE', message, hint });
+}
+
+function withoutUserinfo(text: string): string {
+  return text.replace(/\/\/[^/@]*@/, '//');
+}
+
+function hasControlCharacter(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- a line break would end a line of git's credential protocol or configuration
+  return /[\u0000-\u001f\u007f]/.test(text);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // A lone `%`: then it was not encoded.
+  }
+}
