@@ -11,7 +11,7 @@ create table organization (
   logo_url text,
   icon_url text,
   admin_emails text[] not null default '{}',
-  service_id uuid references service (id) on delete cascade,
+  owner_id uuid not null,
   billing_deployment_restriction text,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
@@ -317,7 +317,7 @@ create index service_log_instance on service_log (instance_id, id desc);
 
 -- One row: who this installation is, for labels on a cluster's objects.
 create table installation (
-  only boolean primary key default true check (only),
+  singleton boolean primary key default true check (singleton),
   id uuid not null default gen_random_uuid(),
   created_at timestamptz not null default clock_timestamp()
 );
