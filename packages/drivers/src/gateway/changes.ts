@@ -50,6 +50,7 @@ function reasonToReload(wanted: ReadonlyMap<string, WantedProxy>, serving: Servi
   }
   let retired = 0;
   for (const [proxy, servers] of serving.servers) {
+    if (!isOfRoute(proxy)) continue;
     const names = new Set(wanted.get(proxy)?.backends.map((backend) => serverName(backend)));
     for (const [name, server] of servers) {
       if (!names.has(name)) retired += 1;
@@ -74,7 +75,7 @@ function serverCommands(
     }
   }
   for (const [proxy, servers] of serving.servers) {
-    if (!proxy.startsWith('http_') && !proxy.startsWith('tcp_')) continue;
+    if (!isOfRoute(proxy)) continue;
     const names = new Set(wanted.get(proxy)?.backends.map((backend) => serverName(backend)));
     for (const [name, server] of servers) {
       // Maintenance lets requests under way go on to their end and takes no new ones.
@@ -95,4 +96,9 @@ function mapCommands(wanted: ReadonlyMap<string, string>, serving: ReadonlyMap<s
     if (!wanted.has(key) && proxy !== noRoute) commands.push(`del map ${mapFile} ${key}`);
   }
   return commands;
+}
+
+/** The other proxies are the gateway's own. */
+function isOfRoute(proxy: string): boolean {
+  return proxy.startsWith('http_') || proxy.startsWith('tcp_');
 }

@@ -143,12 +143,9 @@ class HaproxyGateway implements LocalGateway {
     if (this.isSupervising) return;
     this.isSupervising = true;
     try {
-      const processes = await this.haproxy.processes();
-      if (processes?.workers.some((worker) => worker.reloads === 0)) return;
+      if ((await this.haproxy.processes()) !== null) return;
       await this.enqueue(async () => {
-        if (this.supervisor === null) return;
-        const stillMissing = (await this.haproxy.processes())?.workers.some((worker) => worker.reloads === 0) !== true;
-        if (!stillMissing) return;
+        if (this.supervisor === null || (await this.haproxy.processes()) !== null) return;
         this.log('the gateway process is gone; it is started again');
         await this.converge(this.table);
       });
@@ -205,20 +202,20 @@ class HaproxyGateway implements LocalGateway {
         throw failure(`HAProxy does not take over the routes: ${changes?.reload ?? changes?.commands[0] ?? 'it ends'}.`);
       serving = await this.current();
     }
+    await this.haproxy.boundLog();
     if (blocked.length > 0) throw new RoutePortTakenError(blocked);
   }
 
   private async current(): Promise<Serving | null> {
-    const processes = await this.haproxy.processes();
-    if (processes === null) return null;
-    // Somebody may have killed the worker: a master without one is of no use.
-    if (!processes.workers.some((worker) => worker.reloads === 0) && processes.master.failedReloads === 0) {
+    if ((await this.haproxy.processes()) === null) return null;
+    try {
+      return await this.haproxy.serving();
+    } catch (error) {
+      // A master whose worker was killed ends soon; ended now, a new one can be started at once.
+      this.log(`the worker of the gateway does not answer, it is started again: ${String(error)}`);
       await this.haproxy.stop();
       return null;
     }
-    return await this.haproxy.serving().catch((error: unknown) => {
-      throw failure('The gateway process does not answer on its socket.', error);
-    });
   }
 
   private async startProcess(table: RouteTable): Promise<void> {

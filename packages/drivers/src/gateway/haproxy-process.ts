@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,7 +10,9 @@ import { ask, servingCommands, toLines, toLoads, toProcesses, toServing, type Pr
 
 const run = promisify(execFile);
 const startTimeoutMilliseconds = 10_000;
+const comeBackMilliseconds = 2000;
 const pollMilliseconds = 5;
+const logLimitBytes = 4_000_000;
 
 /** The HAProxy master of one folder, whoever started it, and its files. Knows nothing of routes. */
 export class HaproxyProcess {
@@ -109,9 +111,10 @@ export class HaproxyProcess {
    * goes to `haproxy.log`; when it ends instead, fails with its words.
    */
   async spawn(): Promise<void> {
+    if (await this.isComingBack()) return;
     await this.endStuckMaster();
     const logPath = join(this.folder, 'haproxy.log');
-    const log = await open(logPath, (await sizeOf(logPath)) > 1_000_000 ? 'w' : 'a', 0o600);
+    const log = await open(logPath, 'a', 0o600);
     const logStart = await sizeOf(logPath);
     const paths = ['-S', `${this.masterSocket},mode,600,level,admin`, '-p', join(this.folder, 'pid')];
     const child = spawn(this.program, ['-W', ...paths, '-f', join(this.folder, configurationFile)], {
@@ -157,6 +160,12 @@ export class HaproxyProcess {
     return true;
   }
 
+  /** Empties the log of HAProxy, which says a line for every change of a server, when it has become long. */
+  async boundLog(): Promise<void> {
+    const path = join(this.folder, 'haproxy.log');
+    if ((await sizeOf(path)) > logLimitBytes) await truncate(path);
+  }
+
   /** Ends master and workers; resolves when they are gone. */
   async stop(): Promise<void> {
     const processes = await this.processes();
@@ -165,7 +174,8 @@ export class HaproxyProcess {
       return;
     }
     kill(processes.master.pid, 'SIGTERM');
-    await this.waitFor(() => Promise.resolve(!isAlive(processes.master.pid)), 'HAProxy does not end.');
+    const pids = [processes.master.pid, ...processes.workers.map((worker) => worker.pid)];
+    await this.waitFor(() => Promise.resolve(!pids.some(isAlive)), 'HAProxy does not end.');
   }
 
   private async answers(): Promise<boolean> {
@@ -175,15 +185,30 @@ export class HaproxyProcess {
     );
   }
 
+  /** Whether a master that did not answer was only loading itself anew, as somebody else asked it to. */
+  private async isComingBack(): Promise<boolean> {
+    const deadline = performance.now() + comeBackMilliseconds;
+    while (performance.now() < deadline && (await this.livingMaster()) !== null) {
+      if ((await this.processes()) !== null && (await this.answers())) return true;
+      await pause(pollMilliseconds);
+    }
+    return false;
+  }
+
   /** A master that lives but does not answer (stopped, or cut off from its socket) holds the port: ended before a new one. */
   private async endStuckMaster(): Promise<void> {
-    const pid = Number((await this.read(['pid']))['pid']);
-    if (!Number.isInteger(pid) || pid <= 1 || !isAlive(pid)) return;
-    // The pid may be another program's by now.
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(missingIsEmpty);
-    if (!command.split('\0').includes(join(this.folder, configurationFile))) return;
+    const pid = await this.livingMaster();
+    if (pid === null) return;
     kill(pid, 'SIGKILL');
     await this.waitFor(() => Promise.resolve(!isAlive(pid)), `Process ${pid} does not end.`);
+  }
+
+  private async livingMaster(): Promise<number | null> {
+    const pid = Number((await this.read(['pid']))['pid']);
+    if (!Number.isInteger(pid) || pid <= 1 || !isAlive(pid)) return null;
+    // The number may be another program's by now.
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(missingIsEmpty);
+    return command.split('\0').includes(join(this.folder, configurationFile)) ? pid : null;
   }
 
   private async startFailure(logPath: string, from: number): Promise<DriverError> {

@@ -1,0 +1,488 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, request } from 'node:http';
+import { connect as connectHttp2, createServer as createHttp2Server, type ClientHttp2Session } from 'node:http2';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RouteTable } from '../driver.ts';
+import { HaproxyProcess } from './haproxy-process.ts';
+import { freePort, hasHaproxy, httpRoute, Stage, title, toEcho, until } from './testing.ts';
+
+let stage: Stage;
+beforeEach(() => {
+  stage = new Stage();
+});
+afterEach(() => stage.end());
+
+function http(...routes: RouteTable['http']): RouteTable {
+  return { http: routes, tcp: [] };
+}
+
+async function masterPid(): Promise<number> {
+  return (await new HaproxyProcess(stage.folder, 'haproxy').processes())?.master.pid ?? 0;
+}
+
+describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
+  it('takes a request by host and longest path prefix to a backend of the route', async () => {
+    const gateway = await stage.gateway();
+    await gateway.start();
+    const [all, api, deep, other] = await Promise.all(['all', 'api', 'deep', 'other'].map((name) => stage.backend(name)));
+    await gateway.apply(
+      http(
+        httpRoute('r-all', ['a.localhost', 'alias.example.com'], [all!]),
+        httpRoute('r-api', ['a.localhost'], [api!], { pathPrefix: '/api', pathRewrite: '/v2' }),
+        httpRoute('r-deep', ['a.localhost'], [deep!], { pathPrefix: '/api/deep', pathRewrite: '/' }),
+        httpRoute('r-other', ['b.localhost'], [other!], { pathRewrite: '/base%20x' }),
+      ),
+    );
+
+    const seen = async (host: string, path: string): Promise<string> => {
+      const echo = await stage.echo(host, path);
+      return `${echo.name} ${echo.url}`;
+    };
+    expect(await seen('a.localhost', '/')).toBe('all /');
+    expect(await seen(`A.LocalHost:${stage.port}`, '/x?q=1')).toBe('all /x?q=1');
+    expect(await seen('alias.example.com', '/apixel')).toBe('all /apixel');
+    expect(await seen('a.localhost', '/apixel')).toBe('all /apixel');
+    expect(await seen('a.localhost', '/api')).toBe('api /v2');
+    expect(await seen('a.localhost', '/api?q=1')).toBe('api /v2?q=1');
+    expect(await seen('a.localhost', '/api/x/y?q=%2F')).toBe('api /v2/x/y?q=%2F');
+    expect(await seen('a.localhost', '/api/deep')).toBe('deep /');
+    expect(await seen('a.localhost', '/api/deep/x')).toBe('deep /x');
+    expect(await seen('b.localhost', '/y')).toBe('other /base%20x/y');
+  });
+
+  it('tells the backend who asked, whatever the client claims', async () => {
+    const gateway = await stage.gateway();
+    const backend = await stage.backend('one');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend], { pathPrefix: '/p', pathRewrite: '/' })));
+
+    const claims = {
+      'x-forwarded-for': '6.6.6.6',
+      x_forwarded_for: '6.6.6.6',
+      'X-Forwarded-Proto': 'https',
+      'x-forwarded-host': 'evil',
+      'x-real-ip': '6.6.6.6',
+      forwarded: 'for=6.6.6.6',
+      proxy: 'evil',
+      'x-davit-handover': 'guess',
+      'x-own': 'stays',
+    };
+    const { headers } = await stage.echo('a.localhost', '/p/x', { headers: claims });
+
+    expect(headers).toEqual({
+      host: 'a.localhost',
+      'x-own': 'stays',
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-proto': 'http',
+      'x-forwarded-host': 'a.localhost',
+      'x-forwarded-prefix': '/p',
+      connection: 'close',
+    });
+  });
+
+  it('passes on what a trusted proxy in front says', async () => {
+    const gateway = await stage.gateway({ trustedProxies: ['127.0.0.0/8'] });
+    const backend = await stage.backend('one');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+
+    const claims = { 'x-forwarded-for': '9.9.9.9', 'x-forwarded-proto': 'https' };
+    const { headers } = await stage.echo('a.localhost', '/', { headers: claims });
+
+    expect(headers['x-forwarded-for']).toBe('9.9.9.9, 127.0.0.1');
+    expect(headers['x-forwarded-proto']).toBe('https');
+  });
+
+  it('answers 404 for an unknown host and 503 for a service without instances, to browsers as a page', async () => {
+    const gateway = await stage.gateway();
+    await gateway.apply(
+      http(httpRoute('r', ['a.localhost'], []), httpRoute('r-api', ['b.localhost'], [], { pathPrefix: '/api' })),
+    );
+    const asBrowser = { headers: { accept: 'text/html,*/*' } };
+
+    for (const [host, status, words] of [
+      ['nobody.localhost', 404, 'No service answers under this address'],
+      ['b.localhost', 404, 'No service answers under this address'],
+      ['a.localhost', 503, 'The service has no running instance'],
+    ] as const) {
+      const plain = await stage.ask(host);
+      expect([plain.status, plain.headers['content-type']]).toEqual([status, 'application/json']);
+      expect(JSON.parse(plain.text)).toMatchObject({ status, error: words });
+      const page = await stage.ask(host, '/', asBrowser);
+      expect([page.status, page.headers['content-type']]).toEqual([status, 'text/html']);
+      expect(page.text).toContain(`<h1>${words}</h1>`);
+    }
+  });
+
+  it('takes a request to another instance when one does not accept connections', async () => {
+    const gateway = await stage.gateway();
+    const alive = await stage.backend('alive');
+    const dead = { id: 'dead', host: '127.0.0.1', port: await freePort() };
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [dead, alive])));
+
+    for (let count = 0; count < 6; count += 1) {
+      const echo = await stage.echo('a.localhost', '/', { method: 'POST', body: `${count}` });
+      expect([echo.name, echo.body]).toEqual(['alive', `${count}`]);
+    }
+  });
+
+  it('repeats a GET that an instance left unanswered, and never a POST', async () => {
+    const gateway = await stage.gateway();
+    let requests = 0;
+    const breaking = createTcpServer((socket) => {
+      socket.once('data', () => {
+        requests += 1;
+        socket.destroy();
+      });
+    });
+    const port = await stage.listen(breaking);
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [{ id: 'breaking', host: '127.0.0.1', port }])));
+
+    expect((await stage.ask('a.localhost', '/', { method: 'POST', body: 'x' })).status).toBe(502);
+    expect(requests).toBe(1);
+    const alive = await stage.backend('alive');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [{ id: 'breaking', host: '127.0.0.1', port }, alive])));
+    for (let count = 0; count < 4; count += 1) expect((await stage.echo('a.localhost')).name).toBe('alive');
+    expect(requests).toBeGreaterThan(1);
+  });
+
+  it('streams an upload that is larger than any buffer while it comes', async () => {
+    const gateway = await stage.gateway();
+    let received = 0;
+    const server = createHttpServer((message, response) => {
+      message.on('data', (chunk: Buffer) => (received += chunk.length));
+      message.on('end', () => response.end(String(received)));
+    });
+    const port = await stage.listen(server);
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [{ id: 'one', host: '127.0.0.1', port }])));
+
+    const upload = request({
+      host: '127.0.0.1',
+      port: stage.port,
+      method: 'POST',
+      headers: { host: 'a.localhost' },
+      agent: false,
+    });
+    const answer = once(upload, 'response');
+    const chunk = Buffer.alloc(1_000_000);
+    upload.write(chunk);
+    await until(() => received === chunk.length);
+    for (let count = 1; count < 50; count += 1) if (!upload.write(chunk)) await once(upload, 'drain');
+    upload.end();
+    await answer;
+
+    expect(received).toBe(50 * chunk.length);
+  });
+
+  it('refuses a second claim to an address and goes on as it was', async () => {
+    const gateway = await stage.gateway();
+    const backend = await stage.backend('one');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+
+    const twice = gateway.apply(http(httpRoute('r', ['a.localhost'], [backend]), httpRoute('s', ['a.localhost'], [])));
+
+    await expect(twice).rejects.toMatchObject({
+      code: 'GATEWAY_FAILED',
+      message: 'Routes r and s both claim the address a.localhost/.',
+    });
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+  });
+});
+
+describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
+  it('keeps a websocket open across a reload and takes it into account when draining', async () => {
+    const gateway = await stage.gateway();
+    const server = createHttpServer();
+    server.on('upgrade', (_message, socket: Socket) => {
+      // Key and answer are the example of RFC 6455, 1.3.
+      const accept = 'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${accept}\r\n\r\n`);
+      socket.on('data', (data) => socket.write(data));
+      socket.on('end', () => socket.end());
+    });
+    const backend = { id: 'ws', host: '127.0.0.1', port: await stage.listen(server) };
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+    const headers = {
+      host: 'a.localhost',
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    };
+    const opening = request({ host: '127.0.0.1', port: stage.port, headers, agent: false });
+    const upgraded = once(opening, 'upgrade');
+    opening.end();
+    const socket = (await upgraded)[1] as Socket; // oxlint-disable-line typescript/no-unsafe-type-assertion -- Node's event
+    stage.onEnd(() => void socket.destroy());
+
+    const successor = await stage.backend('successor');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [successor]), httpRoute('new', ['b.localhost'], [])));
+
+    expect((await stage.echo('a.localhost')).name).toBe('successor');
+    socket.write('still here');
+    expect(String((await once(socket, 'data'))[0])).toBe('still here');
+    let isDrained = false;
+    const draining = gateway.awaitDrained(['ws'], 60_000).then(() => (isDrained = true));
+    const begin = performance.now();
+    await gateway.awaitDrained(['ws'], 300);
+    expect(performance.now() - begin).toBeGreaterThan(295);
+    expect(isDrained).toBe(false);
+    socket.end();
+    await draining;
+  });
+
+  it('carries gRPC in both directions at once, beside HTTP/1.1 on the same port', async () => {
+    const gateway = await stage.gateway();
+    const server = createHttp2Server();
+    server.on('stream', (stream, headers) => {
+      stream.respond(
+        { ':status': 200, 'content-type': 'application/grpc', 'x-te': headers['te'] ?? '' },
+        { waitForTrailers: true },
+      );
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      stream.on('data', (data) => stream.write(data));
+      stream.on('end', () => stream.end());
+    });
+    const port = await stage.listen(server);
+    const plain = await stage.backend('plain');
+    const grpc = { id: 'grpc', host: '127.0.0.1', port };
+    const routes = [httpRoute('g', ['g.localhost'], [grpc], { protocol: 'GRPC' }), httpRoute('p', ['p.localhost'], [plain])];
+    await gateway.apply(http(...routes));
+    // And as a server that was added at run time.
+    await gateway.apply(http({ ...routes[0]!, backends: [{ ...grpc, id: 'grpc-2' }] }, routes[1]!));
+    const session = openSession();
+
+    const call = session.request({ ':method': 'POST', ':path': '/echo.Echo/Both', ':authority': 'g.localhost', te: 'trailers' });
+    const trailers = once(call, 'trailers');
+    call.write('one');
+    const [head] = (await once(call, 'response')) as [Record<string, unknown>]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- Node's event
+    expect(head).toMatchObject({ ':status': 200, 'content-type': 'application/grpc', 'x-te': 'trailers' });
+    expect(String((await once(call, 'data'))[0])).toBe('one');
+    call.write('two');
+    expect(String((await once(call, 'data'))[0])).toBe('two');
+    call.end();
+    call.resume();
+    expect((await trailers)[0]).toMatchObject({ 'grpc-status': '0' });
+
+    expect((await stage.echo('p.localhost')).name).toBe('plain');
+    expect(await overHttp2(session, 'p.localhost')).toBe('plain');
+  });
+
+  it('answers by the new routes on a connection that was idle during the reload', async () => {
+    const gateway = await stage.gateway();
+    const [before, after, fresh] = await Promise.all(['before', 'after', 'fresh'].map((name) => stage.backend(name)));
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [before!])));
+    const agent = stage.agent;
+    const first = await stage.echo('a.localhost', '/', { agent });
+    const session = openSession();
+    expect(await overHttp2(session, 'a.localhost')).toBe('before');
+    const goneAway = once(session, 'goaway');
+    expect(Object.values(agent.freeSockets).flat()).toHaveLength(1);
+    const idle = Object.values(agent.freeSockets).flat()[0];
+
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [after!]), httpRoute('f', ['b.localhost'], [fresh!])));
+
+    expect(Object.values(agent.freeSockets).flat()[0]).toBe(idle);
+    const second = await stage.echo('b.localhost', '/x', { agent, method: 'POST', body: 'kept' });
+    expect([first.name, second.name, second.body]).toEqual(['before', 'fresh', 'kept']);
+    expect(second.headers['x-forwarded-for']).toBe('127.0.0.1');
+    expect(second.headers['x-davit-handover']).toBeUndefined();
+    expect((await stage.echo('a.localhost', '/', { agent })).name).toBe('after');
+    // HTTP/2 has words for it: the worker tells that it takes no further requests on this connection.
+    await goneAway;
+  });
+
+  it('carries TCP on a port of its own, which is free again when the route is gone', async () => {
+    const gateway = await stage.gateway();
+    const greeter = (name: string) => createTcpServer((socket) => socket.on('error', () => undefined).write(name));
+    const [one, two] = [await stage.listen(greeter('one')), await stage.listen(greeter('two'))];
+    const listenPort = await freePort();
+    const route = (id: string, port: number): RouteTable => ({
+      http: [],
+      tcp: [{ id: 't', listenPort, backends: [{ id, host: '127.0.0.1', port }] }],
+    });
+    const greeting = async (): Promise<[Socket, string]> => {
+      const socket = connect(listenPort, '127.0.0.1');
+      stage.onEnd(() => void socket.destroy());
+      return [socket, String((await once(socket, 'data'))[0])];
+    };
+    await gateway.apply(route('one', one));
+    const [socket, name] = await greeting();
+    expect(name).toBe('one');
+
+    await gateway.apply(route('two', two));
+
+    expect((await greeting())[1]).toBe('two');
+    expect(socket.closed).toBe(false);
+    await gateway.apply({ http: [], tcp: [] });
+    await stage.listen(createTcpServer(), '127.0.0.1', listenPort);
+  });
+
+  it('serves all other routes when the port of a TCP route is taken, and names it', async () => {
+    const gateway = await stage.gateway();
+    const backend = await stage.backend('one');
+    const other = createTcpServer();
+    const listenPort = await stage.listen(other);
+    const table = { http: [httpRoute('r', ['a.localhost'], [backend])], tcp: [{ id: 't', listenPort, backends: [] }] };
+
+    await expect(gateway.apply(table)).rejects.toMatchObject({ code: 'PORT_TAKEN', routeIds: ['t'] });
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+    await new Promise((resolve) => other.close(resolve));
+    await gateway.apply(table);
+    connect(listenPort, '127.0.0.1').destroy();
+  });
+
+  function openSession(): ClientHttp2Session {
+    const session = connectHttp2(`http://127.0.0.1:${stage.port}`);
+    stage.onEnd(() => session.destroy());
+    return session;
+  }
+
+  async function overHttp2(session: ClientHttp2Session, host: string): Promise<string> {
+    const call = session.request({ ':path': '/', ':authority': host });
+    let text = '';
+    for await (const chunk of call) text += String(chunk);
+    return toEcho(text).name;
+  }
+});
+
+describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
+  it('goes on when its starter is killed, and is adopted with its routes', async () => {
+    stage.port = await freePort();
+    const backend = await stage.backend('one');
+    const table = http(httpRoute('r', ['a.localhost'], [{ id: 'one', host: backend.host, port: backend.port }]));
+    const source = `
+      import { createGateway } from ${JSON.stringify(new URL('gateway.ts', import.meta.url).href)};
+      const gateway = createGateway(${JSON.stringify({ stateFolder: stage.folder, port: stage.port, bindAddress: '127.0.0.1' })});
+      await gateway.start();
+      await gateway.apply(${JSON.stringify(table)});
+      process.stdout.write('ready');
+      setInterval(() => {}, 1000);`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+    expect(String((await once(parent.stdout, 'data'))[0])).toBe('ready');
+    const pid = await masterPid();
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+    const gateway = await stage.gateway();
+    await gateway.start();
+    expect(await masterPid()).toBe(pid);
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+    const two = await stage.backend('two');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [two])));
+    expect((await stage.echo('a.localhost')).name).toBe('two');
+  });
+
+  it.each(['master', 'worker'])('serves the same table when its %s was killed and it is started again', async (which) => {
+    const gateway = await stage.gateway();
+    const backend = await stage.backend('one');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+    const before = await new HaproxyProcess(stage.folder, 'haproxy').processes();
+    process.kill(which === 'master' ? before!.master.pid : before!.workers[0]!.pid, 'SIGKILL');
+    await until(() =>
+      stage.ask('a.localhost').then(
+        () => false,
+        () => true,
+      ),
+    );
+
+    const heir = await stage.gateway();
+    await heir.start();
+
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+  });
+
+  it('comes back by itself while Davit runs', async () => {
+    const gateway = await stage.gateway();
+    await gateway.start();
+    const backend = await stage.backend('one');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+    process.kill(await masterPid(), 'SIGKILL');
+    await until(() =>
+      stage.ask('a.localhost').then(
+        () => false,
+        () => true,
+      ),
+    );
+    await until(() =>
+      stage.ask('a.localhost').then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+  });
+
+  it('serves the table when somebody else restarted it from what is at rest', async () => {
+    const gateway = await stage.gateway();
+    const [one, two] = [await stage.backend('one'), await stage.backend('two')];
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [one])));
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [two])));
+    const haproxy = new HaproxyProcess(stage.folder, 'haproxy');
+    await haproxy.stop();
+    await haproxy.spawn();
+
+    expect((await stage.echo('a.localhost')).name).toBe('two');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [one])));
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+  });
+
+  it('starts without backends after a restart of the machine, as addresses may have moved', async () => {
+    const first = await stage.gateway();
+    const backend = await stage.backend('one');
+    await first.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+    await first.stop();
+    const path = join(stage.folder, 'table.json');
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/"bootId": "[^"]*"/, '"bootId": "an earlier one"'));
+
+    await (await stage.gateway()).start();
+
+    expect((await stage.ask('a.localhost')).status).toBe(503);
+  });
+
+  it.each(['table.json', 'haproxy.cfg', 'hosts.map', 'pid'])('starts although %s is garbage', async (name) => {
+    const first = await stage.gateway();
+    await first.start();
+    await first.stop();
+    writeFileSync(join(stage.folder, name), '{"half');
+
+    await (await stage.gateway()).start();
+
+    expect((await stage.ask('a.localhost')).status).toBe(404);
+  });
+
+  it('says which setting to change when another program has its port', async () => {
+    stage.port = await stage.listen(createTcpServer());
+    const gateway = await stage.gateway();
+
+    await expect(gateway.start()).rejects.toMatchObject({
+      code: 'PORT_TAKEN',
+      hint: expect.stringContaining('DAVIT_GATEWAY_PORT'),
+    });
+  });
+
+  it('moves to another port when its setting changed', async () => {
+    const first = await stage.gateway();
+    const backend = await stage.backend('one');
+    await first.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+    const formerPort = stage.port;
+    stage.port = await freePort();
+
+    await (await stage.gateway()).start();
+
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+    await stage.listen(createTcpServer(), '127.0.0.1', formerPort);
+  });
+
+  it('says what to install when HAProxy is missing', async () => {
+    const gateway = await stage.gateway({ program: '/nonexistent/haproxy' });
+
+    await expect(gateway.start()).rejects.toMatchObject({
+      code: 'GATEWAY_FAILED',
+      hint: expect.stringContaining('Install HAProxy'),
+    });
+  });
+});
