@@ -1,0 +1,30 @@
+/** The parts of vitest's JSON report that are counted here. */
+export interface TestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly { readonly status: string }[] }[];
+}
+
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/**
+ * Counts the tests of a run. What failed without being a test counts as one failure each: a file that could not be loaded or
+ * whose set-up failed, a run without a report or without a single test, and anything else for which vitest ended with failure.
+ */
+export function countTests(report: TestReport | undefined, isGood: boolean): Counts {
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
+  const brokenFiles = report.testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
+  ).length;
+  const passed = report.numPassedTests;
+  const skipped = report.numPendingTests + report.numTodoTests;
+  const failed = report.numFailedTests + brokenFiles;
+  const isUnexplained = failed === 0 && (!isGood || passed + skipped === 0);
+  return { passed, failed: isUnexplained ? 1 : failed, skipped };
+}
