@@ -5,5 +5,6 @@ export { createGateway, RoutePortTakenError, type GatewayOptions, type LocalGate
 export * from './docker/index.ts';
 export { imageKey, type ImageContent } from './docker/build/image-key.ts';
 export { parseDockerfile } from './docker/build/dockerfile.ts';
+export { createFakeCluster, type FakeCall, type FakeCluster, type FakeScript } from './fake/fake-cluster.ts';
 export * from './docker/build/index.ts';
 export * from './source/index.ts';

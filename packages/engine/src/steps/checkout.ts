@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { declaredArguments, DriverError } from '@davit/drivers';
+import { DriverError, parseDockerfile } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceOf } from './source.ts';
@@ -37,7 +37,7 @@ export async function fetchSource(context: StepContext): Promise<BuildCommit> {
 // A Dockerfile that is not there is the build's to report: it knows which others there are.
 async function argumentsOf(dockerfile: string): Promise<readonly string[]> {
   try {
-    return declaredArguments(await readFile(dockerfile, 'utf8'));
+    return [...parseDockerfile(await readFile(dockerfile, 'utf8')).argumentNames];
   } catch {
     return [];
   }

@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto';
+import { DriverError } from '@davit/drivers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { config, createWorld, eventually, service, type World } from './testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(async () => {
+  await world.close();
+});
+
+const page = { page: 1, pageSize: 20 };
+
+describe('a deployment', () => {
+  test('builds, starts, routes and is remembered with its steps', async () => {
+    const shop = service();
+    await world.deploy([shop]);
+    const view = await world.reaches(shop.serviceId, 'DEPLOYED');
+    expect(view).toMatchObject({ action: 'DEPLOY', actionStatus: 'SUCCESS', isPartOfLastDeployment: true, waitingRequests: 0 });
+    expect(view.executionId).toMatch(/-1$/);
+    expect(view.deployedConfigHash).toBe(world.engine.port.hash(config()));
+    await eventually(async () => (world.fake.routes.http[0]?.backends.length === 1 ? true : undefined), 'a route');
+    const steps = (await world.view(shop.serviceId)).steps?.details.map((step) => `${step.metric} ${step.status}`);
+    expect(steps).toEqual([
+      'BUILD_QUEUEING SUCCESS',
+      'GIT_CLONE SUCCESS',
+      'BUILD SUCCESS',
+      'DEPLOYMENT_QUEUEING SUCCESS',
+      'DEPLOYMENT SUCCESS',
+      'ROUTER_DEPLOYMENT SUCCESS',
+    ]);
+  });
+
+  test('of an unchanged service builds nothing and keeps what runs', async () => {
+    const shop = service();
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const [before] = world.fake.instances;
+    await finished(2, () => world.deploy([shop]));
+    expect(world.fake.instances.map((instance) => instance.id)).toEqual([before?.id]);
+    expect(world.fake.calls.filter((call) => call.method === 'build')).toHaveLength(1);
+  });
+
+  test('of a changed service replaces its instances and leaves none of the old', async () => {
+    const shop = service();
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const [before] = world.fake.instances;
+    await finished(2, () => world.deploy([{ ...shop, release: { config: config({ memoryMiB: 256 }), commitId: null } }]));
+    expect(world.fake.instances).toHaveLength(1);
+    expect(world.fake.instances[0]?.id).not.toBe(before?.id);
+    expect(world.fake.routes.http[0]?.backends[0]?.id).toBe(world.fake.instances[0]?.id);
+  });
+
+  test('that fails leaves the former release serving and says why', async () => {
+    const shop = service();
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const [before] = world.fake.instances;
+    world.fake.script = {
+      before: (call) => {
+        if (call.method === 'awaitReady')
+          throw new DriverError({ cause: 'PROCESS_EXITED', message: 'exit code 1', evidence: { lines: ['boom'] } });
+      },
+    };
+    await world.deploy([{ ...shop, release: { config: config({ memoryMiB: 256 }), commitId: null } }]);
+    const view = await world.reaches(shop.serviceId, 'DEPLOYMENT_ERROR');
+    expect(view.failure).toMatchObject({ code: 'PROCESS_EXITED', evidence: { lines: ['boom'] } });
+    expect(view.deployedConfigHash).toBe(world.engine.port.hash(config()));
+    expect(world.fake.instances.map((instance) => instance.id)).toEqual([before?.id]);
+    expect(world.fake.routes.http[0]?.backends[0]?.id).toBe(before?.id);
+  });
+
+  test('stops the others of its stage when a build fails, and later stages do not run', async () => {
+    const first = { id: randomUUID(), name: 'first', position: 0 };
+    const bad = service({ name: 'bad', stage: first, config: config({ name: 'bad' }) });
+    const other = service({ name: 'other', stage: first, config: config({ name: 'other' }) });
+    const later = service({ name: 'later', config: config({ name: 'later' }) });
+    world.fake.script = {
+      before: async (call) => {
+        if (call.method === 'build' && call.service === bad.serviceId)
+          throw new DriverError({ cause: 'BUILD_COMMAND_FAILED', message: 'exit 1' });
+        if (call.method === 'build') await new Promise(() => undefined);
+      },
+    };
+    await world.deploy([bad, other, later]);
+    await world.reaches(bad.serviceId, 'BUILD_ERROR');
+    await world.reaches(other.serviceId, 'CANCELED');
+    await world.reaches(later.serviceId, 'CANCELED');
+    expect(world.fake.instances).toHaveLength(0);
+  });
+
+  test('runs stages in their order and takes them down in reverse', async () => {
+    const order: string[] = [];
+    const a = service({ name: 'a', stage: { id: randomUUID(), name: 'one', position: 0 } });
+    const b = service({ name: 'b', stage: { id: randomUUID(), name: 'two', position: 1 } });
+    world.fake.script = {
+      before: (call) => {
+        if (call.method === 'start' || (call.method === 'retire' && call.detail === ''))
+          order.push(`${call.method} ${call.service === a.serviceId ? 'a' : 'b'}`);
+      },
+    };
+    await world.deploy([b, a]);
+    await world.reaches(b.serviceId, 'DEPLOYED');
+    await world.deploy([a, b], { action: 'STOP' });
+    await world.reaches(a.serviceId, 'STOPPED');
+    expect(order.filter((entry) => entry.startsWith('start'))).toEqual(['start a', 'start b']);
+    expect(order.filter((entry) => entry.startsWith('retire')).slice(-2)).toEqual(['retire b', 'retire a']);
+  });
+});
+
+describe('the queue', () => {
+  test('runs one deployment of an environment at a time and merges those of the same user and action', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    world.fake.script = { before: (call) => (call.method === 'build' ? held : undefined) };
+    const a = service({ name: 'a' });
+    const b = service({ name: 'b' });
+    const c = service({ name: 'c' });
+    await world.deploy([a]);
+    await world.reaches(a.serviceId, 'BUILDING');
+    const second = await world.deploy([b]);
+    const third = await world.deploy([c]);
+    const other = await world.deploy([b], { trigger: { actor: 'another', triggeredBy: 'Another', origin: 'API' } });
+    expect(third).toBe(second);
+    expect(other).not.toBe(second);
+    const waiting = await world.view(b.serviceId);
+    expect(waiting).toMatchObject({ state: 'DEPLOYMENT_QUEUED', waitingRequestId: second, waitingRequests: 2 });
+    release();
+    await world.reaches(c.serviceId, 'DEPLOYED');
+    await world.reaches(b.serviceId, 'DEPLOYED');
+  });
+
+  test('gives a withdrawn request’s services their former state back', async () => {
+    const shop = service();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const blocker = service({ name: 'blocker' });
+    world.fake.script = { before: (call) => (call.method === 'build' ? held : undefined) };
+    await world.deploy([blocker]);
+    await world.reaches(blocker.serviceId, 'BUILDING');
+    const waiting = await world.deploy([shop]);
+    await world.engine.port.withdraw(waiting);
+    expect((await world.view(shop.serviceId)).state).toBe('READY');
+    await expect(world.engine.port.withdraw(waiting)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    release();
+    const done = await world.reaches(blocker.serviceId, 'DEPLOYED');
+    expect(done.waitingRequests).toBe(0);
+  });
+});
+
+describe('cancel', () => {
+  test.each(['build', 'awaitReady'])('in %s ends in CANCELED and leaves nothing of the new release', async (method) => {
+    const shop = service();
+    let begun = false;
+    world.fake.script = {
+      before: async (call) => {
+        if (call.method !== method) return;
+        begun = true;
+        await new Promise(() => undefined);
+      },
+    };
+    await world.deploy([shop]);
+    await eventually(() => Promise.resolve(begun || undefined), method);
+    await world.engine.port.cancel(environmentOf(), false);
+    await world.reaches(shop.serviceId, 'CANCELED');
+    expect(world.fake.instances).toHaveLength(0);
+    await eventually(
+      async () =>
+        (await world.engine.port.environment(world.database.database, environmentOf())).last?.running === false
+          ? true
+          : undefined,
+      'its end',
+    );
+    await expect(world.engine.port.cancel(environmentOf(), false)).rejects.toMatchObject({ code: 'NOTHING_TO_CANCEL' });
+  });
+});
+
+describe('the keeper', () => {
+  test('starts again what dies and takes it out of the gateway meanwhile', async () => {
+    const shop = service();
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const id = world.fake.instances[0]?.id ?? '';
+    world.fake.kill(id, 1);
+    await eventually(async () => (world.fake.instances[0]?.state === 'RUNNING' ? true : undefined), 'the revival');
+    expect(world.fake.instances.map((instance) => instance.id)).toEqual([id]);
+    await eventually(async () => (world.fake.routes.http[0]?.backends.length === 1 ? true : undefined), 'the route');
+  });
+
+  test('stores what instances print, redacted, and has it when they are gone', async () => {
+    const secret = randomUUID();
+    world.secrets.set(secret, 'canary-value');
+    const shop = service({ config: config({ environment: [{ name: 'TOKEN', parts: [{ secret }] }] }) });
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const id = world.fake.instances[0]?.id ?? '';
+    expect(world.fake.workloads.get(id)?.environment[0]?.value.reveal()).toBe('canary-value');
+    world.fake.print(id, 'token is canary-value');
+    world.fake.kill(id, 0);
+    const lines = await eventually(async () => {
+      const found = await world.engine.port.serviceLog(world.database.database, shop.serviceId, 10);
+      return found.length > 0 ? found : undefined;
+    }, 'the line');
+    expect(lines.map((line) => line.message)).toEqual(['token is [REDACTED]']);
+  });
+});
+
+describe('a rollback', () => {
+  test('runs the very same image and configuration, whatever came after', async () => {
+    const shop = service({ config: config({ environment: [{ name: 'COLOUR', parts: ['blue'] }] }) });
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const first = world.fake.workloads.get(world.fake.instances[0]?.id ?? '');
+    const [entry] = await world.engine.port.serviceHistory(world.database.database, shop.serviceId, page);
+    for (const [index, colour] of ['green', 'red', 'black'].entries()) {
+      world.fake.branches.set('main', String(index).repeat(40));
+      const next = config({ environment: [{ name: 'COLOUR', parts: [colour] }] });
+      await finished(index + 2, () => world.deploy([{ ...shop, release: { config: next, commitId: null } }]));
+    }
+    await finished(5, () => world.deploy([{ ...shop, release: { releaseId: entry?.releaseId ?? '' } }]));
+    const again = world.fake.workloads.get(world.fake.instances[0]?.id ?? '');
+    expect(again?.image).toBe(first?.image);
+    expect(again?.environment.map((one) => one.value.reveal())).toEqual(first?.environment.map((one) => one.value.reveal()));
+    expect(again?.release).toBe(entry?.releaseId);
+  });
+
+  test('to a release that was never built is refused', async () => {
+    const shop = service();
+    world.fake.script = {
+      before: (call) => {
+        if (call.method === 'build') throw new DriverError({ cause: 'BUILD_COMMAND_FAILED', message: 'exit 1' });
+      },
+    };
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'BUILD_ERROR');
+    const [entry] = await world.engine.port.serviceHistory(world.database.database, shop.serviceId, page);
+    await expect(world.deploy([{ ...shop, release: { releaseId: entry?.releaseId ?? '' } }])).rejects.toMatchObject({
+      code: 'RELEASE_NOT_USABLE',
+    });
+  });
+});
+
+describe('a restart of Davit', () => {
+  test.each(['resolve', 'checkout', 'build', 'start', 'awaitReady'])(
+    'in the middle of %s loses and doubles nothing',
+    async (method) => {
+      const shop = service();
+      let hang = true;
+      let begun = false;
+      world.fake.script = {
+        after: async (call) => {
+          if (call.method !== method || !hang) return;
+          begun = true;
+          await new Promise(() => undefined);
+        },
+      };
+      await world.deploy([shop]);
+      await eventually(() => Promise.resolve(begun || undefined), method);
+      hang = false;
+      await world.restart();
+      await world.reaches(shop.serviceId, 'DEPLOYED');
+      expect(world.fake.instances).toHaveLength(1);
+      const log = await world.engine.port.deploymentLog(world.database.database, environmentOf(), null);
+      expect(log.lines.some((line) => line.message.includes('goes on with it'))).toBe(true);
+    },
+  );
+});
+
+test('a gateway that fails once is asked again, and the deployment succeeds', async () => {
+  const shop = service();
+  let failing = true;
+  world.fake.script = {
+    before: (call) => {
+      if (call.method !== 'apply' || !failing) return;
+      failing = false;
+      throw new DriverError({ cause: 'GATEWAY_FAILED', message: 'the gateway is restarting', retryable: true });
+    },
+  };
+  await world.deploy([shop]);
+  await world.reaches(shop.serviceId, 'DEPLOYED');
+  expect(failing).toBe(false);
+  await eventually(() => Promise.resolve(world.fake.routes.http[0]?.backends.length === 1 || undefined), 'the route');
+});
+
+test('a deletion removes what is on the cluster, tells the resources, and leaves no route', async () => {
+  const shop = service({ config: config({ volumes: [{ id: 'data', mountPath: '/data', sizeGiB: 1 }] }) });
+  await world.deploy([shop]);
+  await world.reaches(shop.serviceId, 'DEPLOYED');
+  await world.deploy([{ ...shop, release: undefined }], { action: 'DELETE', wholeEnvironment: true });
+  await eventually(() => Promise.resolve(world.deleted.includes(environmentOf()) || undefined), 'the deletion');
+  expect(world.deleted).toContain(shop.serviceId);
+  expect(world.fake.instances).toHaveLength(0);
+  expect([...world.fake.volumes]).toEqual([]);
+  expect(world.fake.routes.http).toHaveLength(0);
+});
+
+test('a service with a volume stops before its next release starts, and comes back when that fails', async () => {
+  const withVolume = config({ volumes: [{ id: 'data', mountPath: '/data', sizeGiB: 1 }] });
+  const shop = service({ config: withVolume });
+  await world.deploy([shop]);
+  await world.reaches(shop.serviceId, 'DEPLOYED');
+  const changed = { ...withVolume, memoryMiB: 256 };
+  let seen = -1;
+  let failing = true;
+  world.fake.script = {
+    before: (call) => {
+      if (call.method !== 'start') return;
+      if (seen < 0) seen = world.fake.instances.length;
+      if (!failing) return;
+      failing = false;
+      throw new DriverError({ cause: 'START_FAILED', message: 'no such program' });
+    },
+  };
+  await world.deploy([{ ...shop, release: { config: changed, commitId: null } }]);
+  await world.reaches(shop.serviceId, 'DEPLOYMENT_ERROR');
+  expect(seen).toBe(0);
+  expect(world.fake.instances).toHaveLength(1);
+  expect(world.fake.workloads.get(world.fake.instances[0]?.id ?? '')?.memoryMiB).toBe(128);
+});
+
+function environmentOf(): string {
+  return world.environmentId;
+}
+
+/** Runs `action` and waits until that many deployments of the environment have ended. */
+async function finished(count: number, action: () => Promise<unknown>): Promise<void> {
+  await action();
+  await eventually(async () => {
+    const history = await world.engine.port.environmentHistory(world.database.database, environmentOf(), page);
+    const ended = history.filter((one) => one.status !== 'RUNNING' && one.status !== 'QUEUED');
+    return ended.length >= count ? true : undefined;
+  }, `${count} ended deployments`);
+}

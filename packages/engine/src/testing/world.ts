@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
+import { createEngine, type Engine, type EngineSettings } from '../index.ts';
+import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceView } from '../port.ts';
+
+/** An engine over the fake cluster and a database of its own, with what resources would hand it kept in memory. */
+export interface World {
+  readonly database: TestDatabase;
+  readonly fake: FakeCluster;
+  readonly engine: Engine;
+  readonly secrets: Map<string, string>;
+  readonly deleted: string[];
+  readonly environmentId: string;
+  /** Ends this engine as a stop of the server does, and begins another one on the same database and cluster. */
+  restart(): Promise<Engine>;
+  deploy(services: readonly RequestedService[], overrides?: Partial<DeploymentRequest>): Promise<string>;
+  view(serviceId: string): Promise<ServiceView>;
+  /** Waits until the service's state is one of these. */
+  reaches(serviceId: string, ...states: readonly string[]): Promise<ServiceView>;
+  close(): Promise<void>;
+}
+
+export async function createWorld(overrides: Partial<EngineSettings> = {}): Promise<World> {
+  const database = await createTestDatabase();
+  const fake = createFakeCluster();
+  const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
+  const secrets = new Map<string, string>();
+  const deleted: string[] = [];
+  const place = {
+    organizationId: randomUUID(),
+    projectId: randomUUID(),
+    environmentId: randomUUID(),
+    clusterId: randomUUID(),
+    driver: 'fake',
+  };
+  const make = (): Engine =>
+    createEngine({
+      database: database.database,
+      connectionString: database.connectionString,
+      hooks: {
+        secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
+        gitCredentials: () => Promise.resolve(null),
+        serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
+        environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
+      },
+      drivers: { fake: { cluster: fake.cluster, builder: fake.builder, source: fake.source, gateway: fake.gateway } },
+      settings: { ...settings, workFolder, ...overrides },
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    });
+  let engine = make();
+  await engine.start();
+  const view = async (serviceId: string): Promise<ServiceView> => {
+    const [found] = await engine.port.services(database.database, [serviceId]);
+    if (found === undefined) throw new Error('no view');
+    return found;
+  };
+  return {
+    database,
+    fake,
+    get engine() {
+      return engine;
+    },
+    secrets,
+    deleted,
+    environmentId: place.environmentId,
+    restart: async () => {
+      await engine.stop();
+      engine = make();
+      await engine.start();
+      return engine;
+    },
+    deploy: async (services, request) => {
+      const complete: DeploymentRequest = {
+        place,
+        action: 'DEPLOY',
+        wholeEnvironment: false,
+        trigger: { actor: 'tester', triggeredBy: 'Tester', origin: 'API' },
+        services,
+        ...request,
+      };
+      return (await database.database.transaction((tx) => engine.port.request(tx, complete))).deploymentId;
+    },
+    view,
+    reaches: (serviceId, ...states) =>
+      eventually(
+        async () => {
+          const found = await view(serviceId);
+          return states.includes(found.state) ? found : undefined;
+        },
+        `state ${states.join(' or ')}`,
+      ),
+    close: async () => {
+      await engine.stop();
+      await database.drop();
+      await rm(workFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+const settings: EngineSettings = {
+  workFolder: '',
+  installation: 'test',
+  builtInPrefix: 'DAVIT_',
+  buildCpuMillicores: 1_000,
+  buildMemoryMiB: 512,
+  maximumBuilds: 4,
+  maximumDeployments: 32,
+  readyTimeoutSeconds: 5,
+  terminationGraceSeconds: 1,
+  drainSeconds: 1,
+  logRetentionDays: 7,
+  logLinesPerService: 10_000,
+};
+
+/** Waits for a condition, at most ten seconds. */
+export async function eventually<T>(condition: () => Promise<T | undefined>, what: string): Promise<T> {
+  const until = Date.now() + 10_000;
+  for (;;) {
+    const found = await condition();
+    if (found !== undefined) return found;
+    if (Date.now() > until) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
+  return {
+    version: 1,
+    name: 'shop',
+    source: {
+      url: 'https://git.example/shop',
+      branch: 'main',
+      rootPath: '/',
+      dockerfilePath: 'Dockerfile',
+      targetStage: null,
+      gitTokenId: null,
+    },
+    entrypoint: [],
+    arguments: [],
+    environment: [],
+    files: [],
+    ports: [
+      {
+        id: 'port',
+        name: 'p3000',
+        internalPort: 3000,
+        externalPort: null,
+        public: true,
+        isDefault: true,
+        protocol: 'HTTP',
+        hosts: ['shop.localhost'],
+        pathPrefix: '/',
+        pathRewrite: null,
+      },
+    ],
+    volumes: [],
+    hostnames: ['shop'],
+    cpuMillicores: 500,
+    memoryMiB: 128,
+    instances: 1,
+    readiness: null,
+    liveness: null,
+    ...overrides,
+  };
+}
+
+export function service(overrides: Partial<RequestedService> & { readonly config?: ReleaseConfig } = {}): RequestedService {
+  const { config: wanted, ...rest } = overrides;
+  return {
+    serviceId: randomUUID(),
+    serviceType: 'APPLICATION',
+    name: 'shop',
+    iconUri: 'app://davit-console/application',
+    stage: { id: randomUUID(), name: 'APPLICATION DEFAULT', position: 3 },
+    release: { config: wanted ?? config(), commitId: null },
+    ...rest,
+  };
+}
