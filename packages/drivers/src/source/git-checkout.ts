@@ -159,8 +159,12 @@ export class GitCheckout {
     this.#options.context.log('Fetching submodules');
     const update = ['submodule', '--quiet', 'update', '--init', '--recursive'];
     const shallow = await this.#watched([...update, '--depth=1']);
-    // Hosts that refuse a commit by its id need the history it is found in.
-    if (shallow.code !== 0) this.#reached(await this.#watched([...update, '--no-recommend-shallow', '--progress']));
+    if (shallow.code !== 0) {
+      // Hosts that refuse a commit by its id need the history it is found in, and a shallow clone is not made deeper by this.
+      await this.#git('submodule', '--quiet', 'deinit', '--force', '--all');
+      await rm(join(this.#directory, '.git/modules'), { recursive: true, force: true });
+      this.#reached(await this.#watched([...update, '--no-recommend-shallow', '--progress']));
+    }
     const bytes = await diskBytes(this.#directory);
     if (bytes > this.#options.maximumBytes * 2) throw this.#tooLarge(bytes);
   }

@@ -42,7 +42,7 @@ export async function openGit(repository: Repository): Promise<Git> {
 // A file instead of `-c`: git drops `-c` and GIT_CONFIG_COUNT for submodules, and there they matter as much. It holds no
 // secret: the helper takes them from the environment, and git itself asks it for this origin only, redirects included.
 function configuration(repository: Repository): string {
-  const helper = `!test "$1" = get && printf 'username=%s\\npassword=%s\\n' "$DAVIT_GIT_USERNAME" "$DAVIT_GIT_PASSWORD" #`;
+  const helper = `!f() { test "$1" = get && printf 'username=%s\\npassword=%s\\n' "$DAVIT_GIT_USERNAME" "$DAVIT_GIT_PASSWORD"; }; f`;
   return [
     '[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tautocrlf = false\n\tpager = cat',
     '[init]\n\tdefaultBranch = main',
