@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, request } from 'node:http';
@@ -430,6 +430,21 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
     expect((await stage.echo('a.localhost')).name).toBe('one');
   });
 
+  it('adopts one that is just being started by hand, as the documentation says', async () => {
+    const gateway = await stage.gateway();
+    const [one, two] = [await stage.backend('one'), await stage.backend('two')];
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [one])));
+    await gateway.stop();
+    const command = 'haproxy -W -D -S "$PWD/master.sock,mode,600,level,admin" -p "$PWD/pid" -f "$PWD/haproxy.cfg"';
+    execFileSync('sh', ['-c', command], { cwd: stage.folder, stdio: 'ignore' });
+
+    await gateway.start();
+
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+    await gateway.apply(http(httpRoute('r', ['a.localhost'], [two]), httpRoute('new', ['b.localhost'], [])));
+    expect((await stage.echo('a.localhost')).name).toBe('two');
+  });
+
   it('starts without backends after a restart of the machine, as addresses may have moved', async () => {
     const first = await stage.gateway();
     const backend = await stage.backend('one');
@@ -475,6 +490,24 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
 
     expect((await stage.echo('a.localhost')).name).toBe('one');
     await stage.listen(createTcpServer(), '127.0.0.1', formerPort);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('stays root where it may not become another user, says so, and is adopted so', async () => {
+    // HAProxy without the right to change its user.
+    const program = join(stage.folder, 'haproxy-without-setuid');
+    writeFileSync(program, '#!/bin/sh\nexec setpriv --bounding-set -setuid,-setgid haproxy "$@"\n', { mode: 0o755 });
+    const lines: string[] = [];
+    const first = await stage.gateway({ program, log: (line) => lines.push(line) });
+    const backend = await stage.backend('one');
+    await first.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+    const pid = await masterPid();
+
+    const heir = await stage.gateway({ program, log: (line) => lines.push(line) });
+    await heir.start();
+
+    expect((await stage.echo('a.localhost')).name).toBe('one');
+    expect(await masterPid()).toBe(pid);
+    expect(lines).toEqual([expect.stringContaining('the gateway stays root')]);
   });
 
   it('says what to install when HAProxy is missing', async () => {

@@ -11,7 +11,7 @@ import { failure, HaproxyProcess, isPortTaken, pause } from './haproxy-process.t
 import type { ErrorPages } from './pages.ts';
 import { checkedTable } from './route-table.ts';
 import type { Serving } from './runtime-api.ts';
-import { emptyTable, storedTable, toStored, unprivilegedUser } from './state.ts';
+import { bootId, emptyTable, storedTable, toStored, unprivilegedUser } from './state.ts';
 
 export interface GatewayOptions {
   /** Folder of the gateway's own: configuration, sockets, state. Made when it is missing. */
@@ -55,6 +55,7 @@ const superviseMilliseconds = 1000;
 const rounds = 4;
 const keyFile = 'handover.key';
 const tableFile = 'table.json';
+const rootFile = 'stays-root';
 
 /**
  * The gateway of this machine: HAProxy 2.6 or later in a process of its own. `start` and `apply` fail with GATEWAY_FAILED or
@@ -173,10 +174,15 @@ class HaproxyGateway implements LocalGateway {
       trustedProxies: this.options.trustedProxies ?? [],
       errorPages: this.options.errorPages ?? {},
       threads: Math.min(availableParallelism(), 8),
-      user: process.getuid?.() === 0 ? await unprivilegedUser() : null,
+      user: process.getuid?.() === 0 && !(await this.mustStayRoot()) ? await unprivilegedUser() : null,
       handoverKey: key,
     };
     return this.settings;
+  }
+
+  /** Whether an earlier start in this run of the machine found so. Trying again by a reload would end the process that runs. */
+  private async mustStayRoot(): Promise<boolean> {
+    return (await this.haproxy.read([rootFile]))[rootFile] === bootId();
   }
 
   /** Makes HAProxy serve the table, from whatever it serves now, and checks that it does. */
@@ -220,6 +226,7 @@ class HaproxyGateway implements LocalGateway {
 
   private async startProcess(table: RouteTable): Promise<void> {
     const { port, bindAddress } = this.options;
+    if (await this.haproxy.isComingBack()) return;
     if (await isPortTaken(port, bindAddress)) {
       throw new DriverError({
         cause: 'PORT_TAKEN',
@@ -235,6 +242,7 @@ class HaproxyGateway implements LocalGateway {
       if (this.settings?.user == null || !/cannot (set|chroot)|set[ug]id|chroot/i.test(words)) throw error;
       this.log(`the gateway stays root, as this machine does not let it become ${this.settings.user.name}: ${words}`);
       this.settings = { ...this.settings, user: null };
+      await this.haproxy.write({ [rootFile]: bootId() });
       await this.writeChecked(table);
       await this.haproxy.spawn();
     }

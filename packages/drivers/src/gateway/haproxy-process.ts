@@ -111,7 +111,6 @@ export class HaproxyProcess {
    * goes to `haproxy.log`; when it ends instead, fails with its words.
    */
   async spawn(): Promise<void> {
-    if (await this.isComingBack()) return;
     await this.endStuckMaster();
     const logPath = join(this.folder, 'haproxy.log');
     const log = await open(logPath, 'a', 0o600);
@@ -185,8 +184,8 @@ export class HaproxyProcess {
     );
   }
 
-  /** Whether a master that did not answer was only loading itself anew, as somebody else asked it to. */
-  private async isComingBack(): Promise<boolean> {
+  /** Whether a master that did not answer was only starting or loading itself anew, as somebody else asked it to. */
+  async isComingBack(): Promise<boolean> {
     const deadline = performance.now() + comeBackMilliseconds;
     while (performance.now() < deadline && (await this.livingMaster()) !== null) {
       if ((await this.processes()) !== null && (await this.answers())) return true;

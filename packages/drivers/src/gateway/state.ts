@@ -36,13 +36,13 @@ export function storedTable(text: string, gatewayPort: number): RouteTable {
   }
 }
 
-/** Names this run of the machine; '' where the system does not tell. */
-function bootId(): string {
+/** Names this run of the machine; 'unknown' where the system does not tell. */
+export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
     // Not Linux.
-    return '';
+    return 'unknown';
   }
 }
 
