@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 
 /** Every code that an answer may carry, with its status. `docs/errors.md` lists exactly these; a test holds them equal. */
 export const errorCodes = {
@@ -60,3 +60,4 @@ export const ErrorBody = Type.Object({
   errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
   request_id: Type.Optional(Type.String()),
 });
+export type ErrorBody = Static<typeof ErrorBody>;

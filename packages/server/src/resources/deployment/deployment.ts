@@ -34,20 +34,17 @@ export interface Wanted {
 /** Deploys, redeploys or stops an environment, or answers the plan of it. */
 export async function actOnEnvironment(deps: Deps, caller: Caller, wanted: Wanted): Promise<Answer> {
   const { environmentId, what, dryRun } = wanted;
-  return deps.database
-    .transaction(async (tx) => {
-      const purpose = what === 'stop' ? 'change' : 'deploy';
-      const place = await openEnvironment(tx, caller, environmentId, purpose);
-      const services =
-        what === 'stop'
-          ? await requestedServices(tx, environmentId, { skipped: false })
-          : await composeServices(deps, tx, environmentId, { redeploy: what === 'redeploy' });
-      const request = wholeEnvironment(place, caller, what === 'stop' ? 'STOP' : 'DEPLOY', services);
-      if (!dryRun) await deps.engine.request(tx, request);
-      const status = await environmentStatus(deps, tx, environmentId);
-      return { status, request };
-    })
-    .then(async ({ status, request }) => (dryRun ? { ...status, plan: toPlan(await deps.engine.plan(request)) } : status));
+  const { status, request } = await deps.database.transaction(async (tx) => {
+    const place = await openEnvironment(tx, caller, environmentId, what === 'stop' ? 'change' : 'deploy');
+    const services =
+      what === 'stop'
+        ? await requestedServices(tx, environmentId, { skipped: false })
+        : await composeServices(deps, tx, environmentId, { redeploy: what === 'redeploy' });
+    const request = wholeEnvironment(place, caller, what === 'stop' ? 'STOP' : 'DEPLOY', services);
+    if (!dryRun) await deps.engine.request(tx, request);
+    return { status: await environmentStatus(deps, tx, environmentId), request };
+  });
+  return dryRun ? { ...status, plan: toPlan(await deps.engine.plan(request)) } : status;
 }
 
 /** The same for deploy, with the fields of a service's status beside, which the public description has here. */
@@ -96,16 +93,15 @@ async function requestedServices(
 export async function deleteEnvironment(deps: Deps, caller: Caller, environmentId: string): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const place = await openEnvironment(tx, caller, environmentId, 'delete');
+    if (place.deleting) return;
     const view = await deps.engine.environment(tx, environmentId);
-    const isWaiting = view.waitingRequestId !== null;
-    if (view.last === null && !isWaiting) return removeEnvironment(tx, environmentId);
-    const isUnderWay = isWaiting || view.last?.running === true;
-    if (place.deleting && isUnderWay) return undefined;
+    if (view.last === null && view.waitingRequestId === null) {
+      await removeEnvironment(tx, environmentId);
+      return;
+    }
     await markDeleting(tx, environmentId);
-    await tx.run(store.servicesMarkDeleting, [environmentId]);
     const services = await requestedServices(tx, environmentId, { skipped: true });
     await deps.engine.request(tx, wholeEnvironment(place, caller, 'DELETE', services));
-    return undefined;
   });
 }
 

@@ -1,6 +1,6 @@
 import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
-import { environmentState, type EnvironmentView } from '@davit/engine/port';
+import { environmentState, type EnvironmentView, type StateWord } from '@davit/engine/port';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
@@ -65,8 +65,7 @@ function toStatus(
 
 // Without services, an environment is what its own deployments were: one of nothing ends in DEPLOYED as well.
 function stateOf(view: EnvironmentView, statuses: readonly ServiceStatus[]): EnvironmentStatus['state'] {
-  const words = statuses.map(({ state }) => state);
-  const ofServices = environmentState(words as Parameters<typeof environmentState>[0]);
+  const ofServices = environmentState(statuses.map(({ state }) => state as StateWord));
   if (ofServices !== null) return ofServices;
   if (view.last?.running === true || view.waitingAction === null) return view.last?.state ?? 'READY';
   return waitingWords[view.waitingAction];

@@ -20,12 +20,6 @@ export const placedServices = statement<PlacedServiceRow>(
     where service.environment_id = $1 order by stage.position, service.created_at, service.id`,
 );
 
-/** Nothing more may be asked of them. */
-export const servicesMarkDeleting = statement(
-  'deployment_services_mark_deleting',
-  'update service set deleting = true where environment_id = $1 and not deleting',
-);
-
 export const serviceOrganization = statement<{ organization_id: string }>(
   'deployment_service_organization',
   'select organization_id from service where id = $1 and ($2::uuid is null or organization_id = $2)',

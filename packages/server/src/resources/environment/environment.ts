@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts';
 import { readProject } from '../project/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalid } from '../shared/problems.ts';
-import { beingDeleted } from './place.ts';
+import { openEnvironment } from './place.ts';
 import * as store from './store.ts';
 
 export type Environment = Response<(typeof operations)['getEnvironment']>;
@@ -71,16 +71,18 @@ export async function readEnvironment(deps: Deps, caller: Caller, id: string): P
 
 export async function editEnvironment(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Environment> {
   const row = await refuseTaken(request.name, () =>
-    deps.database.maybe(store.environmentEdit, [id, caller.organizationId, JSON.stringify(request), caller.actor]),
+    deps.database.transaction(async (tx) => {
+      await openEnvironment(tx, caller, id, 'change');
+      return tx.maybe(store.environmentEdit, [id, JSON.stringify(request), caller.actor]);
+    }),
   );
-  if (row !== undefined) return toEnvironment(row);
-  await readEnvironment(deps, caller, id);
-  throw beingDeleted();
+  if (row === undefined) throw notFound('environment');
+  return toEnvironment(row);
 }
 
 /** Nothing may be added to it any more. In the transaction that asks the engine to remove it. */
 export async function markDeleting(tx: Queryable, id: string): Promise<void> {
-  await tx.run(store.environmentMarkDeleting, [id]);
+  await tx.run(store.environmentMark, [id, true]);
 }
 
 /** Removes the record and all below. Idempotent. Its containers must be gone, or never have been. */

@@ -29,7 +29,10 @@ export interface OpenEnvironment extends EnvironmentPlace {
 export async function openEnvironment(tx: Queryable, caller: Caller, id: string, purpose: Purpose): Promise<OpenEnvironment> {
   const row = await tx.maybe(statements[purpose], [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
-  if (row.deleting && purpose !== 'read' && purpose !== 'delete') throw beingDeleted();
+  if (purpose !== 'read' && purpose !== 'delete') {
+    if (row.deleting) throw beingDeleted();
+    if (row.marked) await tx.run(store.environmentMark, [id, false]);
+  }
   if (purpose === 'deploy') checkBilling(row.billing_deployment_restriction, row.is_demo);
   return {
     organizationId: row.organization_id,
@@ -41,7 +44,7 @@ export async function openEnvironment(tx: Queryable, caller: Caller, id: string,
   };
 }
 
-export function beingDeleted(): AppError {
+function beingDeleted(): AppError {
   return new AppError({
     code: 'BEING_DELETED',
     message: 'The environment is being deleted; nothing in it can be changed any more.',

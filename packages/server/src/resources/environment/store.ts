@@ -58,17 +58,17 @@ export const environmentCreate = statement<EnvironmentRow>(
    select ${ofEnvironment('made')}, ${ofCluster} from made join cluster on cluster.id = made.cluster_id`,
 );
 
-/** $3: the fields to change; those that are not in it stay. */
+/** $2: the fields to change; those that are not in it stay. */
 export const environmentEdit = statement<EnvironmentRow>(
   'environment_edit',
   `with edited as (
      update environment
-        set name = case when $3::jsonb ? 'name' then $3->>'name' else name end,
-            mode = case when $3 ? 'mode' then $3->>'mode' else mode end,
-            auto_preview = case when $3 ? 'auto_preview' then coalesce(($3->>'auto_preview')::boolean, false) else auto_preview end,
-            last_updated_by = $4,
+        set name = case when $2::jsonb ? 'name' then $2->>'name' else name end,
+            mode = case when $2 ? 'mode' then $2->>'mode' else mode end,
+            auto_preview = case when $2 ? 'auto_preview' then coalesce(($2->>'auto_preview')::boolean, false) else auto_preview end,
+            last_updated_by = $3,
             updated_at = clock_timestamp()
-      where id = $1 and ($2::uuid is null or organization_id = $2) and not deleting
+      where id = $1
      returning *
    )
    select ${ofEnvironment('edited')}, ${ofCluster} from edited join cluster on cluster.id = edited.cluster_id`,
@@ -81,11 +81,20 @@ export interface EnvironmentPlaceRow {
   readonly driver: string;
   readonly is_demo: boolean;
   readonly billing_deployment_restriction: string | null;
+  /** A deletion waits or runs. */
   readonly deleting: boolean;
+  /** One was asked for, whatever became of it. */
+  readonly marked: boolean;
 }
 
-const place = `select environment.organization_id, environment.project_id, environment.cluster_id, environment.deleting, cluster.driver,
-  cluster.is_demo, organization.billing_deployment_restriction
+// Whether the deletion that was asked for still waits or runs, the engine's queue says: one that failed, was canceled or
+// withdrawn leaves an environment like any other.
+const isUnderWay = `environment.deleting and exists (
+  select 1 from deployment where deployment.environment_id = environment.id and deployment.action = 'DELETE'
+     and deployment.whole_environment and deployment.status in ('QUEUED', 'RUNNING'))`;
+
+const place = `select environment.organization_id, environment.project_id, environment.cluster_id, environment.deleting as marked,
+  ${isUnderWay} as deleting, cluster.driver, cluster.is_demo, organization.billing_deployment_restriction
    from environment
    join cluster on cluster.id = environment.cluster_id
    join organization on organization.id = environment.organization_id
@@ -99,9 +108,9 @@ export const environmentHold = statement<EnvironmentPlaceRow>('environment_hold'
 /** For changes of the order of what is in the environment, and for its deletion: one at a time. */
 export const environmentLock = statement<EnvironmentPlaceRow>('environment_lock', `${place} for update of environment`);
 
-export const environmentMarkDeleting = statement(
-  'environment_mark_deleting',
-  'update environment set deleting = true, updated_at = clock_timestamp() where id = $1',
+export const environmentMark = statement(
+  'environment_mark',
+  'update environment set deleting = $2, updated_at = clock_timestamp() where id = $1 and deleting <> $2',
 );
 
 /** Services, stages and variables go with it; services first, as they point at stages. */

@@ -1,0 +1,39 @@
+import type { ErrorBody } from '@davit/contract';
+
+type Fields = readonly { readonly path: string; readonly message: string }[];
+
+/** An answer that is no success. `code` is of the contract's catalogue, or `UNKNOWN` where somebody between answered. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly errors: Fields;
+  readonly requestId: string | null;
+  /** After how many seconds another try makes sense, where the answer says so. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(body: Partial<ErrorBody> & { readonly status: number }, retryAfterSeconds: number | null = null) {
+    super(body.message ?? `the server answered ${body.status}`);
+    this.name = 'ApiError';
+    this.status = body.status;
+    this.code = body.code ?? 'UNKNOWN';
+    this.errors = body.errors ?? [];
+    this.requestId = body.request_id ?? null;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  /** Of an answer's parts; its text need not be an error of this API. */
+  static of(status: number, text: string, headers: Headers): ApiError {
+    const after = Number(headers.get('retry-after') ?? Number.NaN);
+    return new ApiError({ ...bodyOf(text), status }, Number.isFinite(after) ? after : null);
+  }
+}
+
+function bodyOf(text: string): Partial<ErrorBody> {
+  try {
+    const value: Partial<ErrorBody> | null = JSON.parse(text);
+    return typeof value?.code === 'string' ? value : {};
+  } catch {
+    // A proxy's page.
+    return {};
+  }
+}

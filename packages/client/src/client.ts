@@ -1,0 +1,93 @@
+import {
+  operations,
+  type Body,
+  type OperationId,
+  type PathParameters,
+  type Query,
+  type Response as Answer,
+} from '@davit/contract';
+import { ApiError } from './api-error.ts';
+
+type Operations = typeof operations;
+
+type Needed<Name extends string, Value> = keyof Value extends never
+  ? { readonly [N in Name]?: Value }
+  : { readonly [N in Name]: Value };
+type BodyInput<Value> = [Value] extends [undefined]
+  ? { readonly body?: undefined }
+  : undefined extends Value
+    ? { readonly body?: Value }
+    : { readonly body: Value };
+
+/** What a call of an operation takes: ids of its path, its query, its body; only what it has. */
+export type CallInput<Id extends OperationId> = Needed<'params', PathParameters<Operations[Id]>> & {
+  readonly query?: Query<Operations[Id]>;
+  readonly signal?: AbortSignal;
+} & BodyInput<Body<Operations[Id]>>;
+
+/** What it gives; undefined where the answer has no body. */
+export type CallAnswer<Id extends OperationId> = Operations[Id] extends { readonly otherStatus: number }
+  ? Answer<Operations[Id]> | undefined
+  : Answer<Operations[Id]>;
+
+export interface ClientOptions {
+  /** For example `http://127.0.0.1:4440`. */
+  readonly baseUrl: string;
+  readonly token: string;
+  /** Goes into the deployment history: `CLI <version>` and `Terraform provider <version>` are told apart. */
+  readonly userAgent?: string;
+  readonly fetch?: typeof fetch;
+}
+
+type Arguments<Id extends OperationId> =
+  Record<never, never> extends CallInput<Id> ? [input?: CallInput<Id>] : [input: CallInput<Id>];
+
+/** The API, typed by the contract. */
+export interface Client {
+  /** Throws `ApiError` for every answer that is no success, and what `fetch` throws when there is no answer. */
+  call<Id extends OperationId>(id: Id, ...input: Arguments<Id>): Promise<CallAnswer<Id>>;
+}
+
+interface AnyInput {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const send = options.fetch ?? fetch;
+  const base = options.baseUrl.replace(/\/+$/, '');
+  const call = async (id: OperationId, input: AnyInput = {}): Promise<unknown> => {
+    const operation = operations[id];
+    const headers: Record<string, string> = { authorization: `Token ${options.token}`, accept: 'application/json' };
+    if (options.userAgent !== undefined) headers['user-agent'] = options.userAgent;
+    if (input.body !== undefined) headers['content-type'] = 'application/json';
+    const response = await send(`${base}${pathOf(operation.path, input.params ?? {})}${queryOf(input.query ?? {})}`, {
+      method: operation.method,
+      headers,
+      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      ...(input.signal === undefined ? {} : { signal: input.signal }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw ApiError.of(response.status, text, response.headers);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+  // The types of one call follow from the id; inside, all operations are alike.
+  return { call } as Client;
+}
+
+function pathOf(path: string, params: Readonly<Record<string, string>>): string {
+  return path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => {
+    const value = params[name];
+    if (value === undefined) throw new TypeError(`the path parameter ${name} is missing`);
+    return encodeURIComponent(value);
+  });
+}
+
+function queryOf(query: Readonly<Record<string, unknown>>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null) search.append(name, String(value));
+  return search.size === 0 ? '' : `?${search.toString()}`;
+}
