@@ -4,6 +4,7 @@ import type { ApplicationSpec } from './kinds/application.ts';
 /** A service as its record shows it. */
 export interface ServiceRow {
   readonly id: string;
+  readonly organization_id: string;
   readonly environment_id: string;
   readonly type: string;
   readonly name: string;
@@ -19,7 +20,6 @@ export interface ServiceRow {
 
 /** A service with all around it that a release or an action needs. */
 export interface ServiceFacts extends ServiceRow {
-  readonly organization_id: string;
   readonly project_id: string;
   readonly project_created_at: string;
   readonly environment_name: string;

@@ -1,3 +1,20 @@
 export { builtIns, type BuiltIn, type BuiltInFacts } from './builtin.ts';
 export { effective, type DerivedSecret, type Effective } from './effective.ts';
-export type { VariableRow } from './row.ts';
+export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
+export { secretRecord, variableRecord, type SecretRecord, type VariablePlace, type VariableRecord } from './record.ts';
+export { level, type VariableRow } from './row.ts';
+export { readEnvironmentVariables } from './store.ts';
+export {
+  createAlias,
+  createVariable,
+  editVariable,
+  listSecrets,
+  listVariables,
+  removeVariable,
+  visibleVariables,
+  type AliasRequest,
+  type Scene,
+  type Stored,
+  type VariableEditRequest,
+  type VariableRequest,
+} from './variable.ts';

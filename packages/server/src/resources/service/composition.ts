@@ -1,0 +1,37 @@
+import type { Queryable } from '@davit/db';
+import type { ReleaseConfig } from '@davit/engine/port';
+import type { Deps } from '../../deps.ts';
+import { level, readEnvironmentVariables, storeDerivedSecrets, visibleVariables, type VariableRow } from '../variable/index.ts';
+import { composeRelease, type ComposedRelease } from './release.ts';
+import type { ServiceFacts } from './rows.ts';
+
+/** What the service would run if it were deployed now. One query. */
+export async function currentRelease(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<ComposedRelease> {
+  const place = { projectId: facts.project_id, environmentId: facts.environment_id, serviceId: facts.id };
+  return composeRelease(facts, await visibleVariables(db, place), deps.config);
+}
+
+/** The same for all services of an environment, in their order. One query for all of them. */
+export async function currentReleases(
+  deps: Deps,
+  db: Queryable,
+  environmentId: string,
+  services: readonly ServiceFacts[],
+): Promise<readonly ComposedRelease[]> {
+  if (services.length === 0) return [];
+  const rows = await db.many(readEnvironmentVariables, [environmentId]);
+  const wide = rows.filter((row) => level(row) < 2);
+  const own = Map.groupBy(rows, (row: VariableRow) => row.service_id);
+  return services.map((facts) => composeRelease(facts, [...wide, ...(own.get(facts.id) ?? [])], deps.config));
+}
+
+/** The configuration for a request to the engine: what it names is stored when this returns. In the request's transaction. */
+export async function releasable(
+  deps: Deps,
+  tx: Queryable,
+  facts: ServiceFacts,
+  { config, derived }: ComposedRelease,
+): Promise<ReleaseConfig> {
+  await storeDerivedSecrets(deps, tx, { organizationId: facts.organization_id, serviceId: facts.id }, derived);
+  return config;
+}

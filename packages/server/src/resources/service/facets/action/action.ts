@@ -1,0 +1,153 @@
+import type { Body, operations, Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import type { Action, RequestedService } from '@davit/engine/port';
+import type { Caller } from '../../../../auth/caller.ts';
+import type { Deps } from '../../../../deps.ts';
+import { openEnvironment } from '../../../environment/index.ts';
+import { toPlan } from '../../../shared/engine-views.ts';
+import { invalid, notFound } from '../../../shared/problems.ts';
+import { currentRelease, releasable } from '../../composition.ts';
+import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
+import type { ComposedRelease } from '../../release.ts';
+import type { ServiceFacts } from '../../rows.ts';
+import { removeService } from '../../service.ts';
+import { findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
+import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
+import { statusOf } from '../status/status.ts';
+import { toRequest } from './request.ts';
+
+export type DeployBody = Body<(typeof operations)['deployApplication']>;
+export type DeployAnswer = Response<(typeof operations)['deployApplication']>;
+export type ActionAnswer = Response<(typeof operations)['stopApplication']>;
+
+/** Which release a deployment is asked for: one of before, or the configuration of now at a commit (null: the branch's newest). */
+type Wish = { readonly releaseId: string } | { readonly commitId: (view: DeployedCommit) => string | null };
+type DeployedCommit = { readonly deployedCommit: { readonly id: string } | null };
+
+interface Wanted {
+  readonly action: Action;
+  readonly wish?: Wish;
+  /** Answers what would be done instead of doing it. */
+  readonly dryRun: boolean;
+}
+
+/**
+ * Asks for a deployment: of the branch's newest commit, of `git_commit_id`, or of an earlier release of this service. VALIDATION_FAILED
+ * for both at once, NOT_FOUND for another service's release, RELEASE_NOT_USABLE, BEING_DELETED, BILLING_RESTRICTION.
+ */
+export async function deployService(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  { body, dryRun }: { readonly body: DeployBody; readonly dryRun: boolean },
+): Promise<DeployAnswer> {
+  const commitId = body?.git_commit_id?.toLowerCase() ?? null;
+  const releaseId = body?.release_id ?? null;
+  if (commitId !== null && releaseId !== null) {
+    throw invalid('release_id', 'cannot be sent together with git_commit_id: a release has its commit; send one of them');
+  }
+  const wish: Wish = releaseId === null ? { commitId: () => commitId } : { releaseId };
+  const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun });
+  if (dryRun) return answer;
+  return { ...answer, status: 'QUEUED', application_id: reference.id, created_at: new Date().toISOString() };
+}
+
+/** Asks for a deployment of the commit that is deployed, with the configuration of now. */
+export function redeployService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
+  const wish: Wish = { commitId: (view) => view.deployedCommit?.id ?? null };
+  return act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun });
+}
+
+/** New instances of the release that runs. NEVER_DEPLOYED when none does. */
+export function restartService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
+  return act(deps, caller, reference, { action: 'RESTART', dryRun });
+}
+
+/** Ends the instances; data stays. NEVER_DEPLOYED when there was nothing. */
+export function stopService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
+  return act(deps, caller, reference, { action: 'STOP', dryRun });
+}
+
+/** Removes what the service has on the cluster; its record stays. undefined: there is nothing, so nothing is asked for. */
+export function uninstallService(deps: Deps, caller: Caller, reference: ServiceReference): Promise<ActionAnswer | undefined> {
+  return deps.database.transaction(async (tx) => {
+    const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
+    if (!(await deps.engine.isKnown(tx, facts.id))) return undefined;
+    await deps.engine.request(tx, toRequest(caller, facts, 'UNINSTALL', undefined));
+    return statusOf(deps, tx, facts);
+  });
+}
+
+/**
+ * Deletes a service: at once when it has nothing on a cluster and nothing queued, else by a deployment that takes it away first.
+ * Idempotent while that is under way.
+ */
+export async function deleteService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<undefined> {
+  await deps.database.transaction(async (tx) => {
+    const found = await tx.maybe(findEnvironmentOfService, [id, type, caller.organizationId]);
+    if (found === undefined) throw notFound('service');
+    await openEnvironment(tx, caller, found.environment_id, 'change');
+    const facts = await tx.maybe(lockFacts, [id]);
+    if (facts === undefined) throw notFound('service');
+    if (await isBeingDeleted(deps, tx, facts)) return;
+    if (!(await deps.engine.isKnown(tx, id))) {
+      await removeService(tx, id);
+      return;
+    }
+    await tx.run(setDeleting, [id, true]);
+    await deps.engine.request(tx, toRequest(caller, facts, 'DELETE', undefined));
+  });
+}
+
+async function act(deps: Deps, caller: Caller, reference: ServiceReference, wanted: Wanted): Promise<ActionAnswer> {
+  if (wanted.dryRun) return plan(deps, caller, reference, wanted);
+  const purpose = wanted.action === 'DEPLOY' ? 'deploy' : 'change';
+  return deps.database.transaction(async (tx) => {
+    const facts = await lockService(deps, tx, caller, { ...reference, purpose });
+    const composed = await currentRelease(deps, tx, facts);
+    const release = await wantedRelease(deps, tx, { facts, composed, wish: wanted.wish });
+    if (release !== undefined && 'config' in release) await releasable(deps, tx, facts, composed);
+    await deps.engine.request(tx, toRequest(caller, facts, wanted.action, release));
+    return statusWith(deps, tx, facts, composed);
+  });
+}
+
+async function plan(deps: Deps, caller: Caller, { id, type }: ServiceReference, wanted: Wanted): Promise<ActionAnswer> {
+  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
+  if (facts === undefined) throw notFound('service');
+  await openEnvironment(deps.database, caller, facts.environment_id, wanted.action === 'DEPLOY' ? 'deploy' : 'change');
+  await assertStays(deps, deps.database, facts);
+  const composed = await currentRelease(deps, deps.database, facts);
+  const release = await wantedRelease(deps, deps.database, { facts, composed, wish: wanted.wish });
+  const planned = await deps.engine.plan(toRequest(caller, facts, wanted.action, release));
+  return { ...(await statusWith(deps, deps.database, facts, composed)), plan: toPlan(planned) };
+}
+
+async function wantedRelease(
+  deps: Deps,
+  db: Queryable,
+  {
+    facts,
+    composed,
+    wish,
+  }: { readonly facts: ServiceFacts; readonly composed: ComposedRelease; readonly wish: Wish | undefined },
+): Promise<RequestedService['release']> {
+  if (wish === undefined) return undefined;
+  if ('releaseId' in wish) {
+    if ((await db.maybe(readRelease, [wish.releaseId, facts.id])) === undefined) throw notFound('release of this service');
+    return { releaseId: wish.releaseId };
+  }
+  const [view] = await deps.engine.services(db, [facts.id]);
+  return { config: composed.config, commitId: wish.commitId(view ?? { deployedCommit: null }) };
+}
+
+async function statusWith(
+  deps: Deps,
+  db: Queryable,
+  facts: ServiceFacts,
+  composed: ComposedRelease,
+): Promise<ServiceStatusRecord> {
+  const [view] = await deps.engine.services(db, [facts.id]);
+  if (view === undefined) throw new Error(`the engine has no view of service ${facts.id}`);
+  return toServiceStatus(view, deps.engine.hash(composed.config));
+}

@@ -1,0 +1,44 @@
+import type { Queryable } from '@davit/db';
+import type { RequestedService } from '@davit/engine/port';
+import type { Deps } from '../../../../deps.ts';
+import { currentReleases, releasable } from '../../composition.ts';
+import { isBeingDeleted } from '../../lock.ts';
+import type { ServiceFacts } from '../../rows.ts';
+import { shareEnvironmentFacts } from '../../store.ts';
+import { toRequestedService } from './request.ts';
+
+/**
+ * The services of an environment for a deployment of all of them, in the order of deployment, each with the configuration of now.
+ * Skipped ones and those that are being deleted are left out. `redeploy`: at the commits that are deployed, instead of at the
+ * newest ones. They are locked, so that none is deleted before the request is written; the environment must be locked already.
+ */
+export async function composeServices(
+  deps: Deps,
+  tx: Queryable,
+  environmentId: string,
+  { redeploy }: { readonly redeploy: boolean },
+): Promise<RequestedService[]> {
+  const all = await tx.many(shareEnvironmentFacts, [environmentId]);
+  const services = await staying(
+    deps,
+    tx,
+    all.filter((facts) => !facts.is_skipped),
+  );
+  const releases = await currentReleases(deps, tx, environmentId, services);
+  const ids = services.map((facts) => facts.id);
+  const views = redeploy && ids.length > 0 ? await deps.engine.services(tx, ids) : [];
+  const requested: RequestedService[] = [];
+  for (const [index, facts] of services.entries()) {
+    const release = releases[index];
+    if (release === undefined) continue;
+    const config = await releasable(deps, tx, facts, release);
+    requested.push(toRequestedService(facts, { config, commitId: views[index]?.deployedCommit?.id ?? null }));
+  }
+  return requested;
+}
+
+async function staying(deps: Deps, tx: Queryable, services: readonly ServiceFacts[]): Promise<ServiceFacts[]> {
+  const kept: ServiceFacts[] = [];
+  for (const facts of services) if (!(await isBeingDeleted(deps, tx, facts))) kept.push(facts);
+  return kept;
+}

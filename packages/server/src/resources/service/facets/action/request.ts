@@ -1,0 +1,37 @@
+import type { Action, DeploymentRequest, RequestedService } from '@davit/engine/port';
+import type { Caller } from '../../../../auth/caller.ts';
+import { triggerOf } from '../../../shared/trigger.ts';
+import type { ServiceFacts } from '../../rows.ts';
+
+/** What the engine is asked for: an action on one service, in the name of the caller. */
+export function toRequest(
+  caller: Caller,
+  facts: ServiceFacts,
+  action: Action,
+  release: RequestedService['release'],
+): DeploymentRequest {
+  return {
+    place: {
+      organizationId: facts.organization_id,
+      projectId: facts.project_id,
+      environmentId: facts.environment_id,
+      clusterId: facts.cluster_id,
+      driver: facts.driver,
+    },
+    action,
+    wholeEnvironment: false,
+    trigger: triggerOf(caller),
+    services: [toRequestedService(facts, release)],
+  };
+}
+
+export function toRequestedService(facts: ServiceFacts, release: RequestedService['release']): RequestedService {
+  return {
+    serviceId: facts.id,
+    serviceType: facts.type,
+    name: facts.name,
+    iconUri: facts.spec.icon_uri,
+    stage: { id: facts.stage_id, name: facts.stage_name, position: facts.stage_position },
+    ...(release === undefined ? {} : { release }),
+  };
+}

@@ -1,0 +1,34 @@
+import { serviceTypes, type operations, type Response } from '@davit/contract';
+import type { Caller } from '../../../../auth/caller.ts';
+import type { Deps } from '../../../../deps.ts';
+import { toHistoryService } from '../../../shared/engine-views.ts';
+import { notFound } from '../../../shared/problems.ts';
+import type { ServiceReference } from '../../lock.ts';
+import { findService } from '../../store.ts';
+
+export type ServiceHistoryRecord = Response<(typeof operations)['listApplicationDeploymentHistoryV2']>;
+
+const defaultPageSize = 20;
+
+/** The deployments of a service, newest first. */
+export async function readHistory(
+  deps: Deps,
+  caller: Caller,
+  { id, type }: ServiceReference,
+  { page = 1, pageSize = defaultPageSize }: { readonly page?: number | undefined; readonly pageSize?: number | undefined },
+): Promise<ServiceHistoryRecord> {
+  await assertVisible(deps, caller, id, type);
+  const views = await deps.engine.serviceHistory(deps.database, id, { page, pageSize });
+  return { page, page_size: pageSize, results: views.map(toHistoryService) };
+}
+
+export async function assertVisible(deps: Deps, caller: Caller, id: string, type: string | null): Promise<void> {
+  if ((await deps.database.maybe(findService, [id, type, caller.organizationId])) === undefined) throw notFound('service');
+}
+
+/** The contract's word for a stored type. */
+export function typeWord(type: string): (typeof serviceTypes)[number] {
+  const word = serviceTypes.find((one) => one === type);
+  if (word === undefined) throw new Error(`there is no service type ${type}`);
+  return word;
+}

@@ -1,0 +1,46 @@
+import type { operations, Response, ServiceType } from '@davit/contract';
+import type { ReleaseConfig } from '@davit/engine/port';
+import type { Caller } from '../../../../auth/caller.ts';
+import type { Deps } from '../../../../deps.ts';
+import { notFound } from '../../../shared/problems.ts';
+import { httpUrl } from '../../address.ts';
+import { currentRelease } from '../../composition.ts';
+import type { ServiceReference } from '../../lock.ts';
+import type { ReleaseSettings } from '../../release.ts';
+import { readFacts } from '../../store.ts';
+import { typeWord } from '../history/history.ts';
+
+export type LinksRecord = Response<(typeof operations)['listApplicationLinks']>;
+type LinkRecord = LinksRecord['results'][number];
+
+/** Where a service answers: what is deployed, or before the first deployment what would be. */
+export async function readLinks(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<LinksRecord> {
+  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
+  if (facts === undefined) throw notFound('service');
+  const deployed = await deps.engine.deployedConfig(deps.database, id);
+  const config = deployed ?? (await currentRelease(deps, deps.database, facts)).config;
+  return { results: toLinks({ id, type: typeWord(facts.type) }, config.ports, deps.config) };
+}
+
+export function toLinks(
+  service: { readonly id: string; readonly type: ServiceType },
+  ports: ReleaseConfig['ports'],
+  settings: ReleaseSettings,
+): LinkRecord[] {
+  const common = { service_id: service.id, service_type: service.type, is_service_domain: true };
+  return ports
+    .filter((port) => port.public)
+    .flatMap((port): LinkRecord[] => {
+      const own = { ...common, internal_port: port.internalPort, is_default: port.isDefault };
+      if (port.externalPort !== null) {
+        const scheme = port.protocol.toLowerCase();
+        const url = `${scheme}://${settings.gatewayDomain}:${port.externalPort}`;
+        return [{ ...own, url, external_port: port.externalPort }];
+      }
+      return port.hosts.map((host) => ({
+        ...own,
+        url: httpUrl(host, settings.gatewayPort, port.pathPrefix),
+        external_port: settings.gatewayPort,
+      }));
+    });
+}

@@ -1,0 +1,29 @@
+import type { operations, Response } from '@davit/contract';
+import type { Caller } from '../../../../auth/caller.ts';
+import type { Deps } from '../../../../deps.ts';
+import type { ServiceReference } from '../../lock.ts';
+import { assertVisible } from '../history/history.ts';
+
+export type LogRecord = Response<(typeof operations)['listApplicationLog']>;
+
+const mostLines = 1000;
+
+/** The newest lines that the service printed, oldest of them first, instances that are gone included. */
+export async function readLog(
+  deps: Deps,
+  caller: Caller,
+  { id, type }: ServiceReference,
+  tail: number = mostLines,
+): Promise<LogRecord> {
+  await assertVisible(deps, caller, id, type);
+  const lines = await deps.engine.serviceLog(deps.database, id, Math.min(tail, mostLines));
+  return {
+    results: lines.map((line) => ({
+      id: line.id,
+      created_at: line.at,
+      message: line.message,
+      pod_name: line.instance,
+      ...(line.releaseId === null ? {} : { version: line.releaseId }),
+    })),
+  };
+}

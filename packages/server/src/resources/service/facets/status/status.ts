@@ -1,0 +1,61 @@
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../../../auth/caller.ts';
+import type { Deps } from '../../../../deps.ts';
+import { notFound } from '../../../shared/problems.ts';
+import { currentRelease, currentReleases } from '../../composition.ts';
+import type { ServiceReference } from '../../lock.ts';
+import type { ServiceFacts } from '../../rows.ts';
+import { readVisibleEnvironment } from '../../service.ts';
+import { readEnvironmentFacts, readFacts } from '../../store.ts';
+import { toServiceStatus, type ServiceStatusRecord } from './record.ts';
+
+/** Three queries: the service, its variables, what the engine knows. */
+export async function readServiceStatus(
+  deps: Deps,
+  caller: Caller,
+  { id, type }: ServiceReference,
+): Promise<ServiceStatusRecord> {
+  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
+  if (facts === undefined) throw notFound('service');
+  return statusOf(deps, deps.database, facts);
+}
+
+export async function statusOf(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<ServiceStatusRecord> {
+  const { config } = await currentRelease(deps, db, facts);
+  const [view] = await deps.engine.services(db, [facts.id]);
+  if (view === undefined) throw new Error(`the engine has no view of service ${facts.id}`);
+  return toServiceStatus(view, deps.engine.hash(config));
+}
+
+/** The status of every service of an environment, in the order of deployment. Three queries, however many services there are. */
+export async function serviceStatuses(deps: Deps, db: Queryable, environmentId: string): Promise<ServiceStatusRecord[]> {
+  return (await typedStatuses(deps, db, environmentId)).map(({ status }) => status);
+}
+
+async function typedStatuses(
+  deps: Deps,
+  db: Queryable,
+  environmentId: string,
+): Promise<{ readonly type: string; readonly status: ServiceStatusRecord }[]> {
+  const services = await db.many(readEnvironmentFacts, [environmentId]);
+  const releases = await currentReleases(deps, db, environmentId, services);
+  const ids = services.map((facts) => facts.id);
+  const views = ids.length === 0 ? [] : await deps.engine.services(db, ids);
+  return services.flatMap((facts, index) => {
+    const view = views[index];
+    const release = releases[index];
+    if (view === undefined || release === undefined) return [];
+    return [{ type: facts.type, status: toServiceStatus(view, deps.engine.hash(release.config)) }];
+  });
+}
+
+/** The status of the services of one type. */
+export async function listStatuses(
+  deps: Deps,
+  caller: Caller,
+  { environmentId, type }: { readonly environmentId: string; readonly type: string },
+): Promise<{ results: ServiceStatusRecord[] }> {
+  await readVisibleEnvironment(deps.database, caller, environmentId);
+  const statuses = await typedStatuses(deps, deps.database, environmentId);
+  return { results: statuses.filter((one) => one.type === type).map(({ status }) => status) };
+}

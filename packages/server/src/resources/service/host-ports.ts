@@ -1,0 +1,29 @@
+import { AppError } from '@davit/base';
+import type { Queryable } from '@davit/db';
+import { canSee, type Caller } from '../../auth/caller.ts';
+import { hostPorts, type PortSpec } from './shapes/ports.ts';
+import { claimHostPorts, readForeignHostPorts, releaseHostPorts } from './store.ts';
+
+export interface HostPortClaim {
+  readonly serviceId: string;
+  readonly driver: string;
+  readonly ports: readonly PortSpec[];
+}
+
+/** Gives a service the ports of the machine that its spec names, and no others. IN_USE when another service has one. */
+export async function claimPorts(tx: Queryable, caller: Caller, { serviceId, driver, ports }: HostPortClaim): Promise<void> {
+  const wanted = hostPorts(ports);
+  const transports = wanted.map(({ transport }) => transport);
+  const numbers = wanted.map(({ port }) => port);
+  await tx.run(releaseHostPorts, [serviceId, transports, numbers]);
+  if (wanted.length === 0) return;
+  await tx.run(claimHostPorts, [driver, serviceId, transports, numbers]);
+  const [taken] = await tx.many(readForeignHostPorts, [driver, serviceId, transports, numbers]);
+  if (taken === undefined) return;
+  const index = wanted.find(({ transport, port }) => transport === taken.transport && port === taken.port)?.index ?? 0;
+  // The name of a service that the caller may not see tells more than it should.
+  const by = canSee(caller, taken.organization_id) ? `the service ${JSON.stringify(taken.service_name)}` : 'another service';
+  const message = `${taken.transport} port ${taken.port} of this machine is used by ${by}; choose another external_port`;
+  const path = `ports.${index}.external_port`;
+  throw new AppError({ code: 'IN_USE', message: `${path}: ${message}`, errors: [{ path, message }] });
+}

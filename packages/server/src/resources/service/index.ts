@@ -1,0 +1,5 @@
+export { mountService } from './routes.ts';
+export { composeServices } from './facets/action/environment.ts';
+export { serviceStatuses } from './facets/status/status.ts';
+export { listServices } from './list.ts';
+export { removeService } from './service.ts';

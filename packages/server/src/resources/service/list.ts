@@ -1,0 +1,48 @@
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { capsOf } from './caps.ts';
+import { serviceStatuses } from './facets/status/status.ts';
+import { toApplicationRecord } from './kinds/application.ts';
+import { readVisibleEnvironment } from './service.ts';
+import type { ServiceRecord } from './shapes/request.ts';
+import { readServices } from './store.ts';
+
+/** The services of one type in an environment, oldest first. */
+export interface ServicesReference {
+  readonly environmentId: string;
+  readonly type: string;
+}
+
+/** All services of an environment, of every type, oldest first. Whether the caller may see them has been checked. */
+export function listServices(deps: Deps, db: Queryable, environmentId: string): Promise<ServiceRecord[]> {
+  return readRecords(deps, db, environmentId, null);
+}
+
+export async function listServicesOfType(
+  deps: Deps,
+  caller: Caller,
+  { environmentId, type }: ServicesReference,
+): Promise<{ results: ServiceRecord[] }> {
+  await readVisibleEnvironment(deps.database, caller, environmentId);
+  return { results: await readRecords(deps, deps.database, environmentId, type) };
+}
+
+/** Those of them whose configuration is not what is deployed. */
+export async function listOutdated(
+  deps: Deps,
+  caller: Caller,
+  reference: ServicesReference,
+): Promise<{ results: ServiceRecord[] }> {
+  const { results } = await listServicesOfType(deps, caller, reference);
+  const statuses = await serviceStatuses(deps, deps.database, reference.environmentId);
+  const outdated = new Set(
+    statuses.filter((status) => status.service_deployment_status === 'OUT_OF_DATE').map((status) => status.id),
+  );
+  return { results: results.filter(({ id }) => outdated.has(id)) };
+}
+
+async function readRecords(deps: Deps, db: Queryable, environmentId: string, type: string | null): Promise<ServiceRecord[]> {
+  const rows = await db.many(readServices, [environmentId, type]);
+  return Promise.all(rows.map(async (row) => toApplicationRecord(row, await capsOf(deps.engine, row.driver))));
+}

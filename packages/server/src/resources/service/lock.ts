@@ -1,0 +1,50 @@
+import { AppError } from '@davit/base';
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { notFound } from '../shared/problems.ts';
+import type { ServiceFacts } from './rows.ts';
+import { findEnvironmentOfService, lockFacts, setDeleting, shareFacts } from './store.ts';
+
+/** A service by its path: the type is part of it, as an application is not found under `/job`. */
+export interface ServiceReference {
+  readonly id: string;
+  readonly type: string;
+}
+
+/** `change`: it or its list of parts is written; `add`: something is added to it; `deploy`: as change, and billing must allow it. */
+export type Purpose = 'change' | 'add' | 'deploy';
+
+/**
+ * Locks a service that the caller may see, its environment first. NOT_FOUND; BEING_DELETED where a deletion of it or of its
+ * environment is under way; BILLING_RESTRICTION.
+ */
+export async function lockService(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { id, type, purpose }: ServiceReference & { readonly purpose: Purpose },
+): Promise<ServiceFacts> {
+  const found = await tx.maybe(findEnvironmentOfService, [id, type, caller.organizationId]);
+  if (found === undefined) throw notFound('service');
+  await openEnvironment(tx, caller, found.environment_id, purpose === 'deploy' ? 'deploy' : 'change');
+  const facts = await tx.maybe(purpose === 'add' ? shareFacts : lockFacts, [id]);
+  if (facts === undefined) throw notFound('service');
+  await assertStays(deps, tx, facts);
+  if (facts.deleting && purpose !== 'add') await tx.run(setDeleting, [id, false]);
+  return facts;
+}
+
+/** BEING_DELETED while a deletion waits or runs. One that failed, was canceled or withdrawn leaves a service like any other. */
+export async function assertStays(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<void> {
+  if (!(await isBeingDeleted(deps, db, facts))) return;
+  throw new AppError({ code: 'BEING_DELETED', message: `${facts.name} is being deleted; nothing can be done with it any more.` });
+}
+
+export async function isBeingDeleted(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<boolean> {
+  if (!facts.deleting) return false;
+  const [view] = await deps.engine.services(db, [facts.id]);
+  if (view?.action !== 'DELETE') return false;
+  return view.actionStatus === 'QUEUED' || view.actionStatus === 'ONGOING' || view.actionStatus === 'CANCELING';
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@davit/base';
+import { isForeignKeyViolation, type Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { refuseTakenName } from '../shared/naming.ts';
+import { invalidReference, notFound, Problems } from '../shared/problems.ts';
+import { capsOf } from './caps.ts';
+import { claimPorts } from './host-ports.ts';
+import {
+  editedApplication,
+  newApplication,
+  toApplicationRecord,
+  type ApplicationSpec,
+  type SpecRules,
+} from './kinds/application.ts';
+import { lockService, type ServiceReference } from './lock.ts';
+import type { ServiceRow } from './rows.ts';
+import { hostPorts, type ReservedPorts } from './shapes/ports.ts';
+import type { CreateRequest, EditRequest, ServiceRecord } from './shapes/request.ts';
+import * as store from './store.ts';
+
+/** Stage that a new service of a type goes into. */
+const stageNames: Readonly<Record<string, string>> = { APPLICATION: 'APPLICATION DEFAULT' };
+
+/** Reads one record. One query. */
+export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
+  const row = await deps.database.maybe(store.readService, [id, type, caller.organizationId]);
+  if (row === undefined) throw notFound('service');
+  return toApplicationRecord(row, await capsOf(deps.engine, row.driver));
+}
+
+/** NOT_FOUND unless the caller may see it. */
+export async function readVisibleEnvironment(db: Queryable, caller: Caller, id: string): Promise<store.EnvironmentRow> {
+  const row = await db.maybe(store.readEnvironment, [id, caller.organizationId]);
+  if (row === undefined) throw notFound('environment');
+  return row;
+}
+
+/** Creates a service. Nothing runs before a deployment. NAME_TAKEN, IN_USE, BEING_DELETED, VALIDATION_FAILED, INVALID_REFERENCE. */
+export async function createService(
+  deps: Deps,
+  caller: Caller,
+  { environmentId, type }: { readonly environmentId: string; readonly type: string },
+  request: CreateRequest,
+): Promise<ServiceRecord> {
+  const environment = await readVisibleEnvironment(deps.database, caller, environmentId);
+  if (environment.deleting) throw environmentBeingDeleted();
+  const rules = await specRules(deps, environment.driver, environment.auto_preview);
+  const spec = newApplication(request, rules);
+  rules.problems.throwIfAny();
+  const tokenName = await gitTokenName(deps.database, environment.organization_id, spec);
+  const row: Omit<ServiceRow, 'created_at' | 'updated_at'> = {
+    id: randomUUID(),
+    organization_id: environment.organization_id,
+    environment_id: environmentId,
+    type,
+    name: request.name,
+    spec,
+    driver: environment.driver,
+    git_token_name: tokenName,
+    deployed_commit: null,
+  };
+  const times = await refuseTaken(request.name, () => insertService(deps, caller, row));
+  return toApplicationRecord({ ...row, ...times }, rules.caps);
+}
+
+async function insertService(
+  deps: Deps,
+  caller: Caller,
+  row: Omit<ServiceRow, 'created_at' | 'updated_at'>,
+): Promise<store.InsertedRow> {
+  const stageName = stageNames[row.type] ?? '';
+  const values = [row.id, row.environment_id, row.type, row.name, JSON.stringify(row.spec), stageName];
+  if (hostPorts(row.spec.ports).length === 0) {
+    const inserted = await deps.database.maybe(store.insertService, values);
+    if (inserted !== undefined) return inserted;
+  }
+  return deps.database.transaction(async (tx) => {
+    let inserted = await tx.maybe(store.insertService, values);
+    if (inserted === undefined) {
+      const { deleting } = await readVisibleEnvironment(tx, caller, row.environment_id);
+      if (deleting) throw environmentBeingDeleted();
+      // All its stages were deleted.
+      await tx.run(store.insertStage, [row.environment_id, stageName]);
+      inserted = await tx.one(store.insertService, values);
+    }
+    await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
+    return inserted;
+  });
+}
+
+/**
+ * Edits a service; what the request leaves out stays. Changes what the next deployment runs, and nothing that runs now. Errors as
+ * of `createService`.
+ */
+export async function editService(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  request: EditRequest,
+): Promise<ServiceRecord> {
+  return deps.database.transaction(async (tx) => {
+    const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
+    const rules = await specRules(deps, facts.driver, facts.spec.auto_preview);
+    const spec = editedApplication(request, facts.spec, rules);
+    rules.problems.throwIfAny();
+    const isSameToken = spec.git_repository.git_token_id === facts.spec.git_repository.git_token_id;
+    const tokenName = isSameToken ? facts.git_token_name : await gitTokenName(tx, facts.organization_id, spec);
+    const name = request.name ?? facts.name;
+    const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
+    await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: spec.ports });
+    return toApplicationRecord({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps);
+  });
+}
+
+/** Removes the record and all that hangs on it. Idempotent. What it has on a cluster must be gone, or never have been. */
+export async function removeService(tx: Queryable, id: string): Promise<void> {
+  await tx.run(store.deleteService, [id]);
+}
+
+async function specRules(deps: Deps, driver: string, autoPreview: boolean): Promise<SpecRules> {
+  return {
+    problems: new Problems(),
+    caps: await capsOf(deps.engine, driver),
+    reserved: reservedPorts(deps),
+    allowLocalRepositories: deps.config.allowLocalRepositories,
+    autoPreview,
+  };
+}
+
+function reservedPorts({ config }: Deps): ReservedPorts {
+  return new Map([
+    [config.gatewayPort, 'the gateway of Davit'],
+    [config.port, 'the API of Davit'],
+  ]);
+}
+
+/** Name of the git token that the spec names; INVALID_REFERENCE when the organization has none of that id. */
+async function gitTokenName(db: Queryable, organizationId: string, spec: ApplicationSpec): Promise<string | null> {
+  const id = spec.git_repository.git_token_id;
+  if (id === null) return null;
+  const token = await db.maybe(store.readGitToken, [id, organizationId]);
+  if (token === undefined) {
+    throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
+  }
+  return token.name;
+}
+
+async function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
+  try {
+    return await refuseTakenName({ index: 'service_name', noun: 'service', name, where: 'in this environment' }, write);
+  } catch (error) {
+    // The environment was deleted at the same moment.
+    if (isForeignKeyViolation(error)) throw notFound('environment');
+    throw error;
+  }
+}
+
+function environmentBeingDeleted(): AppError {
+  return new AppError({
+    code: 'BEING_DELETED',
+    message: 'The environment is being deleted; nothing can be added to it any more.',
+  });
+}

@@ -1,0 +1,176 @@
+import { statement } from '@davit/db';
+import type { ServiceFacts, ServiceRow } from './rows.ts';
+
+const recordColumns = `s.id, s.organization_id, s.environment_id, s.type, s.name, s.spec, s.created_at, s.updated_at,
+  c.driver, g.name AS git_token_name, CASE WHEN t.desired <> 'NONE' THEN r.commit END AS deployed_commit`;
+
+const recordTables = `service s
+  JOIN environment e ON e.id = s.environment_id
+  JOIN cluster c ON c.id = e.cluster_id
+  LEFT JOIN git_token g ON g.id = (s.spec -> 'git_repository' ->> 'git_token_id')::uuid AND g.organization_id = s.organization_id
+  LEFT JOIN service_runtime t ON t.service_id = s.id
+  LEFT JOIN release r ON r.id = t.release_id`;
+
+const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name AS stage_name, st.position AS stage_position,
+  p.created_at AS project_created_at, e.name AS environment_name, e.mode AS environment_mode, e.created_at AS environment_created_at,
+  e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region`;
+
+const factsTables = `${recordTables}
+  JOIN project p ON p.id = s.project_id
+  JOIN deployment_stage st ON st.id = s.stage_id`;
+
+/** Id, type, organization of the caller. The hot path: one record, one statement. */
+export const readService = statement<ServiceRow>(
+  'readService',
+  `SELECT ${recordColumns} FROM ${recordTables} WHERE s.id = $1 AND s.type = $2 AND ($3::uuid IS NULL OR s.organization_id = $3)`,
+);
+
+/** Environment, type or null for all. Oldest first. */
+export const readServices = statement<ServiceRow>(
+  'readServices',
+  `SELECT ${recordColumns} FROM ${recordTables}
+    WHERE s.environment_id = $1 AND ($2::text IS NULL OR s.type = $2) ORDER BY s.created_at, s.id`,
+);
+
+/** Id, type or null for any, organization of the caller. */
+export const readFacts = statement<ServiceFacts>(
+  'readServiceFacts',
+  `SELECT ${factsColumns} FROM ${factsTables}
+    WHERE s.id = $1 AND ($2::text IS NULL OR s.type = $2) AND ($3::uuid IS NULL OR s.organization_id = $3)`,
+);
+
+/** The same, without what only a release needs: whether the caller may see the service. */
+export const findService = statement<{ id: string }>(
+  'findService',
+  `SELECT id FROM service WHERE id = $1 AND ($2::text IS NULL OR type = $2) AND ($3::uuid IS NULL OR organization_id = $3)`,
+);
+
+/** In the order of deployment. */
+export const readEnvironmentFacts = statement<ServiceFacts>(
+  'readEnvironmentServiceFacts',
+  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 ORDER BY st.position, s.created_at, s.id`,
+);
+
+/** The same, for a request of the whole environment: none of them may be deleted before it is written. */
+export const shareEnvironmentFacts = statement<ServiceFacts>(
+  'shareEnvironmentServiceFacts',
+  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 ORDER BY st.position, s.created_at, s.id FOR SHARE OF s`,
+);
+
+/** Service, type, organization of the caller. Where the locks of an action begin: the environment is locked before its services. */
+export const findEnvironmentOfService = statement<{ environment_id: string }>(
+  'findEnvironmentOfService',
+  `SELECT environment_id FROM service WHERE id = $1 AND type = $2 AND ($3::uuid IS NULL OR organization_id = $3)`,
+);
+
+/** For what changes the service or asks for a deployment of it. */
+export const lockFacts = statement<ServiceFacts>(
+  'lockServiceFacts',
+  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.id = $1 FOR UPDATE OF s`,
+);
+
+/** For what adds something to the service: others may do so too, nobody may delete it. */
+export const shareFacts = statement<ServiceFacts>(
+  'shareServiceFacts',
+  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.id = $1 FOR SHARE OF s`,
+);
+
+export interface EnvironmentRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly auto_preview: boolean;
+  readonly deleting: boolean;
+  readonly driver: string;
+}
+
+/** Id, organization of the caller. */
+export const readEnvironment = statement<EnvironmentRow>(
+  'readEnvironmentOfServices',
+  `SELECT e.id, e.organization_id, e.auto_preview, e.deleting, c.driver
+     FROM environment e JOIN cluster c ON c.id = e.cluster_id
+    WHERE e.id = $1 AND ($2::uuid IS NULL OR e.organization_id = $2)`,
+);
+
+export interface InsertedRow {
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/**
+ * Id, environment, type, name, spec, name of the wanted stage. One statement, as a transaction of several would cost more than
+ * the insert. No row: the environment is gone or going, or it has no stage. A stage of that name that was deleted or renamed is
+ * replaced by the last one.
+ */
+export const insertService = statement<InsertedRow>(
+  'insertService',
+  `WITH place AS (
+     SELECT id, organization_id, project_id FROM environment WHERE id = $2 AND NOT deleting FOR SHARE
+   ), stage AS (
+     SELECT id FROM deployment_stage WHERE environment_id = $2
+      ORDER BY lower(name) = lower($6) DESC, position DESC LIMIT 1 FOR KEY SHARE
+   )
+   INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec)
+   SELECT $1, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), $3, $4, $5::jsonb FROM place, stage
+   RETURNING created_at, updated_at`,
+);
+
+/** Environment, name. Nothing when the environment is gone or going, or has that stage. */
+export const insertStage = statement(
+  'insertStageForService',
+  `INSERT INTO deployment_stage (id, organization_id, environment_id, name, position)
+   SELECT gen_random_uuid(), e.organization_id, e.id, $2,
+          (SELECT coalesce(max(position) + 1, 0) FROM deployment_stage WHERE environment_id = e.id)
+     FROM (SELECT id, organization_id FROM environment WHERE id = $1 AND NOT deleting FOR UPDATE) e
+   ON CONFLICT (environment_id, lower(name)) DO NOTHING`,
+);
+
+/** Id, name, spec. An edit also ends a deletion that failed. */
+export const updateService = statement<{ updated_at: string }>(
+  'updateService',
+  `UPDATE service SET name = $2, spec = $3::jsonb, deleting = false, updated_at = clock_timestamp() WHERE id = $1 RETURNING updated_at`,
+);
+
+export const setDeleting = statement('setServiceDeleting', `UPDATE service SET deleting = $2 WHERE id = $1 AND deleting <> $2`);
+
+export const deleteService = statement('deleteService', `DELETE FROM service WHERE id = $1`);
+
+export const readGitToken = statement<{ name: string }>(
+  'readGitTokenOfService',
+  `SELECT name FROM git_token WHERE id = $1 AND organization_id = $2`,
+);
+
+export const readRelease = statement<{ id: string }>(
+  'readReleaseOfService',
+  `SELECT id FROM release WHERE id = $1 AND service_id = $2`,
+);
+
+/** Service, transports, ports that it keeps. */
+export const releaseHostPorts = statement(
+  'releaseHostPorts',
+  `DELETE FROM host_port h WHERE h.service_id = $1
+      AND NOT EXISTS (SELECT 1 FROM unnest($2::text[], $3::integer[]) AS k(transport, port) WHERE k.transport = h.transport AND k.port = h.port)`,
+);
+
+/** Driver, service, transports, ports. Sorted, so that two services that want the same ports wait instead of deadlocking. */
+export const claimHostPorts = statement(
+  'claimHostPorts',
+  `INSERT INTO host_port (driver, transport, port, service_id)
+   SELECT $1, k.transport, k.port, $2::uuid FROM unnest($3::text[], $4::integer[]) AS k(transport, port) ORDER BY k.transport, k.port
+   ON CONFLICT DO NOTHING`,
+);
+
+export interface HostPortRow {
+  readonly transport: string;
+  readonly port: number;
+  readonly service_name: string;
+  readonly organization_id: string;
+}
+
+/** Driver, service, transports, ports: those of them that other services have. */
+export const readForeignHostPorts = statement<HostPortRow>(
+  'readForeignHostPorts',
+  `SELECT h.transport, h.port, s.name AS service_name, s.organization_id
+     FROM host_port h JOIN service s ON s.id = h.service_id
+     JOIN unnest($3::text[], $4::integer[]) AS k(transport, port) ON k.transport = h.transport AND k.port = h.port
+    WHERE h.driver = $1 AND h.service_id <> $2 ORDER BY h.port, h.transport`,
+);
