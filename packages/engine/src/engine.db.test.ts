@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { DriverError } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { config, createWorld, eventually, service, type World } from './testing/world.ts';
+import { config } from './testing/config.ts';
+import { createWorld, eventually, service, type World } from './testing/world.ts';
 
 let world: World;
 beforeEach(async () => {

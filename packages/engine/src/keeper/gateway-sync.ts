@@ -1,5 +1,7 @@
 import {
+  checkedTable,
   DriverError,
+  RoutePortTakenError,
   type Backend,
   type Gateway,
   type HttpRoute,
@@ -65,6 +67,33 @@ function entryOf(config: ReleaseConfig, instances: readonly Instance[]): Entry {
   return { routes, text: JSON.stringify(routes) };
 }
 
+// The gateway checks its own port against the routes itself.
+const noPort = 0;
+
+function tableOf(services: ReadonlyMap<string, Entry>): RouteTable {
+  const all = [...services.values()].map((entry) => entry.routes);
+  return { http: all.flatMap((routes) => routes.http), tcp: all.flatMap((routes) => routes.tcp) };
+}
+
+function isServable(services: ReadonlyMap<string, Entry>): boolean {
+  try {
+    checkedTable(tableOf(services), noPort);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Without services that the gateway would refuse, so that one of them does not keep the others from being served. */
+function servable(services: Map<string, Entry>): Map<string, Entry> {
+  if (isServable(services)) return services;
+  const good = new Map<string, Entry>();
+  for (const [id, entry] of services) {
+    if (isServable(new Map([...good, [id, entry]]))) good.set(id, entry);
+  }
+  return good;
+}
+
 /**
  * What the gateway serves: one entry a service, and the whole table handed over at each change. Steps of deployments and the
  * keeper both change it. The keeper's view is older than a step's, as it looks first and acts later: a change by a step makes
@@ -94,9 +123,19 @@ export class GatewaySync {
         retryable: true,
       });
     }
+    const entry = entryOf(config, instances);
+    // A route that the gateway would refuse is refused here, before it is among all the others: the table is one.
+    checkedTable(tableOf(new Map([...this.#services, [serviceId, entry]])), noPort);
     this.#version += 1;
-    this.#services.set(serviceId, entryOf(config, instances));
-    await this.#apply();
+    this.#services.set(serviceId, entry);
+    try {
+      await this.#apply();
+    } catch (error) {
+      const own = new Set([...entry.routes.http, ...entry.routes.tcp].map((route) => route.id));
+      // Everything else is served: a port that another service cannot have is that service's failure.
+      if (error instanceof RoutePortTakenError && !error.routeIds.some((id) => own.has(id))) return;
+      throw error;
+    }
   }
 
   async remove(serviceId: string): Promise<void> {
@@ -116,7 +155,7 @@ export class GatewaySync {
     const same =
       next.size === this.#services.size && [...next].every(([id, entry]) => this.#services.get(id)?.text === entry.text);
     if (same && this.#loaded) return true;
-    this.#services = next;
+    this.#services = servable(next);
     this.#loaded = true;
     await this.#apply();
     return true;
@@ -127,8 +166,6 @@ export class GatewaySync {
   }
 
   async #apply(): Promise<void> {
-    const all = [...this.#services.values()].map((entry) => entry.routes);
-    const table: RouteTable = { http: all.flatMap((routes) => routes.http), tcp: all.flatMap((routes) => routes.tcp) };
-    await this.#gateway.apply(table);
+    await this.#gateway.apply(tableOf(this.#services));
   }
 }

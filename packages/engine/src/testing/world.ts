@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createFakeCluster, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
+import { config } from './config.ts';
 import { createEngine, type Engine, type EngineSettings } from '../index.ts';
 import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceView } from '../port.ts';
 
@@ -125,47 +126,6 @@ export async function eventually<T>(condition: () => Promise<T | undefined>, wha
     if (Date.now() > until) throw new Error(`waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-}
-
-export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
-  return {
-    version: 1,
-    name: 'shop',
-    source: {
-      url: 'https://git.example/shop',
-      branch: 'main',
-      rootPath: '/',
-      dockerfilePath: 'Dockerfile',
-      targetStage: null,
-      gitTokenId: null,
-    },
-    entrypoint: [],
-    arguments: [],
-    environment: [],
-    files: [],
-    ports: [
-      {
-        id: 'port',
-        name: 'p3000',
-        internalPort: 3000,
-        externalPort: null,
-        public: true,
-        isDefault: true,
-        protocol: 'HTTP',
-        hosts: ['shop.localhost'],
-        pathPrefix: '/',
-        pathRewrite: null,
-      },
-    ],
-    volumes: [],
-    hostnames: ['shop'],
-    cpuMillicores: 500,
-    memoryMiB: 128,
-    instances: 1,
-    readiness: null,
-    liveness: null,
-    ...overrides,
-  };
 }
 
 export function service(overrides: Partial<RequestedService> & { readonly config?: ReleaseConfig } = {}): RequestedService {

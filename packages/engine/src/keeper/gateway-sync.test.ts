@@ -1,0 +1,71 @@
+import { createFakeCluster, type Instance } from '@davit/drivers';
+import { expect, test } from 'vitest';
+import type { ReleasePort } from '../model.ts';
+import { config } from '../testing/config.ts';
+import { GatewaySync } from './gateway-sync.ts';
+
+const instance = (id: string): Instance => ({
+  id,
+  name: id,
+  environment: 'e',
+  service: 's',
+  release: 'r',
+  rollout: 'x',
+  index: 0,
+  state: 'RUNNING',
+  startedAt: null,
+  exit: null,
+  endpoints: [{ internalPort: 3000, host: '10.0.0.1', port: 3000 }],
+});
+const [port] = config().ports;
+const withPort = (overrides: Partial<ReleasePort>) => config({ ports: port === undefined ? [] : [{ ...port, ...overrides }] });
+const hosts = (fake: ReturnType<typeof createFakeCluster>): readonly string[] => fake.routes.http.flatMap((route) => route.hosts);
+
+test('a step’s routes wait until all that should be served is known', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  await expect(sync.set('a', config(), [])).rejects.toMatchObject({ code: 'GATEWAY_FAILED', retryable: true });
+  await sync.replaceAll([], sync.version);
+  await sync.set('a', config(), [instance('one')]);
+  expect(hosts(fake)).toEqual(['shop.localhost']);
+});
+
+test('a replacement that was worked out before a step’s change is dropped', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  await sync.replaceAll([], sync.version);
+  const { version } = sync;
+  await sync.set('a', config(), [instance('one')]);
+  expect(await sync.replaceAll([], version)).toBe(false);
+  expect(hosts(fake)).toEqual(['shop.localhost']);
+});
+
+test('what steps have set for a service that is being deployed stands', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  await sync.replaceAll([], sync.version);
+  await sync.set('a', config(), [instance('new')]);
+  await sync.replaceAll([{ id: 'a', config: config(), instances: [instance('old')], settled: false }], sync.version);
+  expect(fake.routes.http[0]?.backends.map((backend) => backend.id)).toEqual(['new']);
+});
+
+test('a service that the gateway would refuse does not keep the others from being served', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  const good = { id: 'a', config: withPort({ id: 'one' }), instances: [instance('i')], settled: true };
+  const bad = { id: 'b', config: withPort({ id: 'two', hosts: ['not a host'] }), instances: [], settled: true };
+  await sync.replaceAll([good, bad], sync.version);
+  expect(hosts(fake)).toEqual(['shop.localhost']);
+  await expect(sync.set('b', bad.config, [])).rejects.toMatchObject({ code: 'GATEWAY_FAILED' });
+  expect(hosts(fake)).toEqual(['shop.localhost']);
+});
+
+test('only ports that are public reach the gateway', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  await sync.replaceAll(
+    [{ id: 'a', config: withPort({ public: false }), instances: [instance('i')], settled: true }],
+    sync.version,
+  );
+  expect(fake.routes.http).toEqual([]);
+});

@@ -1,0 +1,43 @@
+import type { ReleaseConfig } from '../model.ts';
+
+/** A release's configuration with one public port. */
+export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
+  return {
+    version: 1,
+    name: 'shop',
+    source: {
+      url: 'https://git.example/shop',
+      branch: 'main',
+      rootPath: '/',
+      dockerfilePath: 'Dockerfile',
+      targetStage: null,
+      gitTokenId: null,
+    },
+    entrypoint: [],
+    arguments: [],
+    environment: [],
+    files: [],
+    ports: [
+      {
+        id: 'port',
+        name: 'p3000',
+        internalPort: 3000,
+        externalPort: null,
+        public: true,
+        isDefault: true,
+        protocol: 'HTTP',
+        hosts: ['shop.localhost'],
+        pathPrefix: '/',
+        pathRewrite: null,
+      },
+    ],
+    volumes: [],
+    hostnames: ['shop'],
+    cpuMillicores: 500,
+    memoryMiB: 128,
+    instances: 1,
+    readiness: null,
+    liveness: null,
+    ...overrides,
+  };
+}
