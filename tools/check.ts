@@ -41,7 +41,6 @@ const outcomes = await Promise.all(
 const failed = outcomes.filter(({ isGood }) => !isGood);
 for (const { name, output } of failed) console.log(`\n--- ${name} ---\n${output.trimEnd()}`);
 if (failed.some(({ name }) => name === 'format')) console.log('\n`npm run format` puts the format right.');
-console.log(JSON.stringify({ passed: outcomes.length - failed.length, failed: failed.length }));
 process.exitCode = failed.length === 0 ? 0 : 1;
 
 function program(name: string, options: readonly string[]): Promise<{ output: string; isGood: boolean }> {

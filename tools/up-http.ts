@@ -1,0 +1,57 @@
+import { request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+const answerWithinMilliseconds = 5_000;
+
+/**
+ * Asks an address. Names under `localhost` are this machine (RFC 6761, 6.3): browsers and curl know that, the resolver of
+ * many systems does not.
+ */
+export function get(url: string): Promise<Answer> {
+  const { hostname, port, host, pathname, search } = new URL(url);
+  const address = hostname.endsWith('.localhost') ? '127.0.0.1' : hostname;
+  return new Promise((resolve, reject) => {
+    const options = {
+      host: address,
+      port: port || '80',
+      path: pathname + search,
+      headers: { host },
+      timeout: answerWithinMilliseconds,
+    };
+    const asked = request(options, (response) => {
+      let body = '';
+      response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, body }));
+      response.once('error', reject);
+    });
+    asked.once('timeout', () => asked.destroy(new Error(`${url} does not answer`)));
+    asked.once('error', reject);
+    asked.end();
+  });
+}
+
+/** Whether it answers 200. */
+export async function isAnswering(url: string): Promise<boolean> {
+  try {
+    return (await get(url)).status === 200;
+  } catch {
+    // Nobody listens there.
+    return false;
+  }
+}
+
+/** Opens an address that should answer 200 by now. */
+export async function openAddress(url: string): Promise<string> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const { status, body } = await get(url).catch((error: unknown) => ({ status: 0, body: String(error) }));
+    if (status === 200) return body;
+    if (Date.now() > deadline) throw new Error(`${url} answers ${status}: ${body.trim().slice(0, 500)}`);
+    await pause(100);
+  }
+}

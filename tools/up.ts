@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ensureBaseImage } from './base-image.ts';
+import { ApiFailure, createApi, type Api } from './up-api.ts';
+import { deployHello, findHello, stopHello } from './up-hello.ts';
+import { isAnswering, openAddress } from './up-http.ts';
+import { ensureRepository } from './up-repository.ts';
+import { isServing, startServer, stopServer, type Server } from './up-server.ts';
+
+/* What ./up runs when Node.js, npm packages and engine are there: see ./up --help. */
+
+const began = performance.now();
+const root = path.resolve(import.meta.dirname, '..');
+const stateFolder = path.resolve(process.env['DAVIT_HOME'] ?? path.join(root, '.davit'));
+const server: Server = {
+  address: `http://${process.env['DAVIT_HOST'] ?? '127.0.0.1'}:${process.env['DAVIT_PORT'] ?? '4440'}`,
+  stateFolder,
+  root,
+};
+
+try {
+  await (process.argv[2] === 'down' ? down() : up());
+} catch (error) {
+  // What is expected to go wrong explains itself; of all else the stack is of use.
+  const isExplained = error instanceof ApiFailure || (error instanceof Error && error.cause === undefined);
+  console.error(`\ndavit: ${isExplained ? error.message : String(error instanceof Error ? error.stack : error)}`);
+  process.exitCode = 1;
+}
+
+async function up(): Promise<void> {
+  if (await isServing(server)) say(`Davit is running at ${server.address}`);
+  else {
+    say('starting Davit');
+    await startServer(server);
+    say(`Davit answers at ${server.address}`);
+  }
+  const repository = ensureRepository(
+    path.join(root, 'examples', 'hello-node'),
+    path.join(stateFolder, 'examples', 'hello-node'),
+  );
+  say(`example repository: ${repository.folder} at commit ${repository.commit.slice(0, 7)}`);
+  if (await ensureBaseImage(stateFolder)) say('made the base image of Node.js for the example');
+  const url = await deployHello(signedIn(), repository, say);
+  const answer = await openAddress(url);
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  console.log(`
+${answer.trim()}
+
+  application   ${url}
+  API           ${server.address} (reference: ${server.address}/docs)
+  token         ${tokenFile()}
+                curl -H "Authorization: Token $(cat ${tokenFile()})" ${server.address}/organization
+  log           ${path.join(stateFolder, 'serve.log')}
+
+Ready after ${seconds} s. ./up down stops it; ./davit --help tells the rest.`);
+}
+
+async function down(): Promise<void> {
+  if (!(await isAnswering(`${server.address}/healthz`))) return say('Davit is not running');
+  const environment = await findHello(signedIn());
+  if (environment !== undefined) await stopHello(signedIn(), environment, say);
+  await stopServer(server);
+  say(`stopped; everything that it knows is in ${stateFolder}`);
+}
+
+function tokenFile(): string {
+  return path.join(stateFolder, 'admin-token');
+}
+
+function signedIn(): Api {
+  try {
+    return createApi(server.address, readFileSync(tokenFile(), 'utf8').trim());
+  } catch {
+    throw new Error(
+      `a server answers at ${server.address}, but ${tokenFile()} cannot be read: it may be another Davit. Set DAVIT_HOME to its state folder, or DAVIT_PORT to a free port.`,
+    );
+  }
+}
+
+function say(line: string): void {
+  console.log(`davit: ${line}`);
+}
