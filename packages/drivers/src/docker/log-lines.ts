@@ -17,6 +17,8 @@ interface Partial {
  */
 export class LineAssembler {
   readonly #open = new Map<LogLine['stream'], Partial>();
+  #second = '';
+  #linesOfSecond = 0;
 
   push(frame: Frame): LogLine[] {
     const lines: LogLine[] = [];
@@ -37,14 +39,26 @@ export class LineAssembler {
   }
 
   #add(stream: LogLine['stream'], entry: Buffer): void {
-    const { timestamp, text } = splitTimestamp(entry);
-    const open = this.#open.get(stream) ?? { timestamp, parts: [], length: 0 };
+    const { time, text } = splitTimestamp(entry);
+    const open = this.#open.get(stream) ?? { timestamp: this.#toTimestamp(time), parts: [], length: 0 };
     this.#open.set(stream, open);
     // One byte over the limit is kept: that is how `#close` knows.
     const room = longestLine + 1 - open.length;
     if (room <= 0) return;
     open.parts.push(text.subarray(0, room));
     open.length += Math.min(text.length, room);
+  }
+
+  /**
+   * Nine digits and UTC always, so that timestamps compare as text. Podman 4.3 tells whole seconds only: there the digits count
+   * the lines of the second. Reading again from the second's start counts the same, so they are a place to resume.
+   */
+  #toTimestamp(time: Time | null): string {
+    if (time === null) return '';
+    if (time.fraction !== '') return `${time.second}.${time.fraction.padEnd(9, '0')}Z`;
+    this.#linesOfSecond = time.second === this.#second ? this.#linesOfSecond + 1 : 1;
+    this.#second = time.second;
+    return `${time.second}.${String(this.#linesOfSecond).padStart(9, '0')}Z`;
   }
 
   #close(stream: LogLine['stream']): LogLine[] {
@@ -66,21 +80,22 @@ function cut(bytes: Buffer): string {
 
 const timestampPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?/;
 
-function splitTimestamp(entry: Buffer): { timestamp: string; text: Buffer } {
+interface Time {
+  /** ISO 8601 in UTC, without zone. */
+  readonly second: string;
+  /** Digits, or '' where the engine gives none. */
+  readonly fraction: string;
+}
+
+function splitTimestamp(entry: Buffer): { readonly time: Time | null; readonly text: Buffer } {
   const match = timestampPattern.exec(entry.subarray(0, 40).toString('latin1'));
-  if (!match) return { timestamp: '', text: entry };
-  const [whole, seconds = '', fraction = '', zone = 'Z'] = match;
-  return { timestamp: toUtc(seconds, fraction, zone), text: entry.subarray(whole.length) };
+  if (!match) return { time: null, text: entry };
+  const [whole, local = '', fraction = '', zone = 'Z'] = match;
+  const second = zone === 'Z' || zone === '+00:00' ? local : new Date(`${local}${zone}`).toISOString().slice(0, 19);
+  return { time: { second, fraction }, text: entry.subarray(whole.length) };
 }
 
-/** Nine digits and UTC always, so that timestamps of one engine and of two compare as text. */
-function toUtc(seconds: string, fraction: string, zone: string): string {
-  const utc = zone === 'Z' || zone === '+00:00' ? seconds : new Date(`${seconds}${zone}`).toISOString().slice(0, 19);
-  return `${utc}.${fraction.padEnd(9, '0')}Z`;
-}
-
-/** A timestamp of ours as engines take it in `since`: seconds and nanoseconds. */
+/** A timestamp of ours as engines take it in `since`: the start of its second, as the lines of a second are counted from there. */
 export function toSince(timestamp: string): string {
-  const fraction = /\.(\d{1,9})/.exec(timestamp)?.[1] ?? '';
-  return `${Math.floor(Date.parse(timestamp) / 1000)}.${fraction.padEnd(9, '0')}`;
+  return String(Math.floor(Date.parse(timestamp) / 1000));
 }

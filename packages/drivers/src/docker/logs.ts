@@ -33,7 +33,7 @@ export async function followLines(
   });
   const frames = new FrameReader();
   const lines = new LineAssembler();
-  // Engines take `since` as inclusive, some by the second only: what was seen already is left out here.
+  // The engine is asked from the start of the second on: what was seen already is left out here.
   const deliver = (line: LogLine): void => {
     if (query.since === null || line.timestamp > query.since) onLine(line);
   };

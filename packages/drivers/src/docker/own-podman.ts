@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 import Dockerode from 'dockerode';
 import { DriverError } from '../errors.ts';
 import { askVersion } from './describe.ts';
+import { ownHardLimit } from './own-limits.ts';
 import { pause } from './pause.ts';
 
 /** How long the service may take until it answers; it takes less than a second on an idle machine. */
@@ -107,11 +108,18 @@ export interface PodmanHost {
   readonly isCgroup2: boolean;
   readonly hasRunc: boolean;
   readonly hasNetavark: boolean;
+  /** Hard limits of this process, which its children cannot raise unless it may. */
+  readonly openFiles: number;
+  readonly processes: number;
 }
 
 /** The service's containers.conf (containers.conf(5), Podman 4.3). Pure. */
 export function podmanConfiguration(host: PodmanHost, options: OwnPodmanOptions = {}): string {
   const lines = ['# Written by Davit at each start of its Podman service.', '[containers]', 'log_driver = "k8s-file"'];
+  // Podman asks for these numbers whether the machine allows them or not, and starts nothing where it does not.
+  const files = Math.min(host.openFiles, 1_048_576);
+  const processes = Math.min(host.processes, 32_768);
+  lines.push(`default_ulimits = ["nofile=${files}:${files}", "nproc=${processes}:${processes}"]`);
   lines.push('[engine]', 'events_logger = "file"');
   if (!host.hasSystemd) lines.push('cgroup_manager = "cgroupfs"');
   // crun refuses to start anything under cgroups version 1 mounted beside version 2; runc does not mind.
@@ -128,6 +136,8 @@ function seenHost(): PodmanHost {
     hasSystemd: existsSync('/run/systemd/system'),
     isCgroup2: existsSync('/sys/fs/cgroup/cgroup.controllers'),
     hasRunc: findProgram('runc') !== null,
+    openFiles: ownHardLimit('Max open files', 4096),
+    processes: ownHardLimit('Max processes', 4096),
     hasNetavark: ['/usr/lib/podman/netavark', '/usr/libexec/podman/netavark', '/usr/local/libexec/podman/netavark'].some(
       existsSync,
     ),

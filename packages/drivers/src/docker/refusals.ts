@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { DriverError, type Cause } from '../errors.ts';
 import { EngineRefusal } from './engine-api.ts';
+import { ownHardLimit } from './own-limits.ts';
 import type { HostTraits, Ulimit } from './container-spec.ts';
 
 /**
@@ -99,18 +99,6 @@ export function lowered(error: unknown, traits: HostTraits): { readonly traits: 
     if (lower) return { traits: lower, what: lowering.what };
   }
   return null;
-}
-
-/** A hard limit of this process: what the engine of the same machine is likely allowed too. A wrong guess is lowered once more. */
-function ownHardLimit(name: string, fallback: number): number {
-  let limits = '';
-  try {
-    limits = readFileSync('/proc/self/limits', 'utf8');
-  } catch {
-    // No such file on this system: the fallback is what every system allows.
-  }
-  const value = new RegExp(`^${name} +\\S+ +(\\d+) `, 'm').exec(limits)?.[1];
-  return value === undefined ? fallback : Number(value);
 }
 
 function ulimits(openFiles: number, processes: number): Ulimit[] {

@@ -3,7 +3,7 @@ import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { toContainerBody, toPlacedFiles, type HostTraits } from './container-spec.ts';
-import { call, EngineRefusal } from './engine-api.ts';
+import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
 import { environmentLabels, label, serviceLabels } from './labels.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
@@ -125,8 +125,8 @@ async function createAndStart(attempt: Attempt, name: string, traits: HostTraits
   const { signal } = context;
   const body = toContainerBody(workload, index, traits);
   const query = { name };
-  const created = await call(scope.docker, { method: 'POST', path: '/containers/create', query, body, signal, accept: [409] });
-  if (created.status === 409) {
+  const isMade = await create(scope, { method: 'POST', path: '/containers/create', query, body, signal });
+  if (!isMade) {
     const found = await adopt(attempt, name);
     if (found === 'RUNS') return;
     if (found === 'GONE') return createAndStart(attempt, name, traits);
@@ -137,6 +137,18 @@ async function createAndStart(attempt: Attempt, name: string, traits: HostTraits
     await call(scope.docker, { method: 'PUT', path: `/containers/${name}/archive`, query: { path: '/' }, archive, signal });
   }
   await call(scope.docker, { method: 'POST', path: `/containers/${name}/start`, signal, accept: [304] });
+}
+
+/** Whether a container was made; false: there is one of that name. */
+async function create(scope: Scope, request: EngineRequest): Promise<boolean> {
+  try {
+    await call(scope.docker, request);
+    return true;
+  } catch (error) {
+    // Podman says it with 500 when its storage noticed first.
+    if (error instanceof EngineRefusal && (error.status === 409 || /name .* already in use/i.test(error.words))) return false;
+    throw error;
+  }
 }
 
 /** What to do with the container that has our name: nothing (it runs or ran), finish it, or make it anew. */

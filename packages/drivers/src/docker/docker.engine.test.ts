@@ -1,0 +1,375 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Sensitive } from '@davit/base';
+import { testEngineKinds } from '@davit/testkit/engines';
+import type { ClusterDriver } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+import type { Instance, LogLine, Workload } from '../workload.ts';
+import { createDockerDriver } from './driver.ts';
+import { runInside } from './exec.ts';
+import { inspect } from './instances.ts';
+import { networkName } from './names.ts';
+import { busybox, openTestBed, serving, type TestBed } from './testing.ts';
+
+const signal = new AbortController().signal;
+const sh = (script: string): Pick<Workload, 'entrypoint' | 'arguments'> => ({
+  entrypoint: ['/bin/sh', '-c'],
+  arguments: [script],
+});
+
+for (const kind of testEngineKinds()) {
+  describe(`the docker driver on ${kind}`, () => {
+    const installation = `test-${randomUUID()}`;
+    const environment = randomUUID();
+    const logged: string[] = [];
+    const context = { signal, log: (line: string): number => logged.push(line) };
+    let bed: TestBed;
+    let driver: ClusterDriver;
+
+    beforeAll(async () => {
+      bed = await openTestBed(kind);
+      driver = createDockerDriver({ ...bed.opened, installation });
+    });
+    afterAll(async () => driver.removeEnvironment(environment, context));
+
+    const workload = (changes: Partial<Workload> = {}): Workload => ({
+      owner: { installation, organization: 'o', project: 'p', environment, service: randomUUID() },
+      name: 'Shop',
+      release: randomUUID(),
+      rollout: randomUUID(),
+      image: busybox,
+      ...sh(serving(8080)),
+      environment: [],
+      files: [],
+      ports: [{ id: 'port', internalPort: 8080, protocol: 'HTTP' }],
+      volumes: [],
+      cpuMillicores: 500,
+      memoryMiB: 64,
+      instances: 1,
+      hostnames: [],
+      readiness: null,
+      liveness: null,
+      readyTimeoutSeconds: 20,
+      terminationGraceSeconds: 2,
+      ...changes,
+    });
+
+    const run = async (asked: Workload): Promise<Instance> => {
+      await driver.start(asked, context);
+      const [instance] = await driver.awaitReady(asked, context);
+      if (!instance) throw new Error('no instance');
+      return instance;
+    };
+
+    const failure = async (asked: Workload): Promise<DriverError> => {
+      try {
+        await run(asked);
+      } catch (error) {
+        if (error instanceof DriverError) return error;
+        throw error;
+      } finally {
+        await driver.retire({ service: asked.owner.service }, 0, context);
+      }
+      throw new Error('the workload became ready');
+    };
+
+    const inside = async (instance: Instance, script: string): Promise<string> => {
+      const { output, code } = await runInside(bed.opened.docker, instance.id, ['/bin/sh', '-c', script], signal);
+      if (code !== 0) throw new Error(`${script}: code ${code}: ${output}`);
+      return output;
+    };
+
+    describe('gives a process what was asked', () => {
+      it('passes any text through variables byte for byte', async () => {
+        // What no environment can hold: NUL, and halves of surrogate pairs, which have no UTF-8.
+        const text = fc
+          .string({ unit: 'binary', maxLength: 40 })
+          .filter((value) => !value.includes('\0') && value.isWellFormed());
+        const awkward = [
+          '',
+          '$HOME',
+          '`id`',
+          '"q"',
+          "'q'",
+          'a\nb',
+          'a\r\nb\t',
+          '=',
+          ' x ',
+          '*',
+          '\\',
+          '#c',
+          '${X:-y}',
+          '🛶é',
+          '%s',
+          '\u0001',
+        ];
+        const values = [...awkward, ...fc.sample(text, 200)];
+        const names = values.map((_, index) => `V_${index}`);
+        const asked = workload({
+          environment: values.map((value, index) => ({ name: `V_${index}`, value: new Sensitive(value) })),
+          ports: [],
+          ...sh('hexdump -v -e \'1/1 "%02x"\' /proc/self/environ; echo; sleep 60'),
+        });
+        const instance = await run(asked);
+        const [line] = await linesOf(driver, instance.id, 1);
+        // hexdump was started by the shell with what the shell was given; the shell may add but not change.
+        const entries = Buffer.from(line?.text ?? '', 'hex')
+          .toString('utf8')
+          .split('\0');
+        const seen = new Map(entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]));
+        expect(names.map((name) => seen.get(name))).toEqual(values);
+        await driver.retire({ rollout: asked.rollout }, 0, context);
+      });
+
+      it('says which variable has a character that no process can get', async () => {
+        const error = await failure(workload({ environment: [{ name: 'KEY', value: new Sensitive('secret-a\0b') }] }));
+        expect(error.code).toBe('START_FAILED');
+        expect(error.message).toContain('KEY');
+        expect(error.message).not.toContain('secret-a');
+      });
+
+      it('puts files where no folder is yet and into volumes, readable and not writable, before the process starts', async () => {
+        const asked = workload({
+          files: [
+            { path: '/etc/deep/er/config.json', content: new Sensitive('{"käse":1}\n') },
+            { path: '/data/sub/seed', content: new Sensitive('seed') },
+          ],
+          volumes: [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }],
+          ...sh(serving(8080, 'cat /etc/deep/er/config.json /data/sub/seed;')),
+        });
+        const instance = await run(asked);
+        expect(await inside(instance, 'cat /etc/deep/er/config.json /data/sub/seed')).toBe('{"käse":1}\nseed');
+        expect(await inside(instance, 'stat -c "%a %u:%g" /etc/deep/er/config.json')).toBe('444 0:0\n');
+        const lines = await linesOf(driver, instance.id, 4);
+        expect(lines.map(({ text }) => text)).toContain('{"käse":1}');
+      });
+
+      it('lets services of an environment reach each other by name, and none of another environment', async () => {
+        const server = workload({ hostnames: ['shop', 'shop-api'] });
+        await run(server);
+        const client = await run(workload());
+        expect(await inside(client, 'wget -q -T 5 -O - http://shop:8080/; wget -q -T 5 -O - http://shop-api:8080/')).toBe(
+          'fine\nfine\n',
+        );
+        const elsewhere = workload({ owner: { ...server.owner, environment: randomUUID(), service: randomUUID() } });
+        const stranger = await run(elsewhere);
+        await expect(inside(stranger, 'wget -q -T 2 -O - http://shop:8080/')).rejects.toThrow(/bad address|can't|not/);
+        await driver.removeEnvironment(elsewhere.owner.environment, context);
+      });
+
+      it('keeps what is in a volume over releases, and removes it with the service', async () => {
+        const first = workload({ volumes: [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }] });
+        await inside(await run(first), 'echo kept >/data/file');
+        await driver.retire({ service: first.owner.service }, 1, context);
+        const second = { ...first, rollout: randomUUID() };
+        expect(await inside(await run(second), 'cat /data/file')).toBe('kept\n');
+        await driver.removeService(environment, first.owner.service, context);
+        const { Volumes } = await bed.opened.docker.listVolumes();
+        expect(Volumes.filter(({ Labels }) => Labels?.['davit.service'] === first.owner.service)).toEqual([]);
+      });
+
+      it('limits memory, processor, processes and privileges', async () => {
+        const instance = await run(workload());
+        const inspection = await inspect(bed.opened.docker, instance.id, signal);
+        expect(inspection?.HostConfig).toMatchObject({
+          Memory: 64 * 1024 * 1024,
+          MemorySwap: 64 * 1024 * 1024,
+          NanoCpus: 500_000_000,
+          PidsLimit: 4096,
+        });
+        expect(await inside(instance, 'grep NoNewPrivs /proc/1/status')).toBe('NoNewPrivs:\t1\n');
+        // Bits 27 (MKNOD), 13 (NET_RAW), 29 (AUDIT_WRITE), 31 (SETFCAP) and 8 (SETPCAP) of what a process may ever get.
+        const bounding = BigInt(`0x${(await inside(instance, 'grep CapBnd /proc/1/status | cut -f2')).trim()}`);
+        for (const bit of [27n, 13n, 29n, 31n, 8n]) expect((bounding >> bit) & 1n).toBe(0n);
+        for (const bit of [0n, 6n, 7n, 10n]) expect((bounding >> bit) & 1n).toBe(1n);
+      });
+
+      it('publishes a UDP port of the machine, and says when it is taken', async () => {
+        const port = { id: 'dns', internalPort: 5353, protocol: 'UDP' as const, hostPort: 21_053 };
+        const asked = workload({ ports: [port], ...sh('sleep 60') });
+        await run(asked);
+        const error = await failure(workload({ ports: [port], ...sh('sleep 60') }));
+        expect(error.code).toBe('PORT_TAKEN');
+        expect(error.message).toContain('21053');
+        await driver.retire({ service: asked.owner.service }, 0, context);
+      });
+    });
+
+    describe('explains failures', () => {
+      it('START_FAILED: a program that the image does not have', async () => {
+        const error = await failure(workload({ entrypoint: ['/no/such/program'], arguments: [] }));
+        expect(error.code).toBe('START_FAILED');
+        expect(error.message).toContain('/no/such/program');
+      });
+
+      it('START_FAILED: a file that is no program', async () => {
+        const file = { path: '/opt/notes', content: new Sensitive('text') };
+        const error = await failure(workload({ entrypoint: ['/opt/notes'], arguments: [], files: [file] }));
+        expect(error.code).toBe('START_FAILED');
+        expect(error.message).toContain('permission denied');
+      });
+
+      it('START_FAILED: a program for another processor', async () => {
+        const script = workload({ entrypoint: ['/etc/group'], arguments: [] });
+        expect((await failure(script)).code).toBe('START_FAILED');
+      });
+
+      it('OUT_OF_MEMORY: more memory than the service may have', async () => {
+        const asked = workload({
+          memoryMiB: 32,
+          ...sh('echo filling; tail -c 200m /dev/zero | tail -c 200m >/dev/null; exit 1'),
+        });
+        const error = await failure({ ...asked, entrypoint: [], arguments: ['tail', '/dev/zero'] });
+        expect(error.code).toBe('OUT_OF_MEMORY');
+        expect(error.message).toContain('32 MiB');
+        expect(error.evidence.exit).toEqual({ code: 137, outOfMemory: true });
+      });
+
+      it('PROCESS_EXITED and not OUT_OF_MEMORY: a process that kills itself', async () => {
+        const error = await failure(workload(sh('echo bye; kill -9 $$')));
+        // Process 1 of a container cannot be killed from inside: a child is, and the shell says so with its code.
+        expect(error.code).not.toBe('OUT_OF_MEMORY');
+      }, 60_000);
+
+      it('PORT_NOT_LISTENING: says to listen on all addresses where a process listens for itself only', async () => {
+        const error = await failure(
+          workload({ ...sh('mkdir /www; httpd -f -p 127.0.0.1:8080 -h /www'), readyTimeoutSeconds: 1 }),
+        );
+        expect(error.code).toBe('PORT_NOT_LISTENING');
+        expect(error.message).toContain('127.0.0.1:8080');
+        expect(error.hint).toContain('0.0.0.0');
+        expect(error.evidence.listening).toEqual(['127.0.0.1:8080']);
+      });
+
+      it('PORT_NOT_LISTENING: also when a probe is what fails for it', async () => {
+        const readiness = { ...timing, check: { type: 'http', port: 3000, path: '/', scheme: 'HTTP' } as const };
+        const ports = [3000, 8080].map((internalPort) => ({ id: `${internalPort}`, internalPort, protocol: 'HTTP' as const }));
+        const error = await failure(workload({ readiness, ports, readyTimeoutSeconds: 1 }));
+        expect(error.code).toBe('PORT_NOT_LISTENING');
+        expect(error.message).toMatch(/3000.*8080/);
+        expect(error.evidence.probe?.join()).toContain('connection refused');
+      });
+
+      it('PROBE_FAILED: a command that fails, with its words', async () => {
+        const readiness = { ...timing, check: { type: 'exec', command: ['/bin/sh', '-c', 'echo not yet; exit 7'] } as const };
+        const error = await failure(workload({ readiness, readyTimeoutSeconds: 1 }));
+        expect(error.code).toBe('PROBE_FAILED');
+        expect(error.message).toMatch(/exit code 7: not yet/);
+      });
+
+      it('PROBE_FAILED: a command that does not end in time', async () => {
+        const readiness = { ...timing, check: { type: 'exec', command: ['/bin/sleep', '30'] } as const };
+        const error = await failure(workload({ readiness, readyTimeoutSeconds: 2 }));
+        expect(error.message).toContain('not finished within 1 s');
+      });
+    });
+
+    describe('stops and lives on', () => {
+      it('stops with SIGTERM, and kills what does not end within the grace', async () => {
+        const polite = workload(sh(`trap 'echo bye >/data/bye; exit 0' TERM; httpd -f -p 8080 -h / & wait`));
+        const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
+        await run({ ...polite, volumes });
+        await driver.retire({ rollout: polite.rollout }, 10, context);
+        const deaf = { ...polite, volumes, rollout: randomUUID(), ...sh(`trap '' TERM; httpd -f -p 8080 -h / & wait; wait`) };
+        const instance = await run(deaf);
+        expect(await inside(instance, 'cat /data/bye')).toBe('bye\n');
+        const began = Date.now();
+        await driver.retire({ rollout: deaf.rollout }, 1, context);
+        expect(Date.now() - began).toBeGreaterThan(900);
+        expect(await driver.observe({ rollout: deaf.rollout }, signal)).toEqual([]);
+      });
+
+      it('finishes an instance that an earlier call left half made', async () => {
+        const asked = workload({ files: [{ path: '/etc/x', content: new Sensitive('content') }] });
+        const abort = new AbortController();
+        const start = driver.start(asked, { signal: abort.signal, log: () => abort.abort(new Error('killed')) });
+        await until(async () => (await driver.observe({ rollout: asked.rollout }, signal)).length > 0);
+        abort.abort(new Error('killed'));
+        await start.catch(() => undefined);
+        expect(await inside(await run(asked), 'cat /etc/x')).toBe('content');
+        expect(await driver.observe({ service: asked.owner.service }, signal)).toHaveLength(1);
+      });
+
+      it('makes the network again when somebody removed it', async () => {
+        const asked = workload({ owner: { ...workload().owner, environment: randomUUID() } });
+        await run(asked);
+        await driver.retire({ service: asked.owner.service }, 0, context);
+        await bed.opened.docker.getNetwork(networkName(asked.owner)).remove();
+        expect((await run({ ...asked, rollout: randomUUID() })).state).toBe('RUNNING');
+        await driver.removeEnvironment(asked.owner.environment, context);
+      });
+
+      it('gives long lines cut with a mark, and lines that came in pieces whole', async () => {
+        const script = `head -c 12000 /dev/zero | tr '\\0' a; echo; head -c 40000 /dev/zero | tr '\\0' b; echo; echo after; sleep 60`;
+        const instance = await run(workload({ ports: [], ...sh(script) }));
+        const lines = (await linesOf(driver, instance.id, 3)).map(({ text }) => text);
+        expect(lines[0]).toBe('a'.repeat(12_000));
+        expect(lines[1]).toBe(`${'b'.repeat(16 * 1024)} [cut: the line is longer than 16 KiB]`);
+        expect(lines[2]).toBe('after');
+      });
+
+      it('resumes a log after each of many lines of the same second', async () => {
+        const instance = await run(workload({ ports: [], ...sh('for i in $(seq 30); do echo $i; done; sleep 60') }));
+        const all = await linesOf(driver, instance.id, 30);
+        expect(all.map(({ text }) => text)).toEqual(Array.from({ length: 30 }, (_, index) => String(index + 1)));
+        for (const at of [0, 10, 28]) {
+          const rest = await linesOf(driver, instance.id, 29 - at, all[at]?.timestamp);
+          expect(rest).toEqual(all.slice(at + 1));
+        }
+      });
+
+      it('is told at once that the engine is gone, and finds everything when it is back', async () => {
+        const asked = workload();
+        const instance = await run(asked);
+        const following = driver
+          .followLogs(instance.id, null, () => undefined, signal)
+          .then(
+            () => null,
+            (error: unknown) => error,
+          );
+        await bed.engine.stop();
+        const error: unknown = await driver.observe({}, signal).catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
+        await expect(driver.describe(signal)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
+        await expect(driver.start(asked, context)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
+        const ended = await following;
+        // Docker ends the instance, and with it the log, before it goes; Podman cuts the connection.
+        if (ended !== null) expect(ended).toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
+        await bed.engine.start();
+        // Docker starts what was ready by itself; under Podman it never ended.
+        await until(async () => (await driver.observe({ rollout: asked.rollout }, signal))[0]?.state === 'RUNNING');
+        const [back] = await driver.awaitReady(asked, context);
+        expect(back?.id).toBe(instance.id);
+        await driver.revive(instance.id, context);
+        const [revived] = await driver.awaitReady(asked, context);
+        const endpoint = revived?.endpoints[0];
+        expect((await fetch(`http://${endpoint?.host}:${endpoint?.port}/`)).status).toBe(200);
+        await driver.retire({ service: asked.owner.service }, 1, context);
+        expect(await driver.observe({ service: asked.owner.service }, signal)).toEqual([]);
+      });
+    });
+  });
+}
+
+const timing = { initialDelaySeconds: 0, periodSeconds: 1, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3 };
+
+async function linesOf(driver: ClusterDriver, id: string, count: number, since?: string): Promise<LogLine[]> {
+  const lines: LogLine[] = [];
+  const stop = new AbortController();
+  const deadline = AbortSignal.timeout(20_000);
+  const onLine = (line: LogLine): void => {
+    lines.push(line);
+    if (lines.length >= count) stop.abort();
+  };
+  if (count > 0) await driver.followLogs(id, since ?? null, onLine, AbortSignal.any([stop.signal, deadline]));
+  return lines;
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('the condition did not come true within 20 s');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
