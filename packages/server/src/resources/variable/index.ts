@@ -3,7 +3,7 @@ export { effective, type DerivedSecret, type Effective } from './effective.ts';
 export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
 export { secretRecord, variableRecord, type SecretRecord, type VariablePlace, type VariableRecord } from './record.ts';
 export { level, type VariableRow } from './row.ts';
-export { readEnvironmentVariables } from './store.ts';
+export { readEnvironmentVariables, readSecretValues } from './store.ts';
 export {
   createAlias,
   createVariable,
