@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { eventually } from './support/eventually.ts';
+import { busybox, Stage } from './support/stage.ts';
+
+/** Answers its variables, so that a test sees which release serves. */
+const shop = {
+  Dockerfile: [
+    `FROM ${busybox} AS base`,
+    'COPY www /www',
+    'FROM base AS final',
+    'EXPOSE 3000',
+    'CMD ["httpd", "-f", "-p", "3000", "-h", "/www"]',
+    '',
+  ].join('\n'),
+  'www/index.html': 'version one\n',
+  'www/cgi-bin/env': '#!/bin/sh\nprintf "Content-Type: text/plain\\r\\n\\r\\n"\nenv\ncat /etc/shop/key 2>/dev/null\n',
+};
+const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const };
+
+describe.each(testEngineKinds())('an application on %s', (kind) => {
+  let stage: Stage;
+  let url: string;
+  let id: string;
+  let push: (text: string) => string;
+  beforeAll(async () => {
+    stage = await Stage.open(kind);
+    const made = stage.repository('shop', shop);
+    made.repository.git('update-index', '--chmod=+x', 'www/cgi-bin/env');
+    made.repository.commit('executable');
+    url = made.url;
+    push = (text) => made.repository.commit(text, { 'www/index.html': `${text}\n` });
+    id = await stage.application('shop', url, { ports: [port], memory: 64, docker_target_build_stage: 'final' });
+  });
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  test('is READY, then deployed from git, and answers under its address', async () => {
+    expect(await stage.status(id)).toMatchObject({ state: 'READY', service_deployment_status: 'NEVER_DEPLOYED' });
+    const asked = await stage.davit.client.call('deployApplication', { params: { applicationId: id } });
+    expect(asked).toMatchObject({ status: 'QUEUED', application_id: id });
+    const status = await stage.reaches(id, 'DEPLOYED');
+    expect(status).toMatchObject({ service_deployment_status: 'UP_TO_DATE', is_part_last_deployment: true });
+    const address = await stage.link(id);
+    expect(await stage.fetch(address)).toEqual({ status: 200, body: 'version one\n' });
+    const log = await stage.log();
+    expect(log).toContain('Fetched commit');
+    expect(log).toMatch(/build: .*(Step|STEP)/);
+  });
+
+  test('shows its variables, secrets, files and built-ins to the process, and secrets to nobody else', async () => {
+    const params = { applicationId: id };
+    const { client } = stage.davit;
+    await client.call('createApplicationEnvironmentVariable', {
+      params,
+      body: { key: 'GREETING', value: 'he said "$HOME"\\n {{NAME}}' },
+    });
+    await client.call('createApplicationEnvironmentVariable', { params, body: { key: 'NAME', value: 'Åse ⛵' } });
+    const secret = await client.call('createApplicationSecret', { params, body: { key: 'PASSWORD', value: 'canary-4711' } });
+    await client.call('createApplicationEnvironmentVariable', {
+      params,
+      body: { key: 'KEY_FILE', value: 'file content\n', mount_path: '/etc/shop/key' },
+    });
+    await client.call('createApplicationSecretAlias', {
+      params: { ...params, secretId: secret.id },
+      body: { key: 'PGPASSWORD' },
+    });
+    expect((await stage.status(id)).service_deployment_status).toBe('OUT_OF_DATE');
+    await stage.deploy(id);
+    const { body } = await stage.fetch(`${await stage.link(id)}/cgi-bin/env`);
+    expect(body).toContain('GREETING=he said "$HOME"\\n Åse ⛵');
+    expect(body).toContain('PASSWORD=canary-4711');
+    expect(body).toContain('PGPASSWORD=canary-4711');
+    expect(body).toContain('KEY_FILE=/etc/shop/key');
+    expect(body).toContain('file content');
+    expect(body).toMatch(/DAVIT_ENVIRONMENT_ID=/);
+    expect(JSON.stringify(await client.call('listApplicationSecrets', { params }))).not.toContain('canary-4711');
+  });
+
+  test('runs what was pushed after the next deployment, and the former release after a rollback', async () => {
+    const before = (await stage.history(id))[0]?.release_id ?? '';
+    for (const text of ['version two', 'version three', 'version four']) {
+      push(text);
+      expect((await stage.deploy(id)).state).toBe('DEPLOYED');
+      expect((await stage.fetch(await stage.link(id))).body).toBe(`${text}\n`);
+    }
+    await stage.davit.client.call('createApplicationEnvironmentVariable', {
+      params: { applicationId: id },
+      body: { key: 'LATER', value: 'yes' },
+    });
+    await stage.deploy(id, { release_id: before });
+    expect((await stage.fetch(await stage.link(id))).body).toBe('version one\n');
+    expect((await stage.fetch(`${await stage.link(id)}/cgi-bin/env`)).body).not.toContain('LATER=yes');
+    expect((await stage.status(id)).service_deployment_status).toBe('OUT_OF_DATE');
+  });
+
+  test('keeps serving when a deployment fails, and says why', async () => {
+    const params = { applicationId: id };
+    const record = await stage.davit.client.call('getApplication', { params });
+    const wrong = [{ ...port, internal_port: 3999 }];
+    await stage.davit.client.call('editApplication', { params, body: { ports: wrong } });
+    const status = await stage.deploy(id).catch(async () => stage.status(id));
+    expect(status.state).toBe('DEPLOYMENT_ERROR');
+    expect(status.failure?.code).toBe('PORT_NOT_LISTENING');
+    expect(status.failure?.message).toContain('3000');
+    expect((await stage.fetch(await stage.link(id))).status).toBe(200);
+    await stage.davit.client.call('editApplication', { params, body: { ports: record.ports ?? [] } });
+    await stage.deploy(id);
+    await stage.reaches(id, 'DEPLOYED');
+  });
+
+  test('runs several instances, restarts without changing the release, stops and starts again', async () => {
+    const params = { applicationId: id };
+    const { client } = stage.davit;
+    await client.call('editApplication', { params, body: { min_running_instances: 3, max_running_instances: 3 } });
+    await stage.deploy(id);
+    const three = await stage.containers(id);
+    expect(three.map((one) => one.State)).toEqual(['running', 'running', 'running']);
+    const release = (await stage.status(id)).release_id;
+    let count = (await stage.history(id)).length;
+    await client.call('rebootApplication', { params });
+    expect(await stage.ends(id, count)).toMatchObject({ state: 'RESTARTED', release_id: release });
+    const restarted = await stage.containers(id);
+    expect(restarted).toHaveLength(3);
+    expect(restarted.some((one) => three.some((former) => former.Id === one.Id))).toBe(false);
+    count = (await stage.history(id)).length;
+    await client.call('stopApplication', { params });
+    expect((await stage.ends(id, count)).state).toBe('STOPPED');
+    expect(await stage.containers(id)).toEqual([]);
+    expect((await stage.fetch(await stage.link(id))).status).toBeGreaterThanOrEqual(404);
+    await stage.deploy(id);
+    expect((await stage.fetch(await stage.link(id))).status).toBe(200);
+  });
+
+  test('has the output of containers that are gone', async () => {
+    const { results } = await stage.davit.client.call('listApplicationLog', {
+      params: { applicationId: id },
+      query: { tail: 5 },
+    });
+    expect(results.length).toBeLessThanOrEqual(5);
+  });
+
+  test('comes back by itself when its process dies and when the engine restarts', async () => {
+    const [victim] = await stage.containers(id);
+    await stage.docker.getContainer(victim?.Id ?? '').kill();
+    await eventually(
+      async () => ((await stage.containers(id)).every((one) => one.State === 'running') ? true : undefined),
+      'the revival',
+    );
+    await stage.engine.restart();
+    await eventually(
+      async () => {
+        const answer = await stage.fetch(await stage.link(id)).catch(() => null);
+        const all = await stage.containers(id).catch(() => []);
+        return answer?.status === 200 && all.length === 3 && all.every((one) => one.State === 'running') ? true : undefined;
+      },
+      'the return after a restart of the engine',
+      120_000,
+    );
+  });
+
+  test('is deleted with everything it had', async () => {
+    await stage.davit.client.call('deleteApplication', { params: { applicationId: id } });
+    await eventually(async () => {
+      const gone = await stage.status(id).catch((error: unknown) => error);
+      return gone instanceof Error ? true : undefined;
+    }, 'the deletion');
+    expect(await stage.containers(id)).toEqual([]);
+    const { environmentId } = stage;
+    await stage.davit.client.call('deleteEnvironment', { params: { environmentId } });
+    await eventually(async () => ((await stage.networks()).length === 0 ? true : undefined), 'the removal of the network');
+    const images = await stage.docker.listImages({ filters: { label: [`davit.service=${id}`] } });
+    expect(images).toEqual([]);
+  });
+});

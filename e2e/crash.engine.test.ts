@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { eventually } from './support/eventually.ts';
+import { busybox, Stage } from './support/stage.ts';
+
+const dockerfile = `FROM ${busybox}\nCOPY index.html /www/index.html\nCMD ["httpd", "-f", "-p", "3000", "-h", "/www"]\n`;
+const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const };
+
+/** Where the server is killed: before a step, after it was done but not recorded, and after it was recorded. */
+const moments = ['before', 'after', 'recorded'] as const;
+const steps = ['resolve', 'checkout', 'build', 'start', 'ready', 'route', 'retire'] as const;
+const points = [...steps.flatMap((step) => moments.map((moment) => `${step}:${moment}`)), 'finish:before', 'finish:after'];
+
+describe.each(testEngineKinds())('kill -9 of the server on %s', (kind) => {
+  let stage: Stage;
+  let id: string;
+  let address: string;
+  let push: (text: string) => void;
+  beforeAll(async () => {
+    stage = await Stage.open(kind);
+    const { repository, url } = stage.repository('crash', { Dockerfile: dockerfile, 'index.html': 'first\n' });
+    push = (text) => void repository.commit(text, { 'index.html': `${text}\n` });
+    id = await stage.application('crash', url, { ports: [port], memory: 64 });
+    await stage.deploy(id);
+    address = await stage.link(id);
+  });
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  test.each(points)('at %s: the deployment reaches its end by itself', async (point) => {
+    push(point);
+    await stage.davit.kill('SIGTERM');
+    await stage.davit.serve({ DAVIT_TEST_CRASH: point });
+    const before = await stage.history(id);
+    await stage.davit.client.call('deployApplication', { params: { applicationId: id } });
+    await stage.davit.exited();
+    expect((await stage.fetch(address)).status).toBe(200);
+
+    const restarted = Date.now();
+    await stage.davit.serve();
+    if (point !== 'finish:after') {
+      await eventually(
+        async () => ((await stage.log()).includes('goes on with it') ? true : undefined),
+        'the deployment to go on',
+      );
+    }
+    // The start of the server is part of it.
+    expect(Date.now() - restarted).toBeLessThan(4_000);
+    const status = await stage.ends(id, before.length);
+    expect(status.state).toBe('DEPLOYED');
+    expect((await stage.fetch(await stage.link(id))).body).toBe(`${point}\n`);
+    await eventually(async () => ((await stage.containers(id)).length === 1 ? true : undefined), 'exactly one container');
+    expect(await stage.networks()).toHaveLength(1);
+  });
+});

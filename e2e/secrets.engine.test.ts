@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { processTexts } from './support/davit.ts';
+import { eventually } from './support/eventually.ts';
+import { busybox, Stage } from './support/stage.ts';
+
+/** Built with an ARG of the secret's name, and a process that prints the secret in several forms. */
+const files = {
+  Dockerfile: [
+    `FROM ${busybox}`,
+    'ARG PASSWORD',
+    'RUN echo "argument: $PASSWORD"',
+    'COPY index.html /www/',
+    'CMD ["sh", "-c", "echo plain $PASSWORD; echo -n $PASSWORD | base64; exec httpd -f -p 3000 -h /www"]',
+    '',
+  ].join('\n'),
+  'index.html': 'ok\n',
+};
+
+describe.each(testEngineKinds())('a secret on %s', (kind) => {
+  const canary = `canary-${randomBytes(12).toString('hex')}`;
+  const base64 = Buffer.from(canary).toString('base64').replace(/=+$/, '');
+  let stage: Stage;
+  let id: string;
+  beforeAll(async () => {
+    stage = await Stage.open(kind, { DAVIT_LOG_LEVEL: 'trace', DAVIT_LOG_REQUESTS: 'true' });
+    const { url } = stage.repository('canary', files);
+    id = await stage.application('canary', url, {
+      ports: [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' }],
+      memory: 64,
+    });
+    await stage.davit.client.call('createApplicationSecret', {
+      params: { applicationId: id },
+      body: { key: 'PASSWORD', value: canary },
+    });
+    await stage.davit.client.call('createApplicationEnvironmentVariable', {
+      params: { applicationId: id },
+      body: { key: 'URL', value: 'postgres://me:{{PASSWORD}}@db' },
+    });
+    await stage.deploy(id);
+  });
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  const expectClean = (where: string, text: string): void => {
+    expect(text.includes(canary), `${where} holds the secret`).toBe(false);
+    expect(text.includes(base64), `${where} holds the secret as base64`).toBe(false);
+  };
+
+  test('reaches the process', async () => {
+    const [container] = await stage.containers(id);
+    const { Config } = await stage.docker.getContainer(container?.Id ?? '').inspect();
+    expect(Config.Env).toContain(`PASSWORD=${canary}`);
+    expect(Config.Env).toContain(`URL=postgres://me:${canary}@db`);
+  });
+
+  test('is not in the database in clear', () => {
+    expectClean(
+      'the database',
+      execFileSync('pg_dump', [stage.davit.database.connectionString], { encoding: 'latin1', maxBuffer: 1e9 }),
+    );
+  });
+
+  test('is not in what the process printed, as it is read by the API', async () => {
+    const text = await eventually(async () => {
+      const { results } = await stage.davit.client.call('listApplicationLog', { params: { applicationId: id } });
+      return results.some((line) => line.message.startsWith('plain')) ? JSON.stringify(results) : undefined;
+    }, 'the output');
+    expect(text).toContain('[REDACTED]');
+    expectClean('the log', text);
+  });
+
+  test('is not in build log, responses, server log, process list or build history', async () => {
+    const { client } = stage.davit;
+    const params = { applicationId: id };
+    const { environmentId } = stage;
+    expectClean('the build log', await stage.log());
+    for (const answer of [
+      await client.call('listApplicationSecrets', { params }),
+      await client.call('listApplicationEnvironmentVariable', { params }),
+      await client.call('getApplication', { params }),
+      await client.call('getApplicationStatus', { params }),
+      await client.call('listApplicationDeploymentHistoryV2', { params }),
+      await client.call('listServicesByEnvironmentId', { params: { environmentId } }),
+      await client.call('deployApplication', { params, query: { dry_run: true } }),
+    ]) {
+      expectClean('an answer', JSON.stringify(answer));
+    }
+    expectClean('the server log', stage.davit.output);
+    expectClean('the process list', processTexts());
+    const [container] = await stage.containers(id);
+    const image = stage.docker.getImage(container?.ImageID ?? '');
+    expectClean('the image', JSON.stringify([await image.history(), await image.inspect()]));
+  });
+});

@@ -1,0 +1,152 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createClient, type Client } from '../../packages/client/src/index.ts';
+import { createTestDatabase, type TestDatabase } from '../../packages/testkit/src/database.ts';
+import { eventually } from './eventually.ts';
+
+const program = resolve(import.meta.dirname, '../packages/server/src/main/cli.ts');
+const token = 'e2e-administrator-token';
+
+export interface DavitOptions {
+  /** Socket of the container engine. */
+  readonly socketPath: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A real `davit serve` in a process of its own, with a database, a state folder and a gateway of its own. */
+export class Davit {
+  readonly folder: string;
+  readonly url: string;
+  readonly client: Client;
+  readonly gatewayPort: number;
+  readonly database: TestDatabase;
+  readonly #options: DavitOptions;
+  readonly #port: number;
+  #process: ChildProcess | undefined;
+  #output = '';
+
+  private constructor(options: DavitOptions, parts: { port: number; gatewayPort: number; database: TestDatabase }) {
+    this.#options = options;
+    this.#port = parts.port;
+    this.gatewayPort = parts.gatewayPort;
+    this.database = parts.database;
+    this.folder = mkdtempSync(join(tmpdir(), 'davit-e2e-'));
+    this.url = `http://127.0.0.1:${parts.port}`;
+    this.client = createClient({ baseUrl: this.url, token });
+  }
+
+  static async start(options: DavitOptions): Promise<Davit> {
+    const [port, gatewayPort] = await freePorts();
+    const davit = new Davit(options, { port, gatewayPort, database: await createTestDatabase() });
+    await davit.serve();
+    return davit;
+  }
+
+  /** What the server printed so far, over all its lives. */
+  get output(): string {
+    return this.#output;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  /** Starts the server (again) and waits until it answers. */
+  async serve(extra: Readonly<Record<string, string>> = {}): Promise<void> {
+    const child = spawn(process.execPath, [program, 'serve'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        DAVIT_HOME: this.folder,
+        DAVIT_PORT: String(this.#port),
+        DAVIT_GATEWAY_PORT: String(this.gatewayPort),
+        DAVIT_BOOTSTRAP_TOKEN: token,
+        DAVIT_RATE_LIMIT: '0',
+        DAVIT_TERMINATION_GRACE_SECONDS: '2',
+        DAVIT_DRAIN_SECONDS: '5',
+        DATABASE_URL: this.database.connectionString,
+        DOCKER_HOST: `unix://${this.#options.socketPath}`,
+        ...this.#options.environment,
+        ...extra,
+      },
+    });
+    const collect = (chunk: Buffer): void => {
+      this.#output += chunk.toString();
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    this.#process = child;
+    await eventually(async () => {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        // A server that was told to crash may do so before it ever answers.
+        if (extra['DAVIT_TEST_CRASH'] !== undefined) return true;
+        throw new Error(`davit serve ended:\n${this.#output.slice(-4_000)}`);
+      }
+      const answer = await fetch(`${this.url}/readyz`).catch(() => null);
+      return answer?.status === 200 ? true : undefined;
+    }, 'the server');
+  }
+
+  /** Resolves when the process is gone. */
+  async exited(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    await new Promise((done) => child.once('exit', done));
+  }
+
+  async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+    this.#process?.kill(signal);
+    await this.exited();
+  }
+
+  /** Ends server, gateway and database, and removes the state folder. */
+  async remove(): Promise<void> {
+    await this.kill('SIGTERM');
+    await endGateway(this.folder);
+    await this.database.drop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** The gateway outlives the server on purpose; a test ends it by the pid that it wrote. */
+async function endGateway(folder: string): Promise<void> {
+  const { createGateway } = await import('../../packages/drivers/src/gateway/gateway.ts');
+  const gateway = createGateway({ stateFolder: join(folder, 'gateway'), port: 1, bindAddress: '127.0.0.1' });
+  await gateway.stop();
+}
+
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer(), createServer()];
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((done) => {
+          server.listen(0, '127.0.0.1', () => {
+            const address = server.address();
+            done(typeof address === 'object' && address !== null ? address.port : 0);
+          });
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return [ports[0] ?? 0, ports[1] ?? 0];
+}
+
+/** Every process of this machine with its arguments and the environment of those that may be read, as `ps` would show them. */
+export function processTexts(): string {
+  const { readdirSync } = process.getBuiltinModule('node:fs');
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      } catch {
+        return '';
+      }
+    })
+    .join('\n');
+}

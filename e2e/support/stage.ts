@@ -1,0 +1,208 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Dockerode from 'dockerode';
+import type { CallInput } from '../../packages/client/src/index.ts';
+import { statement } from '../../packages/db/src/index.ts';
+import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../../packages/drivers/src/source/testing.ts';
+import { loadBusyboxImage, loadNodeImage } from '../../packages/testkit/src/engine-images.ts';
+import { startTestEngine, type EngineKind, type TestEngine } from '../../packages/testkit/src/engines.ts';
+import { Davit } from './davit.ts';
+import { eventually } from './eventually.ts';
+
+const installationId = statement<{ id: string }>('e2eInstallation', 'SELECT id FROM installation');
+
+export const busybox = 'davit-e2e/busybox:1';
+export const node = 'davit-e2e/node:24';
+
+type ApplicationFields = Partial<CallInput<'createApplication'>['body']>;
+
+/** A container engine, a git server and a Davit that works with both; one environment to deploy into. */
+export class Stage {
+  readonly engine: TestEngine;
+  readonly docker: Dockerode;
+  readonly davit: Davit;
+  readonly git: GitServer;
+  readonly repositories: { readonly path: string; remove(): void };
+  organizationId = '';
+  projectId = '';
+  environmentId = '';
+  #installation: string | undefined;
+
+  private constructor(parts: { engine: TestEngine; davit: Davit; git: GitServer; repositories: Stage['repositories'] }) {
+    this.engine = parts.engine;
+    this.davit = parts.davit;
+    this.git = parts.git;
+    this.repositories = parts.repositories;
+    this.docker = new Dockerode({ socketPath: parts.engine.socketPath });
+  }
+
+  static async open(kind: EngineKind, environment: Readonly<Record<string, string>> = {}): Promise<Stage> {
+    const engine = await startTestEngine(kind);
+    const repositories = scratchFolder();
+    const git = await startGitServer(repositories.path);
+    const davit = await Davit.start({ socketPath: engine.socketPath, environment });
+    const stage = new Stage({ engine, davit, git, repositories });
+    await loadBusyboxImage(stage.docker, busybox);
+    const { client } = davit;
+    stage.organizationId = (await client.call('createOrganization', { body: { name: 'Shipyard' } })).id;
+    const organizationId = stage.organizationId;
+    stage.projectId = (await client.call('createProject', { params: { organizationId }, body: { name: 'Dock' } })).id;
+    stage.environmentId = await stage.newEnvironment('production');
+    return stage;
+  }
+
+  async newEnvironment(name: string): Promise<string> {
+    const { projectId } = this;
+    return (await this.davit.client.call('createEnvironment', { params: { projectId }, body: { name } })).id;
+  }
+
+  loadNode(): Promise<string> {
+    return loadNodeImage(this.docker, node);
+  }
+
+  /** A repository with one commit of these files, served over http. */
+  repository(
+    name: string,
+    files: Readonly<Record<string, string>>,
+  ): { readonly repository: TestRepository; readonly url: string } {
+    const repository = new TestRepository(join(this.repositories.path, name));
+    repository.commit('first', files);
+    return { repository, url: `${this.git.url}/${name}` };
+  }
+
+  async application(name: string, url: string, fields: ApplicationFields = {}): Promise<string> {
+    const { environmentId } = this;
+    const body = {
+      name,
+      git_repository: { url, branch: 'main' },
+      build_mode: 'DOCKER' as const,
+      dockerfile_path: 'Dockerfile',
+      ...fields,
+    };
+    return (await this.davit.client.call('createApplication', { params: { environmentId }, body })).id;
+  }
+
+  status(applicationId: string) {
+    return this.davit.client.call('getApplicationStatus', { params: { applicationId } });
+  }
+
+  /** Waits for one of these states. A state that is an end, but none of them, fails at once with what the status says. */
+  async reaches(applicationId: string, ...states: readonly string[]) {
+    return eventually(
+      async () => {
+        const status = await this.status(applicationId).catch(() => undefined);
+        if (status === undefined) return undefined;
+        if (states.includes(status.state)) return status;
+        const ended = /_ERROR$|^CANCELED$/.test(status.state) && status.status_details.status !== 'QUEUED';
+        if (ended) throw new Error(`state ${status.state}: ${JSON.stringify(status.failure)}\n${await this.log()}`);
+        return undefined;
+      },
+      `state ${states.join(' or ')}`,
+      120_000,
+    );
+  }
+
+  /** Deploys and waits for the end of the whole deployment, not only of the application. */
+  async deploy(applicationId: string, body: { git_commit_id?: string; release_id?: string } = {}) {
+    const before = (await this.history(applicationId)).length;
+    await this.davit.client.call('deployApplication', { params: { applicationId }, body });
+    return this.ends(applicationId, before);
+  }
+
+  async ends(applicationId: string, deploymentsBefore: number) {
+    await eventually(
+      async () => {
+        const history = await this.history(applicationId);
+        return history.length > deploymentsBefore && (await this.isIdle()) ? true : undefined;
+      },
+      'the end of the deployment',
+      180_000,
+    );
+    return this.status(applicationId);
+  }
+
+  async isIdle(): Promise<boolean> {
+    const { environmentId } = this;
+    const { results } = await this.davit.client.call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
+    const waiting = await this.davit.client.call('listDeploymentRequestByEnvironmentId', { params: { environmentId } });
+    return (
+      waiting.results.length === 0 && results.every((one) => !['ONGOING', 'CANCELING', 'QUEUED'].includes(one.action_status))
+    );
+  }
+
+  async history(applicationId: string) {
+    return (await this.davit.client.call('listApplicationDeploymentHistoryV2', { params: { applicationId } })).results;
+  }
+
+  async log(): Promise<string> {
+    const { environmentId } = this;
+    const lines = await this.davit.client.call('listEnvironmentLogs', { params: { environmentId } });
+    return lines
+      .map((line) => `${line.details.stage?.step ?? ''}: ${line.error?.user_log_message ?? line.message?.safe_message ?? ''}`)
+      .join('\n');
+  }
+
+  async link(applicationId: string): Promise<string> {
+    const { results } = await this.davit.client.call('listApplicationLinks', { params: { applicationId } });
+    const [first] = results;
+    if (first === undefined) throw new Error('the application has no address');
+    return first.url;
+  }
+
+  /** A request to an address of the gateway, whose host names resolve to this machine wherever the test runs. */
+  async fetch(address: string): Promise<{ readonly status: number; readonly body: string }> {
+    const { hostname, port, pathname, search } = new URL(address);
+    const { request } = process.getBuiltinModule('node:http');
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        { host: '127.0.0.1', port, path: pathname + search, headers: { host: `${hostname}:${port}` }, agent: false },
+        (response) => {
+          let body = '';
+          response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+          response.on('error', reject);
+        },
+      );
+      sent.on('error', reject);
+      sent.end();
+    });
+  }
+
+  /** Containers of this Davit on the engine, running or not. */
+  async containers(applicationId?: string): Promise<Dockerode.ContainerInfo[]> {
+    const labels = applicationId === undefined ? ['davit.installation'] : [`davit.service=${applicationId}`];
+    const all = await this.docker.listContainers({ all: true, filters: { label: labels } });
+    const installation = await this.installation();
+    return all.filter((container) => container.Labels['davit.installation'] === installation);
+  }
+
+  async networks(): Promise<Dockerode.NetworkInspectInfo[]> {
+    const all = await this.docker.listNetworks({ filters: { label: ['davit.installation'] } });
+    const installation = await this.installation();
+    return all.filter((network) => network.Labels?.['davit.installation'] === installation);
+  }
+
+  /** The id of this Davit, which all that it makes is labelled with. */
+  async installation(): Promise<string> {
+    this.#installation ??= (await this.davit.database.database.one(installationId)).id;
+    return this.#installation;
+  }
+
+  async close(): Promise<void> {
+    for (const container of await this.containers()) {
+      await this.docker
+        .getContainer(container.Id)
+        .remove({ force: true, v: true })
+        .catch(() => undefined);
+    }
+    for (const network of await this.networks())
+      await this.docker
+        .getNetwork(network.Id)
+        .remove()
+        .catch(() => undefined);
+    await this.davit.remove();
+    await this.git.close();
+    this.repositories.remove();
+    rmSync(this.repositories.path, { recursive: true, force: true });
+  }
+}
