@@ -2,7 +2,7 @@ import { AppError, systemClock, type Clock } from '@davit/base';
 import { operationList, type Operation } from '@davit/contract';
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Caller } from '../auth/caller.ts';
 import { parseJson } from './json.ts';
@@ -59,7 +59,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     bodyLimit: options.bodyLimitBytes,
     trustProxy: options.trustProxy,
     requestTimeout: requestTimeoutMilliseconds,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     // A request on a kept connection is still answered while the server closes; its connection ends with it.
     return503OnClosing: false,
     exposeHeadRoutes: false,

@@ -4,8 +4,6 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { refuseUnstorable } from './json.ts';
 import { toDetails } from './validation-messages.ts';
 
-// Words of the schema that say nothing about validity.
-const annotations = ['default', 'x-scope'];
 const dateTime = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
 const formats = {
   uuid: isUuid,
@@ -19,9 +17,7 @@ const mostDetails = 100;
 
 function makeAjv(allErrors: boolean, coerceTypes: boolean): Ajv {
   // Contract schemas are ours and reviewed; `strict` would refuse lists of types, which serialisers like better than unions.
-  const ajv = new Ajv({ allErrors, coerceTypes, strict: false, verbose: true, formats });
-  for (const word of annotations) if (ajv.getKeyword(word) === false) ajv.addKeyword(word);
-  return ajv;
+  return new Ajv({ allErrors, coerceTypes, strict: false, verbose: true, formats });
 }
 
 const bodyAjv = makeAjv(false, false);

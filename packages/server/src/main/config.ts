@@ -33,6 +33,12 @@ export interface Configuration {
   readonly buildMemoryMiB: number;
   readonly buildCpuMillicores: number;
   readonly readyTimeoutSeconds: number;
+  readonly maximumBuilds: number;
+  readonly maximumDeployments: number;
+  readonly terminationGraceSeconds: number;
+  readonly drainSeconds: number;
+  readonly logRetentionDays: number;
+  readonly logLinesPerService: number;
   readonly stopWithinSeconds: number;
   readonly logLevel: (typeof logLevels)[number];
   readonly logRequests: boolean;
@@ -67,6 +73,12 @@ export function readConfiguration(environment: Environment = process.env): Confi
     buildMemoryMiB: reader.integer('DAVIT_BUILD_MEMORY_MIB', halfOfMemoryMiB(), 64, 1_048_576),
     buildCpuMillicores: reader.integer('DAVIT_BUILD_CPU_MILLICORES', halfOfCpuMillicores(), 100, 1_024_000),
     readyTimeoutSeconds: reader.integer('DAVIT_READY_TIMEOUT_SECONDS', 120, 1, 86_400),
+    maximumBuilds: reader.integer('DAVIT_MAXIMUM_BUILDS', 2, 1, 64),
+    maximumDeployments: reader.integer('DAVIT_MAXIMUM_DEPLOYMENTS', 20, 1, 1000),
+    terminationGraceSeconds: reader.integer('DAVIT_TERMINATION_GRACE_SECONDS', 30, 1, 3600),
+    drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
+    logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
+    logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
     logLevel: reader.word('DAVIT_LOG_LEVEL', logLevels, 'info'),
     logRequests: reader.truth('DAVIT_LOG_REQUESTS', false),

@@ -62,4 +62,4 @@ export const adminTokenDelete = statement(
 );
 
 /** Whether this is the first start. The lock makes two first starts at once take turns. */
-export const adminTokenLock = statement('admin_token_lock', 'select only from installation for update');
+export const adminTokenLock = statement('admin_token_lock', 'select id from installation for update');

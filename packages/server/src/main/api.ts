@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises';
+import { listen, statement, type Database } from '@davit/db';
+import type { EngineLog, EngineSettings } from '@davit/engine';
+import type { EngineHooks, EnginePort } from '@davit/engine/port';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import path from 'node:path';
+import { Authenticator } from '../auth/authenticator.ts';
+import type { Deps } from '../deps.ts';
+import { createServer } from '../http/server.ts';
+import { engineHooks } from '../resources/hooks.ts';
+import { mountAll } from '../resources/index.ts';
+import { ensureAdminToken, tokenChannel } from '../resources/token/index.ts';
+import { openVault, readKeys } from '../secrets/keys.ts';
+import type { Configuration } from './config.ts';
+
+/** What an engine is made of, but for its drivers. */
+export interface ApiParts {
+  readonly database: Database;
+  readonly connectionString: string;
+  readonly hooks: EngineHooks;
+  readonly settings: EngineSettings;
+  readonly log: EngineLog;
+}
+
+/** The part of an engine that is needed here: its port. Whoever makes it starts and stops it. */
+export interface MadeEngine {
+  readonly port: EnginePort;
+}
+
+export interface ApiInput<Made extends MadeEngine = MadeEngine> {
+  readonly config: Configuration;
+  /** A database with this program's schema. */
+  readonly connectionString: string;
+  readonly database: Database;
+  readonly engine: (parts: ApiParts) => Made;
+  readonly logger?: FastifyBaseLogger;
+}
+
+/** The API over a database and an engine. */
+export interface Api<Made extends MadeEngine = MadeEngine> {
+  readonly deps: Deps;
+  readonly engine: Made;
+  readonly server: FastifyInstance;
+  /** The administrator's token, where this start made it; it is shown now or never. */
+  readonly madeToken: string | null;
+  /** Begins to listen; gives the address. */
+  listen(): Promise<string>;
+  /** Lets running requests end, within the configured time; then ends their connections. Database and engine stay open. */
+  close(): Promise<void>;
+}
+
+const installationRead = statement<{ id: string }>('installation_read', 'select id from installation');
+
+/** Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database. */
+export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>): Promise<Api<Made>> {
+  const { config, database, connectionString, logger } = input;
+  const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
+  const { id: installation } = await database.one(installationRead);
+  const engine = input.engine({
+    database,
+    connectionString,
+    hooks: engineHooks(database, vault),
+    settings: engineSettings(config, installation),
+    log: logger ?? silent,
+  });
+  const authenticator = new Authenticator(database);
+  const deps: Deps = { database, engine: engine.port, vault, config, tokens: authenticator };
+  const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
+  const server = await createServer({
+    mounted: mountAll(deps),
+    database,
+    engine: engine.port,
+    authenticator,
+    rateLimit: config.rateLimit,
+    bodyLimitBytes: config.bodyLimitBytes,
+    trustProxy: config.trustProxy,
+    logRequests: config.logRequests,
+    version: await programVersion(),
+    ...(logger === undefined ? {} : { logger }),
+  });
+  // Another process, or the command line, may take a token away.
+  const listener = await listen({
+    connectionString,
+    channels: [tokenChannel],
+    onNotification: () => authenticator.forget(),
+    onReconnect: () => authenticator.forget(),
+  });
+  return {
+    deps,
+    engine,
+    server,
+    madeToken,
+    listen: () => server.listen({ host: config.host, port: config.port }),
+    close: async () => {
+      const impatience = setTimeout(() => server.server.closeAllConnections(), config.stopWithinSeconds * 1000);
+      try {
+        await server.close();
+      } finally {
+        clearTimeout(impatience);
+        await listener.close();
+      }
+    },
+  };
+}
+
+function engineSettings(config: Configuration, installation: string): EngineSettings {
+  return {
+    workFolder: path.join(config.stateFolder, 'work'),
+    installation,
+    builtInPrefix: `${config.variablePrefix}_`,
+    buildCpuMillicores: config.buildCpuMillicores,
+    buildMemoryMiB: config.buildMemoryMiB,
+    maximumBuilds: config.maximumBuilds,
+    maximumDeployments: config.maximumDeployments,
+    readyTimeoutSeconds: config.readyTimeoutSeconds,
+    terminationGraceSeconds: config.terminationGraceSeconds,
+    drainSeconds: config.drainSeconds,
+    logRetentionDays: config.logRetentionDays,
+    logLinesPerService: config.logLinesPerService,
+  };
+}
+
+const silent: EngineLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Of this program, as its package says. */
+export async function programVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version }: { version: string } = JSON.parse(text);
+  return version;
+}

@@ -1,0 +1,117 @@
+import { parseArgs } from 'node:util';
+import { isAppError } from '@davit/base';
+import { readConfiguration, type Configuration } from './config.ts';
+
+const help = `davit: a self-hosted deployment platform
+
+  davit serve                         run the server in the foreground
+  davit migrate                       bring the database to this version's schema
+  davit token create <name> [--expires <time>]
+                                      make a token of the instance administrator; shown once
+  davit token list                    list these tokens, without their values
+  davit token revoke <id or name>     take one away; it stops working at once
+  davit doctor                        check database, container engine, gateway and disk
+
+Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
+`;
+
+const failed = 1;
+const misused = 2;
+
+/** Runs a command line; gives the exit code. What is heavy is loaded by the command that needs it. */
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parse(args);
+  const [command, ...rest] = positionals;
+  if (values.help === true || command === 'help') return print(help);
+  if (values.fault !== undefined) return misuse(values.fault);
+  try {
+    switch (command) {
+      case 'serve':
+        return await serveForeground(readConfiguration());
+      case 'migrate':
+        return await (await import('./commands.ts')).migrateCommand(readConfiguration(), print);
+      case 'doctor':
+        return await (await import('./doctor.ts')).doctor(readConfiguration(), print);
+      case 'token':
+        return await token(rest, values.expires);
+      case undefined:
+        return misuse('which command?');
+      default:
+        return misuse(`there is no command ${JSON.stringify(command)}`);
+    }
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    process.stderr.write(`davit: ${error.message}\n`);
+    return failed;
+  }
+}
+
+interface Parsed {
+  readonly values: { readonly help?: boolean; readonly expires?: string; readonly fault?: string };
+  readonly positionals: readonly string[];
+}
+
+function parse(args: readonly string[]): Parsed {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { help: { type: 'boolean', short: 'h' }, expires: { type: 'string' } },
+    });
+  } catch (error) {
+    return { values: { fault: error instanceof Error ? error.message : String(error) }, positionals: [] };
+  }
+}
+
+async function token(args: readonly string[], expires: string | undefined): Promise<number> {
+  const commands = await import('./commands.ts');
+  const [verb, name] = args;
+  if (verb === 'list') return commands.listTokens(readConfiguration(), print);
+  if (name === undefined || (verb !== 'create' && verb !== 'revoke')) return misuse('token create|revoke <name>, or token list');
+  if (verb === 'revoke') return commands.revokeToken(readConfiguration(), name, print);
+  const until = expires === undefined ? null : new Date(expires);
+  if (until !== null && !(until.getTime() > Date.now())) {
+    return misuse('--expires must be a time in the future, such as 2031-01-31T12:00:00Z');
+  }
+  return commands.createToken(readConfiguration(), { name, expiresAt: until?.toISOString() ?? null }, print);
+}
+
+function print(text: string): number {
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  return 0;
+}
+
+function misuse(message: string): number {
+  process.stderr.write(`davit: ${message}\n\n${help}`);
+  return misused;
+}
+
+/** Serves until a signal; a second one ends at once, and so does a close that takes too long. */
+async function serveForeground(config: Configuration): Promise<number> {
+  const began = performance.now();
+  const { serve } = await import('./serve.ts');
+  const signaled = nextSignal();
+  const serving = await serve(config, (line) => print(`davit: ${line}`));
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  print(serving.address === null ? `davit works (${seconds} s)` : `davit answers at ${serving.address} (${seconds} s)`);
+  const isDisplaced = await Promise.race([signaled.then(() => false), serving.displaced.then(() => true)]);
+  if (isDisplaced) process.stderr.write('davit: another davit serve has taken this state folder; this one ends\n');
+  const force = (): never => process.exit(failed);
+  process.once('SIGINT', force).once('SIGTERM', force);
+  // Requests get stopWithinSeconds; some more for the rest.
+  setTimeout(force, (config.stopWithinSeconds + 10) * 1000).unref();
+  await serving.close();
+  return isDisplaced ? failed : 0;
+}
+
+function nextSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      process.removeListener('SIGINT', end).removeListener('SIGTERM', end);
+      resolve();
+    };
+    process.on('SIGINT', end).on('SIGTERM', end);
+  });
+}
+
+if (import.meta.main) process.exitCode = await run(process.argv.slice(2));

@@ -1,0 +1,62 @@
+import { migrate, openDatabase, type Database } from '@davit/db';
+import { createAdminToken, listAdminTokens, revokeAdminTokens } from '../resources/token/index.ts';
+import type { Configuration } from './config.ts';
+import { openState } from './state.ts';
+
+/** Prints a text; gives the exit code of success. */
+export type Print = (text: string) => number;
+
+async function withState<Result>(config: Configuration, action: (connectionString: string) => Promise<Result>): Promise<Result> {
+  const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
+  try {
+    return await action(state.connectionString);
+  } finally {
+    await state.close();
+  }
+}
+
+function withDatabase<Result>(config: Configuration, action: (database: Database) => Promise<Result>): Promise<Result> {
+  return withState(config, async (connectionString) => {
+    await migrate({ connectionString });
+    const database = openDatabase({ connectionString, applicationName: 'davit command', maximumConnections: 2 });
+    try {
+      return await action(database);
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+export function migrateCommand(config: Configuration, print: Print): Promise<number> {
+  return withState(config, async (connectionString) => {
+    const { applied, current } = await migrate({ connectionString });
+    return print(applied.length === 0 ? `nothing to do: the schema is at ${current}` : `applied ${applied.join(', ')}`);
+  });
+}
+
+export function createToken(
+  config: Configuration,
+  { name, expiresAt }: { readonly name: string; readonly expiresAt: string | null },
+  print: Print,
+): Promise<number> {
+  return withDatabase(config, async (database) => print(await createAdminToken(database, name, expiresAt)));
+}
+
+export function listTokens(config: Configuration, print: Print): Promise<number> {
+  return withDatabase(config, async (database) => {
+    const rows = await listAdminTokens(database);
+    return print(
+      rows.map((row) => `${row.id}  ${row.name}  created ${row.created_at}  expires ${row.expires_at ?? 'never'}\n`).join('') ||
+        'there are none\n',
+    );
+  });
+}
+
+export function revokeToken(config: Configuration, idOrName: string, print: Print): Promise<number> {
+  return withDatabase(config, async (database) => {
+    const count = await revokeAdminTokens(database, idOrName);
+    if (count > 0) return print(`revoked ${count}`);
+    process.stderr.write(`davit: there is no administrator's token ${JSON.stringify(idOrName)}\n`);
+    return 1;
+  });
+}

@@ -1,0 +1,121 @@
+import path from 'node:path';
+import {
+  createDockerDriver,
+  createGateway,
+  createGitSource,
+  createImageBuilder,
+  openDockerEngine,
+  type ClusterDriver,
+  type ImageBuilder,
+  type LocalGateway,
+} from '@davit/drivers';
+import type { DriverSet, EngineLog } from '@davit/engine';
+import type { Configuration } from './config.ts';
+
+/** The drivers of this machine's container engine. */
+export interface LocalDrivers {
+  readonly set: DriverSet;
+  /** Lets go of the gateway; its process goes on serving. */
+  detach(): void;
+}
+
+interface Connected {
+  readonly cluster: ClusterDriver;
+  readonly builder: ImageBuilder;
+}
+
+/** Makes the drivers. Nothing is asked yet: Davit starts without a container engine, and finds it when it is there. */
+export function localDrivers(config: Configuration, installation: string, log: EngineLog): LocalDrivers {
+  const gateway = createGateway({
+    stateFolder: path.join(config.stateFolder, 'gateway'),
+    port: config.gatewayPort,
+    bindAddress: config.gatewayHost,
+    log: (line) => log.info({}, `gateway: ${line}`),
+  });
+  const connect = rememberSuccess(async (signal: AbortSignal): Promise<Connected> => {
+    const engine = await openDockerEngine({
+      stateFolder: config.stateFolder,
+      signal,
+      ...(config.dockerHost === null ? {} : { socket: config.dockerHost }),
+    });
+    log.info({ engine: engine.engine, version: engine.version, address: engine.address }, 'found the container engine');
+    return {
+      cluster: createDockerDriver({ ...engine, installation }),
+      builder: createImageBuilder({ docker: engine.docker, installation }),
+    };
+  });
+  return {
+    set: {
+      cluster: lateCluster(connect),
+      builder: lateBuilder(connect),
+      source: createGitSource({ allowLocalRepositories: config.allowLocalRepositories }),
+      gateway,
+    },
+    detach: () => detach(gateway),
+  };
+}
+
+function detach(gateway: LocalGateway): void {
+  gateway.detach();
+}
+
+type Connect = (signal: AbortSignal) => Promise<Connected>;
+
+/**
+ * Calls `open` until it succeeds, one call at a time however many wait for it. Each waits under its own signal; the search goes
+ * on for the others.
+ */
+export function rememberSuccess<Result>(
+  open: (signal: AbortSignal) => Promise<Result>,
+): (signal: AbortSignal) => Promise<Result> {
+  let known: Result | undefined;
+  let opening: Promise<Result> | undefined;
+  return async (signal) => {
+    if (known !== undefined) return known;
+    opening ??= open(AbortSignal.timeout(openWithinMilliseconds)).finally(() => (opening = undefined));
+    known = await abortable(opening, signal);
+    return known;
+  };
+}
+
+// Starting a Podman service of Davit's own takes some seconds on a cold machine.
+const openWithinMilliseconds = 30_000;
+
+function abortable<Result>(pending: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    pending.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function lateCluster(connect: Connect): ClusterDriver {
+  const forever = new AbortController().signal;
+  const cluster = async (signal: AbortSignal): Promise<ClusterDriver> => (await connect(signal)).cluster;
+  return {
+    kind: 'docker',
+    describe: async (signal) => (await cluster(signal)).describe(signal),
+    start: async (workload, context) => (await cluster(context.signal)).start(workload, context),
+    awaitReady: async (workload, context) => (await cluster(context.signal)).awaitReady(workload, context),
+    observe: async (selector, signal) => (await cluster(signal)).observe(selector, signal),
+    retire: async (selector, graceSeconds, context) => (await cluster(context.signal)).retire(selector, graceSeconds, context),
+    revive: async (instanceId, context) => (await cluster(context.signal)).revive(instanceId, context),
+    removeService: async (environment, service, context) =>
+      (await cluster(context.signal)).removeService(environment, service, context),
+    removeEnvironment: async (environment, context) => (await cluster(context.signal)).removeEnvironment(environment, context),
+    probe: async (workload, instance, which, signal) => (await cluster(forever)).probe(workload, instance, which, signal),
+    followLogs: async (instanceId, since, onLine, signal) =>
+      (await cluster(signal)).followLogs(instanceId, since, onLine, signal),
+    watch: async (onEvent, signal) => (await cluster(signal)).watch(onEvent, signal),
+  };
+}
+
+function lateBuilder(connect: Connect): ImageBuilder {
+  const builder = async (signal: AbortSignal): Promise<ImageBuilder> => (await connect(signal)).builder;
+  return {
+    find: async (image, signal) => (await builder(signal)).find(image, signal),
+    build: async (request, context) => (await builder(context.signal)).build(request, context),
+    removeImages: async (ids, context) => (await builder(context.signal)).removeImages(ids, context),
+  };
+}

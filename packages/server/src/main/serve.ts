@@ -1,0 +1,173 @@
+import { migrate, openDatabase, type Database, type SessionLock } from '@davit/db';
+import { createEngine, type Engine } from '@davit/engine';
+import { pino, type Logger } from 'pino';
+import { createApi, type Api } from './api.ts';
+import type { Configuration } from './config.ts';
+import { localDrivers, type LocalDrivers } from './drivers.ts';
+import { keepAdminToken, lockStateFolder, openState, type OpenState } from './state.ts';
+
+/** Where the lines for people go; the log has its own place. */
+export type Say = (line: string) => void;
+
+/** A running server. */
+export interface Serving {
+  /** Of the API; null: this process only works (role worker). */
+  readonly address: string | null;
+  /** Resolves when it may not go on serving: another process has taken its state folder. */
+  readonly displaced: Promise<void>;
+  /** Ends requests, lets go of deployments (the next start goes on with them), closes all. Containers and gateway stay. */
+  close(): Promise<void>;
+}
+
+/** Log of the server: JSON lines on standard error, as standard output is for people. Headers never get into it. */
+export function createLogger(config: Configuration): Logger {
+  const paths = ['req.headers', 'request.headers', '*.authorization', '*.token', '*.password'];
+  return pino({ level: config.logLevel, base: null, redact: { paths, censor: '[REDACTED]' } }, pino.destination(2));
+}
+
+/** Starts all of Davit in this process. What was started is closed again when a later part fails. */
+export async function serve(config: Configuration, say: Say): Promise<Serving> {
+  const logger = createLogger(config);
+  if (config.unknownVariables.length > 0) {
+    logger.warn({ variables: config.unknownVariables }, 'variables that begin with DAVIT_ and mean nothing');
+  }
+  const open: Parts = { closers: [] };
+  try {
+    return await startAll(config, { logger, say, open });
+  } catch (error) {
+    await closeAll(open, logger);
+    throw error;
+  }
+}
+
+interface Parts {
+  /** In the order of starting; closed in reverse. */
+  readonly closers: (() => Promise<void> | void)[];
+}
+
+async function closeAll(open: Parts, logger: Logger): Promise<void> {
+  for (const close of open.closers.toReversed()) {
+    try {
+      await close();
+    } catch (error) {
+      // The others must be closed all the same.
+      logger.error({ err: error }, 'a part could not be closed');
+    }
+  }
+}
+
+interface Start {
+  readonly logger: Logger;
+  readonly say: Say;
+  readonly open: Parts;
+}
+
+async function startAll(config: Configuration, { logger, say, open }: Start): Promise<Serving> {
+  const state = await openState(config, say);
+  open.closers.push(() => state.close());
+  const holder = new LockHolder(config, state, await lockStateFolder(config, state.connectionString), logger);
+  open.closers.push(() => holder.release());
+  await migrate({
+    connectionString: state.connectionString,
+    onApplied: ({ name }) => logger.info({ migration: name }, 'applied a migration'),
+  });
+  const database = openPool(config, state, logger);
+  open.closers.push(() => database.close());
+  const { api, drivers } = await startApi(config, { state, database, logger });
+  open.closers.push(() => drivers.detach());
+  if (config.role !== 'api') open.closers.push(() => api.engine.stop());
+  open.closers.push(() => api.close());
+  await showToken(config, api, say);
+  const address = config.role === 'worker' ? null : await api.listen();
+  // After listening: deployments go on within moments, but the first answer does not wait for a container engine.
+  if (config.role !== 'api') void startEngine(api.engine, logger);
+  logger.info({ address, role: config.role }, 'ready');
+  return { address, displaced: holder.displaced, close: () => closeAll(open, logger) };
+}
+
+function openPool(config: Configuration, state: OpenState, logger: Logger): Database {
+  return openDatabase({
+    connectionString: state.connectionString,
+    applicationName: 'davit',
+    maximumConnections: config.databaseConnections,
+    onIdleFailure: (error) => logger.warn({ err: error }, 'a database connection was lost'),
+  });
+}
+
+async function startApi(
+  config: Configuration,
+  { state, database, logger }: { readonly state: OpenState; readonly database: Database; readonly logger: Logger },
+): Promise<{ api: Api<Engine>; drivers: LocalDrivers }> {
+  let drivers: LocalDrivers | undefined;
+  const api = await createApi({
+    config,
+    connectionString: state.connectionString,
+    database,
+    logger,
+    engine: (parts) => {
+      drivers = localDrivers(config, parts.settings.installation, parts.log);
+      return createEngine({ ...parts, drivers: { docker: drivers.set } });
+    },
+  });
+  if (drivers === undefined) throw new Error('the API was made without an engine');
+  return { api, drivers };
+}
+
+async function startEngine(engine: Engine, logger: Logger): Promise<void> {
+  try {
+    await engine.start();
+    logger.info({}, 'the engine works');
+  } catch (error) {
+    logger.fatal({ err: error }, 'the engine could not be started; deployments wait until the next start');
+  }
+}
+
+async function showToken(config: Configuration, api: Api<Engine>, say: Say): Promise<void> {
+  if (api.madeToken === null) return;
+  const file = await keepAdminToken(config, api.madeToken);
+  if (config.bootstrapToken === null) say(`token of the administrator, shown only now: ${api.madeToken}`);
+  say(`it is also in ${file}`);
+}
+
+const retryMilliseconds = 500;
+
+/** Keeps the state folder's lock: a connection may be lost (the database restarts), then it is taken again. */
+class LockHolder {
+  readonly displaced: Promise<void>;
+  #lock: SessionLock;
+  #isReleased = false;
+
+  constructor(config: Configuration, state: OpenState, lock: SessionLock, logger: Logger) {
+    this.#lock = lock;
+    this.displaced = this.#watch(config, state, logger);
+  }
+
+  async #watch(config: Configuration, state: OpenState, logger: Logger): Promise<void> {
+    for (;;) {
+      await this.#lock.lost;
+      if (this.#isReleased) return new Promise(() => undefined);
+      logger.warn({}, 'lost the lock of the state folder; taking it again');
+      const again = await this.#retake(config, state);
+      if (again === null) return undefined;
+      this.#lock = again;
+    }
+  }
+
+  async #retake(config: Configuration, state: OpenState): Promise<SessionLock | null> {
+    while (!this.#isReleased) {
+      try {
+        return await lockStateFolder(config, state.connectionString);
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'STATE_FOLDER_IN_USE') return null;
+        // The database is not back yet.
+        await new Promise((resolve) => setTimeout(resolve, retryMilliseconds));
+      }
+    }
+    return null;
+  }
+
+  async release(): Promise<void> {
+    this.#isReleased = true;
+    await this.#lock.release();
+  }
+}

@@ -1,0 +1,20 @@
+import type { Database } from '@davit/db';
+import type { EngineHooks } from '@davit/engine/port';
+import type { Vault } from '../secrets/vault.ts';
+import { removeEnvironment } from './environment/index.ts';
+import { gitCredentials } from './git-token/index.ts';
+import { removeService } from './service/index.ts';
+import { readSecretValues } from './variable/index.ts';
+
+/** What the engine asks of the resources. */
+export function engineHooks(database: Database, vault: Vault): EngineHooks {
+  return {
+    secrets: async (ids) => {
+      const rows = await database.many(readSecretValues, [[...ids]]);
+      return new Map(rows.map(({ id, sealed }) => [id, vault.open(id, sealed)]));
+    },
+    gitCredentials: (gitTokenId) => gitCredentials(database, vault, gitTokenId),
+    serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
+    environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
+  };
+}
