@@ -23,7 +23,7 @@ export async function claimPorts(tx: Queryable, caller: Caller, { serviceId, dri
   const index = wanted.find(({ transport, port }) => transport === taken.transport && port === taken.port)?.index ?? 0;
   // The name of a service that the caller may not see tells more than it should.
   const by = canSee(caller, taken.organization_id) ? `the service ${JSON.stringify(taken.service_name)}` : 'another service';
-  const message = `${taken.transport} port ${taken.port} of this machine is used by ${by}; choose another external_port`;
+  const message = `is ${taken.transport} port ${taken.port} of this machine, which is used by ${by}; choose another`;
   const path = `ports.${index}.external_port`;
-  throw new AppError({ code: 'IN_USE', message: `${path}: ${message}`, errors: [{ path, message }] });
+  throw new AppError({ code: 'IN_USE', message: `${path} ${message}`, errors: [{ path, message }] });
 }

@@ -45,6 +45,7 @@ export async function assertStays(deps: Deps, db: Queryable, facts: ServiceFacts
 export async function isBeingDeleted(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<boolean> {
   if (!facts.deleting) return false;
   const [view] = await deps.engine.services(db, [facts.id]);
-  if (view?.action !== 'DELETE') return false;
-  return view.actionStatus === 'QUEUED' || view.actionStatus === 'ONGOING' || view.actionStatus === 'CANCELING';
+  const isAtIt = view?.action === 'DELETE' && (view.actionStatus === 'ONGOING' || view.actionStatus === 'CANCELING');
+  // The view shows what runs or is first in line; a deletion may wait behind a deployment.
+  return isAtIt || (await deps.engine.queueOfService(db, facts.id)).some(({ action }) => action === 'DELETE');
 }

@@ -21,10 +21,10 @@ export class Problems {
   }
 }
 
-/** VALIDATION_FAILED for several places. */
+/** VALIDATION_FAILED for several places, in the words that a request against its schema is refused with. */
 export function validationError(errors: readonly ErrorDetail[]): AppError {
-  const message = errors.map((error) => (error.path === '' ? error.message : `${error.path}: ${error.message}`)).join('; ');
-  return new AppError({ code: 'VALIDATION_FAILED', message, errors });
+  const texts = errors.map((error) => (error.path === '' ? error.message : `${error.path} ${error.message}`));
+  return new AppError({ code: 'VALIDATION_FAILED', message: `Validation error: ${texts.join('; ')}`, errors });
 }
 
 /** VALIDATION_FAILED for one place. */
@@ -34,7 +34,7 @@ export function invalid(path: string, message: string): AppError {
 
 /** INVALID_REFERENCE: an id in the request's body names nothing that may be used here. */
 export function invalidReference(path: string, message: string): AppError {
-  return new AppError({ code: 'INVALID_REFERENCE', message: `${path}: ${message}`, errors: [{ path, message }] });
+  return new AppError({ code: 'INVALID_REFERENCE', message: `${path} ${message}`, errors: [{ path, message }] });
 }
 
 /** Whether a text has control characters (line ends and tabs included). */

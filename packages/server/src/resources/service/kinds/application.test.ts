@@ -268,7 +268,7 @@ describe('resources', () => {
     expect(made({ min_running_instances: 0 }).max_running_instances).toBe(1);
     expect(made({ min_running_instances: 3, max_running_instances: -1 }).max_running_instances).toBe(-1);
     expect(faults({ min_running_instances: 3, max_running_instances: 2 })).toEqual([
-      'max_running_instances: min_running_instances (3) must not be above max_running_instances (2); -1 means no limit',
+      'max_running_instances: must not be below min_running_instances (3); -1 means no limit',
     ]);
   });
 });

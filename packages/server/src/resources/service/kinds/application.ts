@@ -149,8 +149,14 @@ function checkBuild(spec: ApplicationSpec, problems: Problems): void {
 function checkResources(spec: ApplicationSpec, request: EditRequest, { problems, caps }: SpecRules): void {
   const { min_running_instances: least, max_running_instances: most } = spec;
   if (most !== -1 && least > most) {
-    const path = request.max_running_instances === undefined ? 'min_running_instances' : 'max_running_instances';
-    problems.add(path, `min_running_instances (${least}) must not be above max_running_instances (${most}); -1 means no limit`);
+    if (request.max_running_instances === undefined) {
+      problems.add(
+        'min_running_instances',
+        `must not be above max_running_instances (${most}); raise that too, -1 means no limit`,
+      );
+    } else {
+      problems.add('max_running_instances', `must not be below min_running_instances (${least}); -1 means no limit`);
+    }
   }
   // What was accepted once stays editable on a machine that became smaller.
   if (caps !== null && request.cpu && spec.cpu > caps.cpuMillicores) {
