@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@davit/client';
+import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createEngine, type Engine } from '@davit/engine';
+import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let server: TestServer;
+let fake: FakeCluster;
+let engine: Engine | undefined;
+let api: Client;
+let environmentId: string;
+
+const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
+
+beforeAll(async () => {
+  fake = createFakeCluster();
+  server = await startTestServer({
+    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
+    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
+  });
+  await engine?.start();
+  const organization = await server.organization();
+  api = server.client(organization.tokens.WRITE);
+  const project = await api.call('createProject', { params: { organizationId: organization.id }, body: { name: 'shop' } });
+  environmentId = (await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'Test' } })).id;
+});
+
+afterAll(async () => {
+  await engine?.stop();
+  await server.close();
+});
+
+const at = (applicationId: string): { params: { applicationId: string } } => ({ params: { applicationId } });
+
+async function newApplication(body: object = {}): Promise<string> {
+  const ports = [{ internal_port: 80, publicly_accessible: true }];
+  const request = { name: `shop ${randomUUID()}`, git_repository, ports, ...body };
+  return (await api.call('createApplication', { params: { environmentId }, body: request })).id;
+}
+
+type Status = Awaited<ReturnType<typeof status>>;
+
+function status(id: string): ReturnType<typeof read> {
+  return read(id);
+}
+
+function read(id: string) {
+  return api.call('getApplicationStatus', at(id));
+}
+
+/** Waits until nothing is under way or in the queue; gives the status then. */
+async function settled(id: string): Promise<Status> {
+  return eventually(async () => {
+    const found = await status(id);
+    const { status: word } = found.status_details;
+    return word === 'QUEUED' || word === 'ONGOING' || word === 'CANCELING' ? undefined : found;
+  });
+}
+
+async function eventually<T>(condition: () => Promise<T | undefined>): Promise<T> {
+  const until = Date.now() + 15_000;
+  for (;;) {
+    const found = await condition();
+    if (found !== undefined) return found;
+    if (Date.now() > until) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** What the newest instance of a service was started with. */
+function started(id: string): Record<string, string> {
+  const instance = fake.instances.filter(({ service }) => service === id).at(-1);
+  const workload = instance === undefined ? undefined : fake.workloads.get(instance.id);
+  return Object.fromEntries((workload?.environment ?? []).map(({ name, value }) => [name, value.reveal()]));
+}
+
+test('what is configured runs, what is edited is out of date until it is deployed', async () => {
+  const id = await newApplication();
+  await api.call('createApplicationEnvironmentVariable', {
+    ...at(id),
+    body: { key: 'GREETING', value: 'hello $HOME "{{DAVIT_ENVIRONMENT_NAME}}"' },
+  });
+  await api.call('createApplicationSecret', { ...at(id), body: { key: 'URL', value: 'db://{{GREETING}}' } });
+  await api.call('deployApplication', at(id));
+  const deployed = await settled(id);
+  expect(deployed).toMatchObject({
+    state: 'DEPLOYED',
+    service_deployment_status: 'UP_TO_DATE',
+    is_part_last_deployment: true,
+    failure: null,
+  });
+  expect(deployed.steps?.details.map(({ step_name }) => step_name)).toContain('DEPLOYMENT');
+  expect(started(id)).toMatchObject({ GREETING: 'hello $HOME "Test"', URL: 'db://hello $HOME "Test"', DAVIT_APPLICATION_ID: id });
+  const commit =
+    fake.branches.get(`${git_repository.url}#main`) ??
+    (await api.call('getApplication', at(id))).git_repository?.deployed_commit_id;
+  expect(Object.entries(started(id)).find(([key]) => key.endsWith('GIT_COMMIT_ID'))?.[1]).toBe(commit);
+
+  const { results } = await api.call('listApplicationEnvironmentVariable', at(id));
+  expect(results.find(({ key }) => key.endsWith('GIT_COMMIT_ID'))?.value).toBe(commit);
+  await api.call('editApplication', { ...at(id), body: { description: 'only words' } });
+  expect(await status(id)).toMatchObject({ service_deployment_status: 'UP_TO_DATE' });
+  await api.call('editApplication', { ...at(id), body: { memory: 600 } });
+  expect(await status(id)).toMatchObject({ state: 'DEPLOYED', service_deployment_status: 'OUT_OF_DATE' });
+  const outdated = await api.call('listApplication', { params: { environmentId }, query: { toUpdate: true } });
+  expect(outdated.results.map((one) => one.id)).toEqual([id]);
+  const plan = await api.call('redeployApplication', { ...at(id), query: { dry_run: true } });
+  expect(plan.plan?.stages[0]?.services[0]?.changes.length).toBeGreaterThan(0);
+
+  await api.call('redeployApplication', at(id));
+  expect(await settled(id)).toMatchObject({ state: 'DEPLOYED', service_deployment_status: 'UP_TO_DATE' });
+  await api.call('editApplication', { ...at(id), body: { memory: 512 } });
+  await api.call('editApplication', { ...at(id), body: { memory: 600 } });
+  expect(await status(id)).toMatchObject({ service_deployment_status: 'UP_TO_DATE' });
+});
+
+test('a rollback runs the release of before, and the configuration of now is out of date then', async () => {
+  const id = await newApplication();
+  const variable = await api.call('createApplicationEnvironmentVariable', { ...at(id), body: { key: 'VERSION', value: 'one' } });
+  const deployVersion = async (value: string): Promise<Status> => {
+    const params = { applicationId: id, environmentVariableId: variable.id };
+    await api.call('editApplicationEnvironmentVariable', { params, body: { key: 'VERSION', value } });
+    await api.call('deployApplication', at(id));
+    return settled(id);
+  };
+  const first = await deployVersion('one');
+  for (const value of ['two', 'three', 'four']) await deployVersion(value);
+  await api.call('deployApplication', { ...at(id), body: { release_id: first.release_id ?? '' } });
+  expect(await settled(id)).toMatchObject({
+    state: 'DEPLOYED',
+    release_id: first.release_id,
+    service_deployment_status: 'OUT_OF_DATE',
+  });
+  expect(started(id)['VERSION']).toBe('one');
+  const { results, page_size } = await api.call('listApplicationDeploymentHistoryV2', { ...at(id), query: { pageSize: 2 } });
+  expect([results.length, page_size]).toEqual([2, 2]);
+  expect(results[0]).toMatchObject({ status: 'DEPLOYED', release_id: first.release_id, identifier: { service_id: id } });
+  expect(results[0]?.total_duration).toMatch(/^PT/);
+
+  const other = await newApplication();
+  const call = api.call('deployApplication', { ...at(other), body: { release_id: first.release_id ?? '' } });
+  await expect(call).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' });
+});
+
+test('a failed deployment says why and leaves the service out of date', async () => {
+  const id = await newApplication();
+  fake.script = {
+    before: (call) => {
+      if (call.service === id && call.method === 'build') throw new Error('the build breaks');
+    },
+  };
+  await api.call('deployApplication', at(id));
+  const failed = await settled(id);
+  fake.script = {};
+  expect(failed.state).toMatch(/_ERROR$/);
+  expect(failed).toMatchObject({ service_deployment_status: 'OUT_OF_DATE', release_id: null });
+  expect(failed.failure?.link).toContain(failed.failure?.code.toLowerCase());
+});
+
+test('a service is stopped, started, restarted, uninstalled and deleted, and its volumes stay until it is gone', async () => {
+  const id = await newApplication({ storage: [{ type: 'FAST_SSD', size: 1, mount_point: '/data' }] });
+  await api.call('deployApplication', at(id));
+  await settled(id);
+  const volume = (await api.call('getApplication', at(id))).storage[0]?.id ?? '';
+  await api.call('rebootApplication', at(id));
+  expect(await settled(id)).toMatchObject({ state: 'RESTARTED' });
+  await api.call('stopApplication', at(id));
+  expect(await settled(id)).toMatchObject({ state: 'STOPPED', service_deployment_status: 'UP_TO_DATE' });
+  expect([...fake.volumes].some((name) => name.includes(volume))).toBe(true);
+  await api.call('uninstallApplication', at(id));
+  expect(await settled(id)).toMatchObject({ state: 'READY', service_deployment_status: 'NEVER_DEPLOYED' });
+  expect((await api.call('getApplication', at(id))).git_repository).not.toHaveProperty('deployed_commit_id');
+  expect(await api.call('uninstallApplication', at(id))).toBeUndefined();
+  await api.call('deployApplication', at(id));
+  await settled(id);
+  await api.call('deleteApplication', at(id));
+  await eventually(() =>
+    api.call('getApplication', at(id)).then(
+      () => undefined,
+      () => true,
+    ),
+  );
+  expect(fake.instances.filter(({ service }) => service === id)).toEqual([]);
+  expect([...fake.volumes].some((name) => name.includes(volume))).toBe(false);
+});
