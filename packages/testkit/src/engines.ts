@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -55,6 +55,7 @@ export async function stopTestEngines(): Promise<void> {
     await engine.stop();
   }
   removeBridge(dockerPlaces(folder).bridge);
+  letThrough(`${subnetOf(folder, 208)}.0.0/16`, false);
   for (const left of [ownPodmanPlaces(join(folder, 'podman')).run, folder]) {
     unmountUnder(left);
     rmSync(left, { recursive: true, force: true });
@@ -97,6 +98,7 @@ function dockerEngine(parent: string): TestEngine {
     mkdirSync(places.folder, { recursive: true, mode: 0o700 });
     writeFileSync(join(places.folder, 'daemon.json'), '{}');
     makeBridge(places.bridge, `${subnetOf(parent, 208)}.255.1/24`);
+    letThrough(`${subnetOf(parent, 208)}.0.0/16`, true);
     const program = findProgram('dockerd');
     if (program === null) throw new Error('dockerd is not installed');
     await launch(program, dockerArguments(parent, places), places);
@@ -114,7 +116,7 @@ function dockerArguments(parent: string, places: DockerPlaces): string[] {
     host: `unix://${places.socket}`,
     bridge: places.bridge,
     'default-address-pool': `base=${subnetOf(parent, 208)}.0.0/17,size=24`,
-    // The machine's own rules stay as they are; containers reach each other and this machine without any.
+    // The machine's own rules stay as they are but for one, see `letThrough`.
     iptables: 'false',
     ip6tables: 'false',
     'ip-masq': 'false',
@@ -152,6 +154,15 @@ function makeBridge(name: string, address: string): void {
 
 function removeBridge(name: string): void {
   if (existsSync(`/sys/class/net/${name}`)) execFileSync('ip', ['link', 'delete', name]);
+}
+
+// Another Docker on the machine has set the kernel to drop what it does not know, between our containers too.
+function letThrough(subnet: string, isWanted: boolean): void {
+  const program = process.getuid?.() === 0 ? findProgram('iptables') : null;
+  if (program === null) return;
+  const rule = ['FORWARD', '-s', subnet, '-d', subnet, '-j', 'ACCEPT'];
+  const isThere = spawnSync(program, ['-w', '-C', ...rule]).status === 0;
+  if (isThere !== isWanted) spawnSync(program, ['-w', isWanted ? '-I' : '-D', ...rule]);
 }
 
 function podmanEngine(parent: string): TestEngine {

@@ -13,6 +13,9 @@ const shownLines = 50;
 const refusedByKernel =
   /^(?:standard_init_linux\.go:\d+: |runc: )?exec (?:user process caused: |\S+: )(exec format error|no such file or directory|permission denied)"?$/;
 
+const killedHint =
+  'Something killed the process with SIGKILL, and the engine does not say that it was for its memory. Look at the last lines and at the memory of the machine.';
+
 /** Why an instance that has exited did so, with its last lines. */
 export async function exitFailure(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<DriverError> {
   const { ExitCode: code } = inspection.State;
@@ -32,7 +35,8 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
     const message = `The program could not be started (${program}): ${refusal[1]}.`;
     return new DriverError({ cause: 'START_FAILED', message, evidence: { ...evidence, original: lines[0] } });
   }
-  return new DriverError({ cause: 'PROCESS_EXITED', message: `The process exited with ${describeExit(code)}.`, evidence });
+  const message = `The process exited with ${describeExit(code)}.`;
+  return new DriverError({ cause: 'PROCESS_EXITED', message, ...(code === 137 && { hint: killedHint }), evidence });
 }
 
 /** An exit code in words: shells and engines write 128 plus the signal's number. */

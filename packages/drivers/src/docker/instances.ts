@@ -2,6 +2,7 @@ import type Dockerode from 'dockerode';
 import type { Endpoint, Instance, InstanceState, Selector } from '../workload.ts';
 import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
 import { call } from './engine-api.ts';
+import { wasKilledForMemory } from './kernel-log.ts';
 import { inParallel } from './parallel.ts';
 
 export type Inspection = Dockerode.ContainerInspectInfo;
@@ -14,9 +15,12 @@ export interface Scope {
   readonly isDirect: boolean;
 }
 
-interface Summary {
-  readonly Id: string;
+interface Labelled {
   readonly Labels: Labels | null;
+}
+
+interface Summary extends Labelled {
+  readonly Id: string;
 }
 
 /** Ids of the containers selected, in the engine's order. */
@@ -27,14 +31,36 @@ export async function listContainers(scope: Scope, selector: Selector, signal: A
     query: { all: 'true', filters: JSON.stringify({ label: labelFilter(scope.installation, 'instance', selector) }) },
     signal,
   });
-  return answer.body.filter(({ Labels }) => matchesSelector(Labels ?? {}, selector)).map(({ Id }) => Id);
+  return answer.body
+    .filter(({ Labels }) => isOurs(scope, 'instance', Labels) && matchesSelector(Labels ?? {}, selector))
+    .map(({ Id }) => Id);
+}
+
+// Asked of the engine and looked at again: of several conditions on labels Podman 4.3 takes any one as enough for volumes, and
+// what is listed here is about to be removed.
+function isOurs(scope: Scope, kind: ObjectKind, labels: Labels | null): boolean {
+  return labels?.[label.installation] === scope.installation && labels[label.object] === kind;
 }
 
 /** Everything the engine knows of a container, by id or name; null when there is none. */
 export async function inspect(docker: Dockerode, container: string, signal: AbortSignal): Promise<Inspection | null> {
   const path = `/containers/${encodeURIComponent(container)}/json`;
   const answer = await call<Inspection>(docker, { method: 'GET', path, signal, accept: [404] });
-  return answer.status === 404 ? null : answer.body;
+  return answer.status === 404 ? null : withKernelsWord(answer.body);
+}
+
+/** Ends that the kernel's log was asked about: it is long, and forgets. */
+const asked = new Map<string, boolean>();
+const mostAsked = 1000;
+
+function withKernelsWord(inspection: Inspection): Inspection {
+  const { State } = inspection;
+  if (State.OOMKilled || State.ExitCode === 0 || toState(State) !== 'EXITED') return inspection;
+  const end = `${inspection.Id} ${State.FinishedAt}`;
+  const wasKilled = asked.get(end) ?? wasKilledForMemory(inspection.Id, State.StartedAt);
+  if (asked.size >= mostAsked) asked.clear();
+  asked.set(end, wasKilled);
+  return wasKilled ? { ...inspection, State: { ...State, OOMKilled: true } } : inspection;
 }
 
 /** The selected containers as inspections, in the order of rollout and index. What goes away meanwhile is left out. */
@@ -126,12 +152,17 @@ export async function listLabelled(
   signal: AbortSignal,
 ): Promise<string[]> {
   const query = { filters: JSON.stringify({ label: labelFilter(scope.installation, kind, selector) }) };
+  const isWanted = ({ Labels }: Labelled): boolean => isOurs(scope, kind, Labels) && matchesSelector(Labels ?? {}, selector);
   if (kind === 'volume') {
     const request = { method: 'GET', path: '/volumes', query, signal } as const;
-    const answer = await call<{ readonly Volumes: readonly { readonly Name: string }[] | null }>(scope.docker, request);
-    return (answer.body.Volumes ?? []).map(({ Name }) => Name);
+    const answer = await call<{ readonly Volumes: readonly (Labelled & { readonly Name: string })[] | null }>(
+      scope.docker,
+      request,
+    );
+    return (answer.body.Volumes ?? []).filter(isWanted).map(({ Name }) => Name);
   }
   const path = kind === 'network' ? '/networks' : '/images/json';
-  const answer = await call<readonly { readonly Id: string }[]>(scope.docker, { method: 'GET', path, query, signal });
-  return answer.body.map(({ Id }) => Id);
+  const request = { method: 'GET', path, query, signal } as const;
+  const answer = await call<readonly (Labelled & { readonly Id: string })[]>(scope.docker, request);
+  return answer.body.filter(isWanted).map(({ Id }) => Id);
 }

@@ -32,6 +32,8 @@ export async function startOwnPodman(
   const log = openSync(places.log, 'a', 0o600);
   const service = spawn(podman, serviceArguments(places), {
     detached: true,
+    // Its monitors write a file `oom` into the folder they were started in.
+    cwd: places.folder,
     stdio: ['ignore', log, log],
     env: { ...process.env, CONTAINERS_CONF: places.configuration },
   });

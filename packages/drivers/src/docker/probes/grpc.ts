@@ -63,6 +63,8 @@ function judge(answer: Answer, service: string): string | null {
 }
 
 function describeHttp2Error(error: NodeJS.ErrnoException): string {
+  // A stream that never was says so first, and has the connection's failure as its cause.
+  if (error.cause instanceof Error) return describeHttp2Error(error.cause);
   return error.code?.startsWith('ERR_HTTP2') ? `no HTTP/2 in clear text: ${error.message}` : describeConnectError(error);
 }
 
