@@ -1,4 +1,4 @@
-import type { PortProtocol } from '@davit/drivers';
+import type { ReleasePort } from '@davit/engine/port';
 import type { Problems } from '../../shared/problems.ts';
 import { leavesRoot } from '../../shared/problems.ts';
 import { portLabel } from '../address.ts';
@@ -13,7 +13,7 @@ export interface PortSpec {
   readonly external_port: number | null;
   readonly publicly_accessible: boolean;
   readonly is_default: boolean;
-  readonly protocol: PortProtocol;
+  readonly protocol: ReleasePort['protocol'];
   readonly public_path: string | null;
   readonly public_path_rewrite: string | null;
 }
@@ -26,7 +26,7 @@ const gatewayPath = /^\/(?:[A-Za-z0-9._~!&*+=:@/-]|%[0-9A-Fa-f]{2})*$/;
 const httpsPort = 443;
 
 /** Whether the gateway serves it by host name; the others get a port of the machine. */
-export function isRouted(port: { readonly protocol: PortProtocol }): boolean {
+export function isRouted(port: { readonly protocol: ReleasePort['protocol'] }): boolean {
   return port.protocol === 'HTTP' || port.protocol === 'GRPC';
 }
 

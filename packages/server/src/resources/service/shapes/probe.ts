@@ -1,4 +1,4 @@
-import type { Probe } from '@davit/drivers';
+import type { ReleaseConfig } from '@davit/engine/port';
 import type { Problems } from '../../shared/problems.ts';
 import { hasControlCharacter } from '../../shared/problems.ts';
 import type { HealthchecksRequest, ProbeRequest } from './request.ts';
@@ -22,6 +22,8 @@ export interface HealthchecksSpec {
   readonly readiness_probe: ProbeSpec | null;
   readonly liveness_probe: ProbeSpec | null;
 }
+
+type DriverProbe = NonNullable<ReleaseConfig['readiness']>;
 
 const members = ['tcp', 'http', 'exec', 'grpc'] as const;
 
@@ -64,10 +66,10 @@ function toProbe(request: ProbeRequest, path: string, problems: Problems): Probe
 }
 
 /** What a driver is told of a probe. */
-export function toDriverProbe(probe: ProbeSpec | null): Probe | null {
+export function toDriverProbe(probe: ProbeSpec | null): ReleaseConfig['readiness'] {
   if (probe === null) return null;
   const { tcp, http, exec, grpc } = probe.type;
-  const check: Probe['check'] | null =
+  const check: DriverProbe['check'] | null =
     tcp !== null
       ? { type: 'tcp', port: tcp.port, host: tcp.host }
       : http !== null
