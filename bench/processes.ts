@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** A process as `/proc` shows it. */
+export interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly name: string;
+  readonly commandLine: string;
+  readonly folder: string;
+}
+
+/** All processes of this machine that can be looked at. */
+export function listProcesses(): Process[] {
+  return readdirSync('/proc').flatMap((entry) => {
+    const pid = Number(entry);
+    if (!Number.isInteger(pid)) return [];
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      // The name stands in parentheses and may hold blanks and parentheses itself.
+      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      if (state === 'Z') return [];
+      const name = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'));
+      const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return [{ pid, parent: Number(parent), name, commandLine, folder: readlinkSync(`/proc/${pid}/cwd`) }];
+    } catch {
+      return []; // It ended while it was looked at.
+    }
+  });
+}
+
+/** A process and all that it started and that still belongs to it. */
+export function withDescendants(pid: number): Process[] {
+  const all = listProcesses();
+  const found = all.filter((process) => process.pid === pid);
+  for (const process of found) found.push(...all.filter(({ parent }) => parent === process.pid));
+  return found;
+}
+
+/** Processes that work in this folder or name it on their command line, but for this one. */
+export function processesOf(folder: string): Process[] {
+  return listProcesses().filter(
+    (found) =>
+      found.pid !== process.pid && (found.commandLine.includes(`${folder}/`) || `${found.folder}/`.startsWith(`${folder}/`)),
+  );
+}
+
+/** Memory of a process in MB: resident, and resident with what is shared divided among those who share it. */
+export function memoryOf(pid: number): { readonly resident: number; readonly proportional: number } {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const field = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? Number.NaN) / 1024;
+  return { resident: field('Rss'), proportional: field('Pss') };
+}
+
+/** Processor time that a process has used so far, in seconds. */
+export function processorSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // Fields 14 and 15 of proc(5), in ticks; Linux has had 100 a second on all platforms that Node.js supports.
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** Sends a signal and waits until the process is gone; SIGKILL after 20 s. */
+export async function end(pid: number, signal: NodeJS.Signals): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  for (let sent: NodeJS.Signals | null = null; ;) {
+    const wanted = performance.now() > deadline ? 'SIGKILL' : signal;
+    try {
+      if (sent !== wanted) process.kill(pid, wanted);
+      else if (!listProcesses().some((found) => found.pid === pid)) return;
+    } catch {
+      return; // It is gone.
+    }
+    sent = wanted;
+    await pause(5);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Client } from '@davit/client';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Davit } from '../davit.ts';
+
+/** Answers $GENERATION on port 8080 a few milliseconds after its start: what is measured is not the application. */
+export const busyboxApplication: Readonly<Record<string, string>> = {
+  Dockerfile: 'FROM bench/busybox:1\nCOPY serve.sh /serve.sh\nCMD ["/bin/sh", "/serve.sh"]\n',
+  'serve.sh': [
+    'mkdir -p /www',
+    'echo "$GENERATION" >/www/index.html',
+    // As process 1 a shell ignores SIGTERM unless told otherwise.
+    "trap 'exit 0' TERM",
+    'httpd -f -p 8080 -h /www &',
+    'wait',
+    '',
+  ].join('\n'),
+};
+
+export const port = 8080;
+export const limits = { memoryMiB: 128, cpuMillicores: 1000 };
+
+/** An application of Davit's whose instances tell their generation. */
+export class BenchApplication {
+  readonly environmentId: string;
+  readonly id: string;
+  readonly #client: Client;
+  readonly #variableId: string;
+
+  private constructor(client: Client, ids: { environmentId: string; id: string; variableId: string }) {
+    this.#client = client;
+    this.environmentId = ids.environmentId;
+    this.id = ids.id;
+    this.#variableId = ids.variableId;
+  }
+
+  /** In an environment of its own. */
+  static async create({ client }: Davit, projectId: string, name: string, url: string): Promise<BenchApplication> {
+    const { id: environmentId } = await client.call('createEnvironment', { params: { projectId }, body: { name } });
+    const { id } = await client.call('createApplication', {
+      params: { environmentId },
+      body: {
+        name,
+        git_repository: { url, branch: 'main' },
+        dockerfile_path: 'Dockerfile',
+        cpu: limits.cpuMillicores,
+        memory: limits.memoryMiB,
+        ports: [{ internal_port: port, publicly_accessible: true, protocol: 'HTTP' }],
+        healthchecks: {},
+      },
+    });
+    const { id: variableId } = await client.call('createApplicationEnvironmentVariable', {
+      params: { applicationId: id },
+      body: { key: 'GENERATION', value: 'none' },
+    });
+    return new BenchApplication(client, { environmentId, id, variableId });
+  }
+
+  /** From here on a deployment has to replace the instances. */
+  async change(generation: string): Promise<void> {
+    const params = { applicationId: this.id, environmentVariableId: this.#variableId };
+    await this.#client.call('editApplicationEnvironmentVariable', { params, body: { key: 'GENERATION', value: generation } });
+  }
+
+  async request(): Promise<void> {
+    await this.#client.call('deployApplication', { params: { applicationId: this.id } });
+  }
+
+  async untilDeployed(): Promise<void> {
+    for (;;) {
+      const { state, failure } = await this.#client.call('getApplicationStatus', { params: { applicationId: this.id } });
+      if (state === 'DEPLOYED') return;
+      if (state.endsWith('ERROR')) throw new Error(`the deployment ended with ${state}: ${JSON.stringify(failure)}`);
+      await pause(5);
+    }
+  }
+
+  /** Host name and port of its address. */
+  async address(): Promise<URL> {
+    const { results } = await this.#client.call('listApplicationLinks', { params: { applicationId: this.id } });
+    return new URL(results[0]?.url ?? '');
+  }
+}
+
+/** The project that applications of a row are in. */
+export async function createProject({ client }: Davit, name: string): Promise<string> {
+  const { id: organizationId } = await client.call('createOrganization', { body: { name } });
+  return (await client.call('createProject', { params: { organizationId }, body: { name } })).id;
+}

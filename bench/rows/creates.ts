@@ -1,0 +1,61 @@
+import { alternate } from '../alternate.ts';
+import { load } from '../load/load.ts';
+import type { LoadResult, PlannedRequest } from '../load/plan.ts';
+import type { Place } from '../place.ts';
+import { ratioVerdict, type Measurement, type Row } from '../row.ts';
+import { applicationBody, openRecords, type Records } from './records.ts';
+
+const target = { atLeast: 0.6 };
+
+export const createsRow: Row = {
+  name: 'creates',
+  about: 'create of one record against a bare Fastify route with one insert',
+  run: async (place) => {
+    const records = await openRecords(place);
+    const project = {
+      path: `/organization/${records.organizationId}/project`,
+      body: { name: 'created #', description: 'by a benchmark' },
+    };
+    const application = {
+      path: `/environment/${records.environmentId}/application`,
+      body: { ...applicationBody, name: 'created #' },
+    };
+    return [
+      await compare(place, records, { what: 'create of a project', ...project, status: 200 }),
+      await compare(place, records, { what: 'create of an application', ...application, status: 201 }),
+    ];
+  },
+};
+
+interface Case {
+  readonly what: string;
+  readonly path: string;
+  readonly body: object;
+  readonly status: number;
+}
+
+async function compare(place: Place, records: Records, { what, path, body, status }: Case): Promise<Measurement> {
+  const seen: { davit: LoadResult[]; floor: LoadResult[] } = { davit: [], floor: [] };
+  const request: PlannedRequest = { method: 'POST', path, headers: records.davit.headers, body: JSON.stringify(body) };
+  const round = async (side: 'davit' | 'floor', number: number): Promise<number> => {
+    const { port, pid } = side === 'davit' ? records.davit : { port: records.floorPort, pid: records.floor.pid };
+    const result = await load({
+      port,
+      connections: 32,
+      warmUpMilliseconds: 500,
+      milliseconds: place.isQuick ? 500 : 2000,
+      requests: [request],
+      status,
+      // Names are unique: each round begins where none before it came to.
+      firstNumber: number * 1_000_000,
+      serverPid: pid,
+    });
+    seen[side].push(result);
+    return result.perSecond;
+  };
+  const compared = await alternate(place.rounds(7, 2), {
+    davit: (number) => round('davit', number),
+    floor: (number) => round('floor', number),
+  });
+  return { what, unit: 'requests/s', ...compared, ...ratioVerdict(compared.ratio, target), details: seen };
+}

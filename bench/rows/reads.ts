@@ -1,0 +1,56 @@
+import { alternate } from '../alternate.ts';
+import { load } from '../load/load.ts';
+import type { LoadResult, PlannedRequest } from '../load/plan.ts';
+import type { Place } from '../place.ts';
+import { ratioVerdict, type Measurement, type Row } from '../row.ts';
+import { openRecords, reads, type Records } from './records.ts';
+
+const target = { atLeast: 0.7 };
+
+export const readsRow: Row = {
+  name: 'reads',
+  about: 'read of one record over HTTP against a bare Fastify route with one prepared primary-key select',
+  run: async (place) => {
+    const records = await openRecords(place);
+    const { davit, projectIds, applicationIds } = records;
+    return [
+      await compare(place, records, {
+        what: 'read of a project',
+        requests: reads('project', projectIds, davit.headers),
+        status: 200,
+      }),
+      await compare(place, records, {
+        what: 'read of an application',
+        requests: reads('application', applicationIds, davit.headers),
+        status: 200,
+      }),
+    ];
+  },
+};
+
+interface Case {
+  readonly what: string;
+  readonly requests: readonly PlannedRequest[];
+  readonly status: number;
+}
+
+/** The same requests to both, byte for byte. */
+async function compare(place: Place, records: Records, { what, requests, status }: Case): Promise<Measurement> {
+  const seen: { davit: LoadResult[]; floor: LoadResult[] } = { davit: [], floor: [] };
+  const round = async (side: 'davit' | 'floor'): Promise<number> => {
+    const { port, pid } = side === 'davit' ? records.davit : { port: records.floorPort, pid: records.floor.pid };
+    const result = await load({
+      port,
+      connections: 32,
+      warmUpMilliseconds: 500,
+      milliseconds: place.isQuick ? 500 : 2000,
+      requests,
+      status,
+      serverPid: pid,
+    });
+    seen[side].push(result);
+    return result.perSecond;
+  };
+  const compared = await alternate(place.rounds(7, 2), { davit: () => round('davit'), floor: () => round('floor') });
+  return { what, unit: 'requests/s', ...compared, ...ratioVerdict(compared.ratio, target), details: seen };
+}
