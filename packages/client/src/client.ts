@@ -39,8 +39,11 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-type Arguments<Id extends OperationId> =
-  Record<never, never> extends CallInput<Id> ? [input?: CallInput<Id>] : [input: CallInput<Id>];
+interface NoInput {
+  readonly signal?: AbortSignal;
+}
+
+type Arguments<Id extends OperationId> = NoInput extends CallInput<Id> ? [input?: CallInput<Id>] : [input: CallInput<Id>];
 
 /** The API, typed by the contract. */
 export interface Client {
@@ -74,6 +77,7 @@ export function createClient(options: ClientOptions): Client {
     return text === '' ? undefined : JSON.parse(text);
   };
   // The types of one call follow from the id; inside, all operations are alike.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { call } as Client;
 }
 
@@ -88,6 +92,6 @@ function pathOf(path: string, params: Readonly<Record<string, string>>): string 
 function queryOf(query: Readonly<Record<string, unknown>>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
-    if (value !== undefined && value !== null) search.append(name, String(value));
+    if (value !== undefined && value !== null) search.append(name, typeof value === 'string' ? value : JSON.stringify(value));
   return search.size === 0 ? '' : `?${search.toString()}`;
 }

@@ -5,10 +5,12 @@ import type { EnginePort } from '@davit/engine/port';
 import { canSee, type Caller } from './caller.ts';
 import { organizationOf } from './store.ts';
 
-const rank: Readonly<Record<Scope, number>> = Object.fromEntries(scopes.map((scope, index) => [scope, index])) as Record<
-  Scope,
-  number
->;
+const rank: Readonly<Record<Scope, number>> = {
+  READ: scopes.indexOf('READ'),
+  DEPLOY: scopes.indexOf('DEPLOY'),
+  WRITE: scopes.indexOf('WRITE'),
+  ADMIN: scopes.indexOf('ADMIN'),
+};
 
 /** Whether the token may do it at all; whether it may see what the operation is about, the operation's rule checks. */
 export function suffices(caller: Caller, operation: Operation): boolean {

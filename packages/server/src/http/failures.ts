@@ -18,9 +18,14 @@ export function handleErrors(app: FastifyInstance, room: Room): void {
     return sendError(reply, answer);
   });
   app.setNotFoundHandler((request, reply) => {
-    limitRequest(room, request, reply, request.ip);
+    limitRequest(room, reply, request.ip);
     return sendError(reply, errorAnswer('ROUTE_NOT_FOUND', routeMessage(request)));
   });
+}
+
+/** What was thrown as an Error, as callbacks want it. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 /** Sends an error's answer with the headers that belong to its code. */
@@ -36,10 +41,12 @@ const challenges: Readonly<Record<string, string>> = {
   TOKEN_EXPIRED: 'Token realm="davit", Bearer realm="davit", error="invalid_token", error_description="The token has expired"',
 };
 
-/** Of answers that are data: nothing of them may be framed, guessed at, cached or run. */
+/**
+ * Of answers that are data: never kept by a cache, never taken for a page. What helmet adds beside these is about pages; they
+ * get it, and data does not, as each header costs every answer.
+ */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
 };
 

@@ -60,6 +60,8 @@ export function isStorable(text: string): boolean {
 
 const blank = /[ \t\n\r]*/y;
 const scalar =
+  // JSON allows no control characters in strings.
+  // oxlint-disable-next-line no-control-regex
   /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 type Expected = 'value' | 'firstItem' | 'firstKey' | 'key' | 'colon' | 'next' | 'end';

@@ -1,9 +1,9 @@
 import { AppError } from '@davit/base';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Room } from './server.ts';
 
 /** Counts the request for a key, sets the headers of D12, and throws RATE_LIMITED when it is one too many. */
-export function limitRequest(room: Room, _request: FastifyRequest, reply: FastifyReply, key: string): void {
+export function limitRequest(room: Room, reply: FastifyReply, key: string): void {
   const { limiter } = room;
   if (limiter.limit === 0) return;
   const left = limiter.take(key);

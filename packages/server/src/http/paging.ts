@@ -13,7 +13,7 @@ interface Schema {
 export function isPaged(operation: Operation): boolean {
   if (operation.method !== 'GET' || operation.response === null) return false;
   const response = operation.response as Schema;
-  const query = operation.query as Schema | undefined;
+  const query: Schema | undefined = operation.query;
   const isList = [response, ...(response.allOf ?? [])].some(({ properties }) => properties?.['results'] !== undefined);
   return isList && query?.properties?.['page'] === undefined;
 }

@@ -19,6 +19,8 @@ export class RateLimiter {
   readonly #counters = new Map<string, Counter>();
   readonly #overflow: Counter = { count: 0 };
   #endsAt = 0;
+  // Of the latest call: one look at the clock a request.
+  #now = 0;
 
   constructor(limit: number, clock: Clock) {
     this.limit = limit;
@@ -38,8 +40,9 @@ export class RateLimiter {
     return this.limit - (this.#counters.get(key)?.count ?? 0);
   }
 
+  /** Seconds until the window ends, at least one. */
   secondsToReset(): number {
-    return Math.max(1, Math.ceil((this.#endsAt - this.#clock.now().getTime()) / 1000));
+    return Math.max(1, Math.ceil((this.#endsAt - this.#now) / 1000));
   }
 
   #counter(key: string): Counter {
@@ -54,10 +57,10 @@ export class RateLimiter {
   }
 
   #turn(): void {
-    const now = this.#clock.now().getTime();
-    if (now < this.#endsAt) return;
+    this.#now = this.#clock.now().getTime();
+    if (this.#now < this.#endsAt) return;
     this.#counters.clear();
     this.#overflow.count = 0;
-    this.#endsAt = now + windowMilliseconds;
+    this.#endsAt = this.#now + windowMilliseconds;
   }
 }

@@ -1,11 +1,11 @@
 import { isUuid } from '@davit/base';
-import type { Body, Operation } from '@davit/contract';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify';
+import type { Operation } from '@davit/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refusal, suffices, targetNotFound } from '../auth/authorize.ts';
 import type { Caller } from '../auth/caller.ts';
-import { securityHeaders } from './failures.ts';
+import { securityHeaders, toError } from './failures.ts';
 import { limitRequest } from './limit.ts';
-import { OtherStatus, type Call, type MountedOperation } from './mount.ts';
+import { OtherStatus, type AnyCall, type MountedOperation } from './mount.ts';
 import { pageOf, isPaged } from './paging.ts';
 import type { Room } from './server.ts';
 import { bodyChecker, queryChecker } from './validation.ts';
@@ -17,7 +17,11 @@ declare module 'fastify' {
   }
 }
 
-type Parameters = Readonly<Record<string, string>>;
+interface Shape {
+  Params: Readonly<Record<string, string>>;
+  Querystring: Record<string, unknown>;
+}
+type OperationRequest = FastifyRequest<Shape>;
 
 /**
  * Makes a route of an operation. Order of the checks: token (401), rate (429), ids (404), scope (403 or 404), then the body is
@@ -25,40 +29,39 @@ type Parameters = Readonly<Record<string, string>>;
  */
 export function addOperation(app: FastifyInstance, room: Room, mounted: MountedOperation): void {
   const { operation } = mounted;
-  const route: RouteOptions = {
-    method: operation.method as HTTPMethods,
+  app.route<Shape>({
+    method: operation.method,
     url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
     config: { operation: operation.id },
     schema: operation.response === null ? {} : { response: { [operation.status]: operation.response } },
     onRequest: admission(room, operation),
-    onResponse: (_request, reply, done) => {
-      room.durations.observe(operation.id, reply.statusCode, reply.elapsedTime);
-      if (room.options.logRequests) logRequest(operation.id, reply);
-      done();
+    // Not onResponse: that costs two listeners a request, and differs by the time that the socket takes.
+    onSend: (request, reply, payload, done) => {
+      const milliseconds = request.startedAt === 0 ? 0 : performance.now() - request.startedAt;
+      room.durations.observe(operation.id, reply.statusCode, milliseconds);
+      if (room.options.logRequests) logRequest(operation.id, reply, milliseconds);
+      done(null, payload);
     },
     handler: handlerOf(mounted),
-  };
-  app.route(route);
+  });
 }
 
-function logRequest(operation: string, reply: FastifyReply): void {
-  const caller = reply.request.caller;
-  reply.log.info(
-    { operation, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, actor: caller?.actor },
-    'request',
-  );
+function logRequest(operation: string, reply: FastifyReply, milliseconds: number): void {
+  const { caller } = reply.request;
+  const ms = Math.round(milliseconds * 10) / 10;
+  reply.log.info({ operation, status: reply.statusCode, ms, actor: caller?.actor }, 'request');
 }
 
-type Admission = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
+type Admission = (request: OperationRequest, reply: FastifyReply, done: (error?: Error) => void) => void;
 
 /** Token, rate, ids and scope: all that is decided before the body is read. Waits for nothing when the token is remembered. */
 function admission(room: Room, operation: Operation): Admission {
   const { authenticator } = room.options;
   const ids = [...operation.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '').filter((name) => name.endsWith('Id'));
 
-  const admit = (request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<never> | undefined => {
-    limitRequest(room, request, reply, caller.actor);
-    const parameters = request.params as Parameters;
+  const admit = (request: OperationRequest, reply: FastifyReply, caller: Caller): Promise<never> | undefined => {
+    limitRequest(room, reply, caller.actor);
+    const parameters = request.params;
     for (const name of ids) if (!isUuid(parameters[name] ?? '')) throw targetNotFound(operation);
     if (!suffices(caller, operation)) return refuse(room, operation, caller, parameters[ids[0] ?? '']);
     request.caller = caller;
@@ -66,14 +69,15 @@ function admission(room: Room, operation: Operation): Admission {
   };
 
   return (request, reply, done) => {
+    request.startedAt = performance.now();
     try {
       const { authorization, 'user-agent': userAgent } = request.headers;
       const caller = authenticator.remembered(authorization, userAgent);
       const pending = caller === undefined ? lookUpAndAdmit(room, request, reply, admit) : admit(request, reply, caller);
       if (pending === undefined) done();
-      else void pending.then(() => done(), done);
+      else void settle(pending, done);
     } catch (error) {
-      settle(room, request, reply, error, done);
+      done(counted(room, request, reply, error));
     }
   };
 }
@@ -82,40 +86,50 @@ async function refuse(room: Room, operation: Operation, caller: Caller, id: stri
   throw await refusal(room.options, caller, operation, id);
 }
 
-type Admit = (request: FastifyRequest, reply: FastifyReply, caller: Caller) => Promise<never> | undefined;
+type Admit = (request: OperationRequest, reply: FastifyReply, caller: Caller) => Promise<never> | undefined;
 
-async function lookUpAndAdmit(room: Room, request: FastifyRequest, reply: FastifyReply, admit: Admit): Promise<void> {
+async function lookUpAndAdmit(room: Room, request: OperationRequest, reply: FastifyReply, admit: Admit): Promise<void> {
   const { authorization, 'user-agent': userAgent } = request.headers;
   // Guessing tokens is what an unknown one may be: counted by address, before the database is asked.
-  limitRequest(room, request, reply, request.ip);
+  limitRequest(room, reply, request.ip);
   const caller = await room.options.authenticator.lookUp(authorization, userAgent);
   await admit(request, reply, caller);
 }
 
-// A request without a usable token never came to the point where it is counted.
-function settle(room: Room, request: FastifyRequest, reply: FastifyReply, error: unknown, done: (error?: Error) => void): void {
+async function settle(pending: Promise<void>, done: (error?: Error) => void): Promise<void> {
   try {
-    if (!reply.hasHeader('x-ratelimit-limit')) limitRequest(room, request, reply, request.ip);
-    done(error as Error);
+    await pending;
+  } catch (error) {
+    done(toError(error));
+    return;
+  }
+  done();
+}
+
+/** The failure to answer: a request without a usable token did not come to the point where it is counted. */
+function counted(room: Room, request: OperationRequest, reply: FastifyReply, error: unknown): Error {
+  try {
+    if (!reply.hasHeader('x-ratelimit-limit')) limitRequest(room, reply, request.ip);
+    return toError(error);
   } catch (limited) {
-    done(limited as Error);
+    return toError(limited);
   }
 }
 
-type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+type RouteHandler = (request: OperationRequest, reply: FastifyReply) => Promise<unknown>;
 
 function handlerOf({ operation, handler }: MountedOperation): RouteHandler {
   const checkBody = bodyChecker(operation);
   const checkQuery = queryChecker(operation);
   const paged = isPaged(operation);
 
-  const run = (request: FastifyRequest): Promise<unknown> => {
+  const run = (request: OperationRequest): Promise<unknown> => {
     const { caller } = request;
     if (caller === null) throw new Error(`a request reached ${operation.id} without a caller`);
-    const call: Call<Operation> = {
-      params: request.params as Parameters,
-      query: checkQuery(request.query as Record<string, unknown>),
-      body: checkBody(request.body, request.bodyBytes) as Body<Operation>,
+    const call: AnyCall = {
+      params: request.params,
+      query: checkQuery(request.query),
+      body: checkBody(request.body, request.bodyBytes),
       caller,
     };
     return handler(call);
@@ -124,8 +138,9 @@ function handlerOf({ operation, handler }: MountedOperation): RouteHandler {
   // The common case, without an await of its own.
   if (operation.response !== null && operation.otherStatus === undefined) {
     return (request, reply) => {
-      void reply.code(operation.status).headers(securityHeaders);
-      return paged ? pageOf(request.query as Record<string, unknown>, run(request)) : run(request);
+      if (operation.status !== 200) void reply.code(operation.status);
+      void reply.headers(securityHeaders);
+      return paged ? pageOf(request.query, run(request)) : run(request);
     };
   }
   return async (request, reply) => {

@@ -7,7 +7,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import type { Caller } from '../auth/caller.ts';
 import { parseJson } from './json.ts';
 import { wrongMediaType } from './answers.ts';
-import { answerClientError, handleErrors, overloaded } from './failures.ts';
+import { answerClientError, handleErrors, overloaded, toError } from './failures.ts';
 import { RequestDurations } from './metrics.ts';
 import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
@@ -20,6 +20,8 @@ declare module 'fastify' {
     caller: Caller | null;
     /** Length of the body as it arrived. */
     bodyBytes: number;
+    /** When an operation's request began, as performance.now() has it. */
+    startedAt: number;
   }
 }
 
@@ -75,6 +77,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   };
   app.decorateRequest('caller', null);
   app.decorateRequest('bodyBytes', 0);
+  app.decorateRequest('startedAt', 0);
   acceptBodies(app);
   await refuseUnderPressure(app);
   handleErrors(app, room);
@@ -105,7 +108,7 @@ function acceptBodies(app: FastifyInstance): void {
     try {
       done(null, parseJson(bytes));
     } catch (error) {
-      done(error as Error);
+      done(toError(error));
     }
   });
   // An empty body has no type that matters: `curl -X POST -d ''` and some clients send one all the same.

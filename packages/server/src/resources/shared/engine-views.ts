@@ -1,4 +1,4 @@
-import type { operations, Response } from '@davit/contract';
+import { serviceTypes, type operations, type Response, type ServiceType } from '@davit/contract';
 import type * as engine from '@davit/engine/port';
 
 type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistoryV2']>['results'][number];
@@ -57,7 +57,7 @@ export function toHistoryService(view: engine.HistoryServiceView): HistoryServic
     identifier: {
       name: view.name,
       service_id: view.serviceId,
-      service_type: view.serviceType as HistoryService['identifier']['service_type'],
+      service_type: typeWord(view.serviceType),
       ...(view.executionId === null ? {} : { execution_id: view.executionId }),
     },
     status: view.state,
@@ -88,4 +88,11 @@ function toCommit(commit: engine.ReleaseCommit | null, createdAt: string): Histo
     message: commit.message ?? '',
     author_name: commit.authorName ?? '',
   };
+}
+
+/** The contract's word for a stored type. */
+export function typeWord(type: string): ServiceType {
+  const word = serviceTypes.find((one) => one === type);
+  if (word === undefined) throw new Error(`there is no service type ${type}`);
+  return word;
 }
