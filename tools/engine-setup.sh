@@ -10,7 +10,7 @@ missing=
 need() { command -v "$1" >/dev/null 2>&1 || missing="$missing $2"; }
 
 # netavark gives containers their network and aardvark-dns their names; crun refuses machines with both kinds of cgroups.
-podman() {
+need_podman() {
   need podman podman
   need runc runc
   need iptables iptables
@@ -22,9 +22,9 @@ need git git
 need haproxy haproxy
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ ! -e /etc/debian_version ] || missing="$missing ca-certificates"
 case ${1:-} in
-  run) node "$root/tools/engine-answers.ts" || podman ;;
+  run) node "$root/tools/engine-answers.ts" || need_podman ;;
   test)
-    podman
+    need_podman
     need dockerd docker.io
     need docker-registry docker-registry
     need busybox busybox-static
