@@ -1,12 +1,13 @@
 import { backoffMilliseconds } from '@davit/base';
 import type { CallContext } from '../driver.ts';
-import type { DriverError } from '../errors.ts';
+import { DriverError } from '../errors.ts';
 import type { Instance, Probe, Workload } from '../workload.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { exitFailure, unreadyFailure } from './failures.ts';
-import { inspect, inspectSelected, toInstance, type Inspection, type Scope } from './instances.ts';
+import { inspect, toInstance, type Inspection, type Scope } from './instances.ts';
 import { isReachable } from './listening.ts';
 import { listenersOf } from './listeners-of.ts';
+import { instanceName } from './names.ts';
 import { pause } from './pause.ts';
 import { probeOnce } from './probes/probe.ts';
 import { probeTcp } from './probes/tcp.ts';
@@ -32,9 +33,8 @@ type Outcome =
 
 /** Waits until all instances of a rollout are ready. See `ClusterDriver.awaitReady`. */
 export async function awaitReady(scope: ReadyScope, workload: Workload, context: CallContext): Promise<readonly Instance[]> {
-  const { service, environment } = workload.owner;
-  const selector = { environment, service, rollout: workload.rollout };
-  const found = await inspectSelected(scope, selector, context.signal);
+  const indices = Array.from({ length: workload.instances }, (_, index) => index);
+  const found = await Promise.all(indices.map((index) => inspectOwn(scope, workload, index, context.signal)));
   const deadline = Date.now() + workload.readyTimeoutSeconds * 1000;
   // One that fails ends the wait for the others: the rollout has failed as a whole.
   const giveUp = new AbortController();
@@ -50,6 +50,13 @@ export async function awaitReady(scope: ReadyScope, workload: Workload, context:
   }
 }
 
+// By its name, not from a list: an instance that is not there must not count as ready, and on Podman a list takes its time.
+async function inspectOwn(scope: Scope, workload: Workload, index: number, signal: AbortSignal): Promise<Inspection> {
+  const found = await inspect(scope.docker, instanceName(workload, index), signal);
+  if (found) return found;
+  throw new DriverError({ cause: 'ENGINE_FAILED', message: `Instance ${index} is not on the engine: somebody removed it.` });
+}
+
 interface Wait {
   readonly scope: ReadyScope;
   readonly workload: Workload;
@@ -63,9 +70,10 @@ async function awaitInstance(wait: Wait, first: Inspection): Promise<Instance> {
   let inspection = first;
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await awaitRun(wait, inspection);
+    // It has just answered: it is not asked for once more.
+    if (outcome.type === 'READY') return toInstance(inspection, scope.isDirect);
     const now = await inspectAgain(wait, inspection);
     if (outcome.type === 'LATE') throw await unreadyFailure(scope, wait.workload, { inspection: now, ...outcome }, signal);
-    if (outcome.type === 'READY' && now.State.Running) return toInstance(now, scope.isDirect);
     const failure = await exitFailure(scope, now, signal);
     if (attempt > revivals || failure.code !== 'PROCESS_EXITED' || Date.now() >= wait.deadline) throw counted(failure, attempt);
     context.log(`Instance ${toInstance(now, true).index}: ${failure.message} Starting it again (${attempt} of ${revivals}).`);
@@ -150,8 +158,15 @@ async function untilReady(wait: Wait, inspection: Inspection, watch: Watch): Pro
   const ports = workload.ports.filter(({ protocol }) => protocol !== 'UDP').map(({ internalPort }) => internalPort);
   if (workload.readiness) await untilProbed(wait, workload.readiness, { ...watch, instance });
   else if (ports.length > 0) await untilListening(wait, inspection, { ...watch, instance, ports });
-  else await pause(Math.max(Date.parse(inspection.State.StartedAt) + steadyMilliseconds - Date.now(), 0), watch.signal);
+  else return untilSteady(wait, inspection, watch.signal);
   return { type: 'READY' };
+}
+
+// Looked at when the time is up, as Podman tells of an end up to an interval late.
+async function untilSteady(wait: Wait, inspection: Inspection, signal: AbortSignal): Promise<Outcome> {
+  await pause(Math.max(Date.parse(inspection.State.StartedAt) + steadyMilliseconds - Date.now(), 0), signal);
+  const now = await inspect(wait.scope.docker, inspection.Id, signal);
+  return { type: now?.State.Running ? 'READY' : 'EXITED' };
 }
 
 /**

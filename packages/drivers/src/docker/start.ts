@@ -1,3 +1,4 @@
+import { retry } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
@@ -67,7 +68,20 @@ async function makeNetwork(scope: Scope, workload: Workload, signal: AbortSignal
     Options: { 'com.docker.network.bridge.name': bridgeName(workload.owner) },
     Labels: environmentLabels(workload.owner, 'network'),
   };
-  await call(scope.docker, { method: 'POST', path: '/networks/create', body, signal, accept: [409] });
+  // Podman 4.3 lists the machine's interfaces one by one, and fails when one goes away meanwhile, as any instance's does that
+  // stops. That is no state of anything: asking again at once is right, and nobody above could know.
+  const again = {
+    attempts: 5,
+    firstPauseMilliseconds: 20,
+    maximumPauseMilliseconds: 200,
+    isRetryable: hasInterfaceVanished,
+    signal,
+  };
+  await retry(again, () => call(scope.docker, { method: 'POST', path: '/networks/create', body, signal, accept: [409] }));
+}
+
+function hasInterfaceVanished(error: unknown): boolean {
+  return error instanceof EngineRefusal && /no such network interface/i.test(error.words);
 }
 
 async function ensureVolume(
