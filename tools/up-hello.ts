@@ -19,6 +19,7 @@ interface Application extends Named {
 
 interface Status {
   readonly state: string;
+  readonly execution_id?: string;
   readonly service_deployment_status: string;
   readonly steps?: {
     readonly details: readonly { readonly step_name?: string; readonly status?: string; readonly duration_ms?: number }[];
@@ -69,9 +70,10 @@ export async function stopHello(api: Api, environment: Named, say: Say): Promise
   const application = await find(api, `/environment/${environment.id}/application`, names.application);
   if (application === undefined) return;
   const path = `/application/${application.id}/status`;
-  if ((await api.get<Status>(path)).state !== 'DEPLOYED') return;
+  const before = await api.get<Status>(path);
+  if (before.state !== 'DEPLOYED') return;
   await api.post(`/environment/${environment.id}/stop`);
-  await follow(api, application.id, 'STOPPED', say);
+  await follow(api, { applicationId: application.id, former: before.execution_id, wanted: 'STOPPED' }, say);
 }
 
 async function ensureApplication(api: Api, environmentId: string, repository: Repository, say: Say): Promise<Application> {
@@ -101,11 +103,18 @@ async function deploy(api: Api, application: Application, commit: string, say: S
     application.git_repository?.deployed_commit_id === commit && status.service_deployment_status === 'UP_TO_DATE';
   if (status.state === 'DEPLOYED' && isCurrent) return say('the newest commit is deployed already');
   await api.post(`/application/${application.id}/deploy`, { git_commit_id: commit });
-  await follow(api, application.id, 'DEPLOYED', say);
+  await follow(api, { applicationId: application.id, former: status.execution_id, wanted: 'DEPLOYED' }, say);
+}
+
+interface Followed {
+  readonly applicationId: string;
+  /** The execution before: the status is still about it until the new one begins. */
+  readonly former: string | undefined;
+  readonly wanted: string;
 }
 
 /** Tells each state and each finished step until the service is in the wanted state; throws when it ends in another one. */
-async function follow(api: Api, applicationId: string, wanted: string, say: Say): Promise<void> {
+async function follow(api: Api, { applicationId, former, wanted }: Followed, say: Say): Promise<void> {
   const deadline = Date.now() + deployWithinMilliseconds;
   const told = new Set<string>();
   const tell = (line: string): void => {
@@ -114,13 +123,14 @@ async function follow(api: Api, applicationId: string, wanted: string, say: Say)
   };
   for (;;) {
     const status = await api.get<Status>(`/application/${applicationId}/status`);
-    for (const { step_name, status: outcome, duration_ms } of status.steps?.details ?? []) {
+    const isFormer = status.execution_id === former;
+    for (const { step_name, status: outcome, duration_ms } of isFormer ? [] : (status.steps?.details ?? [])) {
       if (outcome === 'SUCCESS' && step_name !== undefined)
         tell(`${step_name.toLowerCase()} ${((duration_ms ?? 0) / 1000).toFixed(1)} s`);
     }
-    tell(status.state);
-    if (status.state === wanted) return;
-    if (/ERROR$|^CANCELED$/.test(status.state)) throw new Error(explain(status));
+    if (!isFormer || status.state !== wanted) tell(status.state);
+    if (!isFormer && status.state === wanted) return;
+    if (!isFormer && /ERROR$|^CANCELED$/.test(status.state)) throw new Error(explain(status));
     if (Date.now() > deadline) throw new Error(`the application is still ${status.state}`);
     await pause(100);
   }

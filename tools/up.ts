@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ensureBaseImage } from './base-image.ts';
+import { stopOwnPrograms } from './own-programs.ts';
 import { ApiFailure, createApi, type Api } from './up-api.ts';
 import { deployHello, findHello, stopHello } from './up-hello.ts';
 import { isAnswering, openAddress } from './up-http.ts';
@@ -28,6 +29,8 @@ try {
 }
 
 async function up(): Promise<void> {
+  // Before the server: whoever of the two comes first starts the Podman service, and the other one adopts it.
+  if (await ensureBaseImage(stateFolder)) say('made the base image of Node.js for the example');
   if (await isServing(server)) say(`Davit is running at ${server.address}`);
   else {
     say('starting Davit');
@@ -39,7 +42,6 @@ async function up(): Promise<void> {
     path.join(stateFolder, 'examples', 'hello-node'),
   );
   say(`example repository: ${repository.folder} at commit ${repository.commit.slice(0, 7)}`);
-  if (await ensureBaseImage(stateFolder)) say('made the base image of Node.js for the example');
   const url = await deployHello(signedIn(), repository, say);
   const answer = await openAddress(url);
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
@@ -60,6 +62,8 @@ async function down(): Promise<void> {
   const environment = await findHello(signedIn());
   if (environment !== undefined) await stopHello(signedIn(), environment, say);
   await stopServer(server);
+  const left = await stopOwnPrograms(stateFolder);
+  if (left > 0) say(`${left} containers of other services go on running, and with them the gateway and the engine`);
   say(`stopped; everything that it knows is in ${stateFolder}`);
 }
 

@@ -1,0 +1,38 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createGateway, openDockerEngine, ownPodmanPlaces } from '@davit/drivers';
+
+const stopWithinMilliseconds = 30_000;
+
+/**
+ * Ends the programs that outlive the server on purpose: the gateway, and the Podman service if it is Davit's own. While
+ * containers of Davit run it leaves both, as they serve them, and gives the number of these containers.
+ */
+export async function stopOwnPrograms(stateFolder: string): Promise<number> {
+  const { docker, address } = await openDockerEngine({ stateFolder });
+  const running = await docker.listContainers({ filters: { label: ['davit.installation'] } });
+  if (running.length > 0) return running.length;
+  // Nothing is started: port and address are of no matter.
+  await createGateway({ stateFolder: path.join(stateFolder, 'gateway'), port: 0, bindAddress: '127.0.0.1' }).stop();
+  const podman = ownPodmanPlaces(stateFolder);
+  if (address === `unix://${podman.socket}`) await end(podman.pid);
+  return 0;
+}
+
+async function end(pidFile: string): Promise<void> {
+  const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0;
+  if (!isPodman(pid)) return;
+  process.kill(pid, 'SIGTERM');
+  const deadline = Date.now() + stopWithinMilliseconds;
+  while (isPodman(pid) && Date.now() < deadline) await pause(20);
+}
+
+// The number of a process that ended may belong to another program by now.
+function isPodman(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('podman');
+  } catch {
+    return false;
+  }
+}
