@@ -58,10 +58,10 @@ class Generator {
   }
 
   answered(status: number, milliseconds: number, body: () => string): void {
-    if (this.#began === 0 || this.isOver) return;
-    this.#latencies.push(milliseconds);
+    if (this.isOver) return;
     if (status !== this.#plan.status) this.failed(`status ${status}`);
     else if (this.#plan.keepsBodies && this.#bodies.size < 100) this.#bodies.add(body());
+    if (this.#began > 0) this.#latencies.push(milliseconds);
   }
 
   /** Failures while warming up count as well: there should be none at any time. */
@@ -187,7 +187,8 @@ function toBytes({ method, path, headers, body }: LoadPlan['requests'][number]):
   const content = body === undefined ? undefined : Buffer.from(numbered(body), 'utf8');
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   if (content !== undefined) lines.push(`content-type: application/json\r\ncontent-length: ${content.length}\r\n`);
-  const head = `${method} ${numbered(path)} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}\r\n`;
+  if (headers['host'] === undefined) lines.unshift('host: 127.0.0.1\r\n');
+  const head = `${method} ${numbered(path)} HTTP/1.1\r\n${lines.join('')}\r\n`;
   return content === undefined ? Buffer.from(head) : Buffer.concat([Buffer.from(head), content]);
 }
 

@@ -65,10 +65,20 @@ export class BenchApplication {
     await this.#client.call('deployApplication', { params: { applicationId: this.id } });
   }
 
-  async untilDeployed(): Promise<void> {
+  /** Stops it and waits for the end. */
+  async stop(): Promise<void> {
+    await this.#client.call('stopApplication', { params: { applicationId: this.id } });
+    await this.#until('STOPPED');
+  }
+
+  untilDeployed(): Promise<void> {
+    return this.#until('DEPLOYED');
+  }
+
+  async #until(wanted: 'DEPLOYED' | 'STOPPED'): Promise<void> {
     for (;;) {
       const { state, failure } = await this.#client.call('getApplicationStatus', { params: { applicationId: this.id } });
-      if (state === 'DEPLOYED') return;
+      if (state === wanted) return;
       if (state.endsWith('ERROR')) throw new Error(`the deployment ended with ${state}: ${JSON.stringify(failure)}`);
       await pause(5);
     }

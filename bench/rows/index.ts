@@ -1,7 +1,23 @@
 import type { Row } from '../row.ts';
+import { checkRow } from './check.ts';
 import { createsRow } from './creates.ts';
+import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
+import { growthRow } from './growth.ts';
+import { memoryRow } from './memory.ts';
 import { readsRow } from './reads.ts';
+import { redeploysRow } from './redeploys.ts';
+import { startRow } from './start.ts';
 
 /** All rows, in the order of the budget table. */
-export const rows: readonly Row[] = [readsRow, createsRow, deploysRow];
+export const rows: readonly Row[] = [
+  readsRow,
+  createsRow,
+  deploysRow,
+  crowdRow,
+  growthRow,
+  startRow,
+  memoryRow,
+  redeploysRow,
+  checkRow,
+];

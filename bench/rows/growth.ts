@@ -1,0 +1,84 @@
+import { alternate } from '../alternate.ts';
+import { startDavit, type Davit } from '../davit.ts';
+import { load } from '../load/load.ts';
+import type { LoadResult, PlannedRequest } from '../load/plan.ts';
+import type { Place } from '../place.ts';
+import { ratioVerdict, type Measurement, type Row } from '../row.ts';
+import { BenchApplication, busyboxApplication, createProject } from './applications.ts';
+import { fill, servicesPerEnvironment, type Filled } from './fill.ts';
+import { reads } from './records.ts';
+
+const target = { atMost: 1.3 };
+
+export const growthRow: Row = {
+  name: 'growth',
+  about: 'p99 of reads with 100,000 services in the database against one environment of 20',
+  run: async (place) => {
+    const few = await openFilled(place, 'few', 1);
+    const many = await openFilled(place, 'many', (place.isQuick ? 10_000 : 100_000) / servicesPerEnvironment);
+    const sides = { davit: many, floor: few };
+    return [
+      await compare(place, sides, { what: 'p99, read of an application', requests: (side) => applicationReads(side) }),
+      await compare(place, sides, {
+        what: 'p99, status of an application',
+        requests: (side) => applicationReads(side, '/status'),
+      }),
+      await compare(place, sides, { what: 'p99, lists of an environment', requests: environmentReads }),
+    ];
+  },
+};
+
+interface Side {
+  readonly davit: Davit;
+  readonly filled: Filled;
+}
+
+async function openFilled(place: Place, name: string, environments: number): Promise<Side> {
+  const address = await place.database(name);
+  const davit = await startDavit(place, { name, databaseUrl: address });
+  place.onEnd(() => davit.stop());
+  const url = (await place.git()).commit(name, busyboxApplication);
+  const origin = await BenchApplication.create(davit, await createProject(davit, 'Growth'), 'origin', url);
+  await origin.request();
+  await origin.untilDeployed();
+  await origin.stop();
+  return { davit, filled: await fill(address, origin.environmentId, environments) };
+}
+
+function applicationReads({ davit, filled }: Side, suffix = ''): PlannedRequest[] {
+  return reads('application', filled.applicationIds, davit.headers).map((request) => ({
+    ...request,
+    path: request.path + suffix,
+  }));
+}
+
+function environmentReads({ davit, filled }: Side): PlannedRequest[] {
+  const paths = filled.environmentIds.flatMap((id) => [`${id}/application`, `${id}/statuses`, `${id}/deploymentHistoryV2`]);
+  return reads('environment', paths, davit.headers);
+}
+
+interface Case {
+  readonly what: string;
+  readonly requests: (side: Side) => PlannedRequest[];
+}
+
+async function compare(place: Place, sides: { davit: Side; floor: Side }, { what, requests }: Case): Promise<Measurement> {
+  const seen: { davit: LoadResult[]; floor: LoadResult[] } = { davit: [], floor: [] };
+  const round = async (which: 'davit' | 'floor'): Promise<number> => {
+    const side = sides[which];
+    const result = await load({
+      port: side.davit.port,
+      // Few: with more, what is measured is the queue in front of one busy core.
+      connections: 4,
+      warmUpMilliseconds: 500,
+      milliseconds: place.isQuick ? 500 : 2000,
+      requests: requests(side),
+      status: 200,
+      serverPid: side.davit.pid,
+    });
+    seen[which].push(result);
+    return result.latency.p99;
+  };
+  const compared = await alternate(place.rounds(9, 2), { davit: () => round('davit'), floor: () => round('floor') });
+  return { what, unit: 'ms', ...compared, ...ratioVerdict(compared.ratio, target), details: seen };
+}

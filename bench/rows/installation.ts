@@ -1,0 +1,24 @@
+import { startDavit } from '../davit.ts';
+import type { Place } from '../place.ts';
+import { BenchApplication, busyboxApplication, createProject } from './applications.ts';
+
+const opened = new WeakMap<Place, Promise<void>>();
+
+/**
+ * State as a newcomer has it, named `installation`: the embedded database, one application that runs. Made once per run and
+ * stopped again.
+ */
+export function openInstallation(place: Place): Promise<void> {
+  const known = opened.get(place) ?? make(place);
+  opened.set(place, known);
+  return known;
+}
+
+async function make(place: Place): Promise<void> {
+  const davit = await startDavit(place, { name: 'installation' });
+  const url = (await place.git()).commit('installation', busyboxApplication);
+  const application = await BenchApplication.create(davit, await createProject(davit, 'Installation'), 'shop', url);
+  await application.request();
+  await application.untilDeployed();
+  await davit.stop();
+}
