@@ -4,6 +4,7 @@ import { openApi, operationList } from '@davit/contract';
 import { statement } from '@davit/db';
 import type { FastifyInstance } from 'fastify';
 import { errorAnswer } from './answers.ts';
+import { errorsPage } from './errors-page.ts';
 import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
 import { processMetrics } from './metrics.ts';
@@ -72,6 +73,10 @@ async function addReference(pages: FastifyInstance): Promise<void> {
       strictTransportSecurity: false,
     });
     reference.get('/docs', (_request, reply) => reply.type('text/html; charset=utf-8').send(page));
+    reference.get('/docs/errors', async (_request, reply) => {
+      const document = await readFile(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
+      return reply.type('text/html; charset=utf-8').send(errorsPage(document));
+    });
     const script = createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js');
     reference.get('/docs/rapidoc.js', async (_request, reply) =>
       reply

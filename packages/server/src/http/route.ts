@@ -18,7 +18,7 @@ declare module 'fastify' {
 }
 
 interface Shape {
-  Params: Readonly<Record<string, string>>;
+  Params: Record<string, string>;
   Querystring: Record<string, unknown>;
 }
 type OperationRequest = FastifyRequest<Shape>;
@@ -62,7 +62,13 @@ function admission(room: Room, operation: Operation): Admission {
   const admit = (request: OperationRequest, reply: FastifyReply, caller: Caller): Promise<never> | undefined => {
     limitRequest(room, reply, caller.actor);
     const parameters = request.params;
-    for (const name of ids) if (!isUuid(parameters[name] ?? '')) throw targetNotFound(operation);
+    for (const name of ids) {
+      const id = parameters[name] ?? '';
+      if (!isUuid(id)) throw targetNotFound(operation);
+      // One spelling inside: ids are compared as text, and PostgreSQL gives them in lower case.
+      const lower = id.toLowerCase();
+      if (lower !== id) parameters[name] = lower;
+    }
     if (!suffices(caller, operation)) return refuse(room, operation, caller, parameters[ids[0] ?? '']);
     request.caller = caller;
     return undefined;

@@ -6,8 +6,8 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } 
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Caller } from '../auth/caller.ts';
 import { parseJson } from './json.ts';
-import { wrongMediaType } from './answers.ts';
-import { answerClientError, handleErrors, overloaded, toError } from './failures.ts';
+import { answerOf, wrongMediaType } from './answers.ts';
+import { answerClientError, handleErrors, overloaded, sendError, toError } from './failures.ts';
 import { RequestDurations } from './metrics.ts';
 import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
@@ -67,6 +67,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     exposeHeadRoutes: false,
     genReqId: requestIds,
     clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => {
+      void sendError(reply, answerOf(error, request.id));
+    },
     routerOptions: { ignoreTrailingSlash: true },
     ...(options.logger === undefined ? { logger: false } : { loggerInstance: options.logger }),
   });

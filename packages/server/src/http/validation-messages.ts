@@ -20,13 +20,16 @@ export function toDetails(errors: readonly ErrorObject[]): ErrorDetail[] {
 function withoutUnions(errors: readonly ErrorObject[]): ErrorObject[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
   return errors.filter((error) => {
-    const union = unions.find(({ schemaPath }) => error.schemaPath.startsWith(`${schemaPath}/`));
-    if (union !== undefined) {
-      if (error.keyword === 'type' && error.instancePath === union.instancePath) return false;
-      return isObjectLike(union.data);
-    }
+    const around = unions.filter((union) => isInside(error, union));
+    if (error.keyword === 'type' && around.some(({ instancePath }) => instancePath === error.instancePath)) return false;
+    if (around.some(({ data }) => !isObjectLike(data))) return false;
     return error.keyword !== 'anyOf' || !isObjectLike(error.data);
   });
+}
+
+function isInside(error: ErrorObject, union: ErrorObject): boolean {
+  const isBelow = error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`);
+  return isBelow && error.schemaPath.startsWith(`${union.schemaPath}/`);
 }
 
 function isObjectLike(value: unknown): boolean {

@@ -1,0 +1,24 @@
+import { openDatabase, statement, type Database } from '@davit/db';
+import { tokenChannel } from '../resources/token/index.ts';
+
+const revoke = statement(
+  'test_revoke_elsewhere',
+  `with gone as (delete from api_token where id = $1 returning id) select pg_notify('${tokenChannel}', id::text) from gone`,
+);
+
+/** Deletes a token as another process would: past this one's memory. */
+export async function revokeElsewhere(connectionString: string, id: string): Promise<void> {
+  const database = openDatabase({ connectionString, applicationName: 'davit test', maximumConnections: 1 });
+  try {
+    await database.run(revoke, [id]);
+  } finally {
+    await database.close();
+  }
+}
+
+const breakGitTokens = statement('test_break_git_tokens', 'alter table git_token rename to secret_detail');
+
+/** Makes reads of git tokens fail in a way that nobody foresaw. */
+export async function breakDatabase(database: Database): Promise<void> {
+  await database.run(breakGitTokens);
+}

@@ -1,0 +1,136 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+const cli = fileURLToPath(new URL('cli.ts', import.meta.url));
+let folder: string;
+let database: TestDatabase;
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'davit-cli-'));
+  database = await createTestDatabase({ isMigrated: false });
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Running {
+  readonly child: ChildProcess;
+  /** Everything printed so far. */
+  readonly text: () => string;
+  readonly exit: Promise<number | null>;
+  /** Resolves with the first match; fails when the process ends before. */
+  prints(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+// Role api: neither container engine nor gateway is touched.
+function davit(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Running {
+  const { PATH } = process.env;
+  const child = spawn(process.execPath, [cli, ...args], {
+    env: {
+      PATH,
+      DAVIT_HOME: folder,
+      DATABASE_URL: database.connectionString,
+      DAVIT_PORT: '0',
+      DAVIT_ROLE: 'api',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  let text = '';
+  const waiting = new Set<() => void>();
+  const take = (chunk: Buffer): void => {
+    text += chunk.toString();
+    for (const look of waiting) look();
+  };
+  child.stdout?.on('data', take);
+  child.stderr?.on('data', take);
+  const exit = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const prints = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const match = pattern.exec(text);
+        if (match !== null) resolve(match);
+      };
+      waiting.add(look);
+      look();
+      void exit.then(() => reject(new Error(`ended without printing ${String(pattern)}:\n${text}`)));
+    });
+  return { child, text: () => text, exit, prints };
+}
+
+const address = /answers at (http:\S+)/;
+
+test('the first start shows the administrator’s token once, and a signal ends the server in good order', async () => {
+  const first = davit(['serve']);
+  const [, url] = await first.prints(address);
+  const [, token] = await first.prints(/shown only now: (dvt_\S{40})/);
+  const headers = { authorization: `Token ${token}` };
+  expect((await fetch(`${url}/organization`, { headers })).status).toBe(200);
+  const file = path.join(folder, 'admin-token');
+  expect((await readFile(file, 'utf8')).trim()).toBe(token);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  first.child.kill('SIGTERM');
+  expect(await first.exit).toBe(0);
+
+  const second = davit(['serve']);
+  const [, again] = await second.prints(address);
+  expect(second.text()).not.toContain('dvt_');
+  expect((await fetch(`${again}/organization`, { headers })).status).toBe(200);
+});
+
+test('a second server of one state folder is refused, and a killed one leaves no lock behind', async () => {
+  const first = davit(['serve']);
+  await first.prints(address);
+  const second = davit(['serve']);
+  expect(await second.exit).toBe(1);
+  expect(second.text()).toContain(`another davit serve uses this state folder (${folder})`);
+  first.child.kill('SIGKILL');
+  await first.exit;
+  await davit(['serve']).prints(address);
+});
+
+test('a wrong configuration is told completely, with exit code 1', async () => {
+  const run = davit(['serve'], { DAVIT_PORT: 'x', DAVIT_RATE_LIMIT: '-1' });
+  expect(await run.exit).toBe(1);
+  expect(run.text()).toMatch(/DAVIT_PORT must be[\s\S]*DAVIT_RATE_LIMIT must be/);
+});
+
+test('a start with another secret key than the database’s is refused', async () => {
+  const first = davit(['serve']);
+  await first.prints(address);
+  first.child.kill('SIGTERM');
+  await first.exit;
+  const other = davit(['serve'], { DAVIT_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') });
+  expect(await other.exit).toBe(1);
+  expect(other.text()).toContain('The secret key does not open this database');
+});
+
+test('administrators’ tokens are made, listed and taken away on the command line', async () => {
+  const created = davit(['token', 'create', 'ops', '--expires', '2099-01-01T00:00:00Z']);
+  const [token] = await created.prints(/dvt_\S{40}/);
+  expect(await created.exit).toBe(0);
+  const listed = davit(['token', 'list']);
+  expect(await listed.exit).toBe(0);
+  expect(listed.text()).toMatch(/ops {2}created .* expires 2099-01-01/);
+  expect(listed.text()).not.toContain(token);
+  expect(await davit(['token', 'revoke', 'ops']).exit).toBe(0);
+  expect(await davit(['token', 'revoke', 'ops']).exit).toBe(1);
+});
+
+test('help is no error, and what is no command is', async () => {
+  const help = davit(['--help']);
+  expect(await help.exit).toBe(0);
+  expect(help.text()).toContain('davit serve');
+  for (const args of [[], ['dance'], ['token', 'create'], ['serve', '--fast'], ['token', 'create', 'x', '--expires', 'soon']]) {
+    expect({ args, code: await davit(args).exit }).toEqual({ args, code: 2 });
+  }
+});

@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { readConfiguration } from './config.ts';
+
+test('without variables everything has its default', () => {
+  expect(readConfiguration({})).toMatchObject({ host: '127.0.0.1', port: 4440, databaseUrl: null, rateLimit: 6000, role: 'all' });
+});
+
+test('all that is wrong is told at once, without showing secrets', () => {
+  const wrong = {
+    DAVIT_PORT: '99999',
+    DAVIT_ROLE: 'boss',
+    DAVIT_ALLOW_LOCAL_REPOSITORIES: 'yes',
+    DAVIT_BOOTSTRAP_TOKEN: 'short',
+    DATABASE_URL: 'mysql://user:hunter2@host/db',
+    DAVIT_GATEWAY_DOMAIN: 'not a domain',
+  };
+  const read = (): unknown => readConfiguration(wrong);
+  for (const name of Object.keys(wrong)) expect(read).toThrow(name);
+  expect(read).toThrow('must be one of all, api, worker');
+  expect(read).not.toThrow(/hunter2/);
+});
+
+test('an empty variable is as good as none, and an unknown one is told', () => {
+  const configuration = readConfiguration({ DAVIT_PORT: '', DAVIT_PROT: '1', OTHER: 'x' });
+  expect(configuration.port).toBe(4440);
+  expect(configuration.unknownVariables).toEqual(['DAVIT_PROT']);
+});
+
+test('docs/operate.md has each variable, and no other', async () => {
+  const source = await readFile(new URL('config.ts', import.meta.url), 'utf8');
+  const document = await readFile(new URL('../../../../docs/operate.md', import.meta.url), 'utf8');
+  const read = [...source.matchAll(/reader\.\w+\('([A-Z_]+)'/g)].map(([, name]) => name);
+  const documented = [...document.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+  expect(new Set(documented)).toEqual(new Set(read));
+  expect(documented).toHaveLength(read.length);
+});
