@@ -51,7 +51,7 @@ export async function stopTestEngines(): Promise<void> {
   const folder = testEnginesFolder();
   if (!existsSync(folder)) return;
   for (const engine of [dockerEngine(folder), podmanEngine(folder)]) {
-    if (await answers(engine.socketPath)) await removeContainers(engine.socketPath);
+    if (await answers(engine.socketPath)) await removeAll(engine.socketPath);
     await engine.stop();
   }
   removeBridge(dockerPlaces(folder).bridge);
@@ -71,10 +71,26 @@ function unmountUnder(folder: string): void {
   if (ours.length > 0) execFileSync('umount', ['--lazy', ...ours]);
 }
 
-// Two folders on one machine get different networks.
+/** How many runs with folders of their own can go on at the same time on one machine. */
+const slots = 16;
+
+// Runs that go on at the same time need networks apart: the first that no interface of the machine has, kept with the folder.
 function subnetOf(folder: string, first: number): string {
-  const byte = Number.parseInt(createHash('sha256').update(folder).digest('hex').slice(0, 2), 16);
-  return `10.${first + (byte % 16)}`;
+  const file = join(folder, 'slot');
+  if (!existsSync(file)) writeFileSync(file, String(freeSlot(folder)));
+  return `10.${first + Number(readFileSync(file, 'utf8'))}`;
+}
+
+function freeSlot(folder: string): number {
+  const program = findProgram('ip');
+  const taken = program === null ? '' : execFileSync(program, ['-o', '-4', 'address'], { encoding: 'utf8' });
+  const wanted = Number.parseInt(createHash('sha256').update(folder).digest('hex').slice(0, 2), 16);
+  for (let step = 0; step < slots; step += 1) {
+    const slot = (wanted + step) % slots;
+    const isTaken = [208, 224].some((first) => taken.includes(` 10.${first + slot}.`));
+    if (!isTaken) return slot;
+  }
+  return wanted % slots;
 }
 
 interface DockerPlaces {
@@ -200,11 +216,17 @@ function isRunning(pid: number): boolean {
   }
 }
 
-async function removeContainers(socketPath: string): Promise<void> {
-  const list: unknown = JSON.parse(await ask(socketPath, 'GET', '/v1.41/containers/json?all=true'));
-  if (!Array.isArray(list)) return;
-  const ids = list.flatMap((container: { readonly Id: string }) => [container.Id]);
-  await Promise.all(ids.map((id) => ask(socketPath, 'DELETE', `/v1.41/containers/${id}?force=true&v=true`)));
+// Networks too: Docker leaves their bridges on the machine when it ends.
+async function removeAll(socketPath: string): Promise<void> {
+  const remove = async (list: string, path: (id: string) => string): Promise<void> => {
+    const found: unknown = JSON.parse(await ask(socketPath, 'GET', list));
+    if (!Array.isArray(found)) return;
+    const ids = found.flatMap((object: { readonly Id: string }) => [object.Id]);
+    await Promise.all(ids.map((id) => ask(socketPath, 'DELETE', path(id))));
+  };
+  await remove('/v1.41/containers/json?all=true', (id) => `/v1.41/containers/${id}?force=true&v=true`);
+  // Those that the engine needs itself it refuses to remove.
+  await remove('/v1.41/networks', (id) => `/v1.41/networks/${id}`);
 }
 
 async function answers(socketPath: string): Promise<boolean> {

@@ -123,6 +123,8 @@ export function podmanConfiguration(host: PodmanHost, options: OwnPodmanOptions 
   const processes = Math.min(host.processes, 32_768);
   lines.push(`default_ulimits = ["nofile=${files}:${files}", "nproc=${processes}:${processes}"]`);
   lines.push('[engine]', 'events_logger = "file"');
+  // Two processes of each command that ran in a container stay for so many seconds, 300 by default: a probe leaves dozens.
+  lines.push('exit_command_delay = 10');
   if (!host.hasSystemd) lines.push('cgroup_manager = "cgroupfs"');
   // crun refuses to start anything under cgroups version 1 mounted beside version 2; runc does not mind.
   if (!host.isCgroup2 && host.hasRunc) lines.push('runtime = "runc"');
