@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMilliseconds } from '@davit/base';
-import { Pool, type ClientConfig, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
+import type { Client, ClientConfig, QueryConfig, QueryResult } from 'pg';
 import { isConflictOfTransactions, isConnectionFailure, isStalePlan, toFailure } from './failures.ts';
+import { ConnectionPool } from './pool.ts';
 import type { Statement } from './statement.ts';
 import { valueTypes } from './types.ts';
 
@@ -43,8 +44,7 @@ export interface DatabaseOptions {
 
 // Time to a connection, the wait for a free one included.
 const connectionTimeoutMilliseconds = 10_000;
-// Bounds how long memory that a burst's connections took is held. An idle timeout instead would cost a timer per query.
-const connectionLifetimeSeconds = 900;
+const connectionLifetimeMilliseconds = 900_000;
 const transactionAttempts = 3;
 
 /** What every connection of Davit is opened with. */
@@ -103,47 +103,55 @@ abstract class StatementRunner implements Queryable {
 }
 
 class PooledDatabase extends StatementRunner implements Database {
-  readonly #pool: Pool;
+  readonly #pool: ConnectionPool;
+  readonly #maximumConnections: number;
 
   constructor(options: DatabaseOptions) {
     super();
-    this.#pool = new Pool({
-      ...connectionSettings(options.connectionString, options.applicationName),
-      max: options.maximumConnections,
-      idleTimeoutMillis: 0,
-      maxLifetimeSeconds: connectionLifetimeSeconds,
+    this.#maximumConnections = options.maximumConnections;
+    this.#pool = new ConnectionPool({
+      settings: connectionSettings(options.connectionString, options.applicationName),
+      maximumConnections: options.maximumConnections,
+      waitMilliseconds: connectionTimeoutMilliseconds,
+      lifetimeMilliseconds: connectionLifetimeMilliseconds,
+      onIdleFailure: (error) => options.onIdleFailure?.(error),
     });
-    // Without a listener the loss of an idle connection would end the process.
-    this.#pool.on('error', (error) => options.onIdleFailure?.(error));
   }
 
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
-    return new Promise((resolve, reject) => this.#dispatch(statement, values, { resolve, reject }));
+    const client = this.#pool.takeIdle();
+    return client === undefined ? this.#executeLater(statement, values) : this.#executeOn(client, statement, values);
   }
 
-  // pool.query would do the same but closes the connection after any error: each conflict of names would cost a new one.
-  #dispatch(statement: Statement, values: Values | undefined, promise: Settle, attempt = 1): void {
-    this.#pool.connect((error, client, release) => {
-      if (error !== undefined || client === undefined) return promise.reject(toFailure(error));
-      let isOver = false;
-      const end = (failure: Error | null, result?: QueryResult): void => {
-        if (isOver) return;
-        isOver = true;
-        client.removeListener('error', end);
-        if (failure === null && result !== undefined) {
-          release();
-          promise.resolve(result);
+  async #executeLater(statement: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {
+    return this.#executeOn(await this.#take(), statement, values, attempt);
+  }
+
+  #executeOn(client: Client, { name, text }: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {
+    return new Promise((resolve, reject) => {
+      // With a callback: with its promise, pg makes three of them, and a stack trace for each failure.
+      client.query({ name, text, values }, (error: Error | null, result: QueryResult) => {
+        if (error === null) {
+          this.#pool.giveBack(client);
+          resolve(result);
           return;
         }
-        release(failure !== null && isSpoilt(failure) ? failure : undefined);
+        this.#pool.giveBack(client, isSpoilt(error));
         // The columns of a table changed under a prepared statement: a migration ran. This connection is closed by now;
         // the others may be as old, so each of them gets its turn.
-        if (isStalePlan(failure) && attempt <= this.#pool.options.max) this.#dispatch(statement, values, promise, attempt + 1);
-        else promise.reject(toFailure(failure));
-      };
-      client.on('error', end);
-      client.query({ name: statement.name, text: statement.text, values }, end);
+        if (isStalePlan(error) && attempt <= this.#maximumConnections) {
+          resolve(this.#executeLater({ name, text }, values, attempt + 1));
+        } else reject(toFailure(error));
+      });
     });
+  }
+
+  async #take(): Promise<Client> {
+    try {
+      return await this.#pool.take();
+    } catch (error) {
+      throw toFailure(error);
+    }
   }
 
   async transaction<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result> {
@@ -161,51 +169,35 @@ class PooledDatabase extends StatementRunner implements Database {
   }
 
   async #transactionOnce<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result> {
-    const client = await this.#connect();
-    const lost = (error: Error): void => tx.lose(error);
+    const client = await this.#take();
     const tx = new Transaction(client);
-    client.on('error', lost);
     try {
       await tx.begin();
       const result = await running.run(tx, () => action(tx));
       await tx.commit();
       return result;
     } catch (error) {
-      await tx.rollback(error);
+      await tx.rollback();
       throw error;
     } finally {
-      client.removeListener('error', lost);
-      client.release(tx.spoilt);
+      this.#pool.giveBack(client, tx.isSpoilt);
     }
   }
 
-  async #connect(): Promise<PoolClient> {
-    try {
-      return await this.#pool.connect();
-    } catch (error) {
-      throw toFailure(error);
-    }
+  close(): Promise<void> {
+    return this.#pool.close();
   }
-
-  async close(): Promise<void> {
-    await this.#pool.end();
-  }
-}
-
-interface Settle {
-  readonly resolve: (result: QueryResult) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 class Transaction extends StatementRunner {
   isOpen = false;
-  /** Set once the connection must not be used again. */
-  spoilt: Error | undefined;
-  readonly #client: PoolClient;
+  /** Whether the connection must not be used again. */
+  isSpoilt = false;
+  readonly #client: Client;
   // pg wants one statement at a time; callers may well start several at once.
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(client: PoolClient) {
+  constructor(client: Client) {
     super();
     this.#client = client;
   }
@@ -223,21 +215,16 @@ class Transaction extends StatementRunner {
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back, as one of its statements had failed');
   }
 
-  async rollback(cause: unknown): Promise<void> {
+  async rollback(): Promise<void> {
     this.isOpen = false;
     await this.#last;
-    if (cause instanceof Error && isSpoilt(cause)) this.spoilt ??= cause;
-    if (this.spoilt !== undefined) return;
+    if (this.isSpoilt) return;
     try {
       await this.#send({ text: 'ROLLBACK' });
-    } catch (error) {
+    } catch {
       // The caller gets the first failure. Closing the connection rolls back as well.
-      this.lose(error instanceof Error ? error : new Error(String(error)));
+      this.isSpoilt = true;
     }
-  }
-
-  lose(error: Error): void {
-    this.spoilt ??= error;
   }
 
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
@@ -252,12 +239,12 @@ class Transaction extends StatementRunner {
     try {
       return await this.#client.query(query);
     } catch (error) {
-      if (error instanceof Error && isSpoilt(error)) this.lose(error);
+      if (isSpoilt(error)) this.isSpoilt = true;
       throw toFailure(error);
     }
   }
 }
 
-function isSpoilt(error: Error): boolean {
+function isSpoilt(error: unknown): boolean {
   return isConnectionFailure(error) || isStalePlan(error);
 }
