@@ -28,7 +28,7 @@ const workspaces = [
     '@davit/engine',
     '@davit/client',
   ]),
-  workspace('testkit', ['vitest', '@davit/server']),
+  workspace('testkit', ['vitest', '@davit/server'], { './*': './src/*.ts' }),
 ];
 const rootDependencies = ['vitest'];
 
@@ -64,7 +64,7 @@ const sound: Readonly<Record<string, string>> = {
   'packages/server/src/resources/shared/naming.ts': `export const naming = 1;`,
   'packages/testkit/src/index.ts': `import 'vitest'; import 'node:fs'; import '@davit/server'; export const kit = 1;`,
   'packages/server/src/index.ts': `export const server = 1;`,
-  'packages/server/src/server.test.ts': `import { kit } from '@davit/testkit'; import { test } from 'vitest';`,
+  'packages/server/src/server.test.ts': `import { kit } from '@davit/testkit/index'; import { test } from 'vitest';`,
   'tools/up.ts': `import { client } from '@davit/client'; import 'node:fs';`,
 };
 

@@ -18,7 +18,7 @@ export interface Rule {
 
 const inPackage = (name: string): RegExp => new RegExp(`^packages/${name}/src/`);
 /** Tests, and what only tests load, may import what they like, and are imported by nobody else. */
-export const isTest = (file: string): boolean => /\.test\.ts$|\/(testing|conformance)\.ts$/.test(file);
+export const isTest = (file: string): boolean => /\.test\.ts$|\/(testing|conformance)\.ts$|\/testing\//.test(file);
 const isForeign = (target: string): boolean => target.startsWith('npm:') || target.startsWith('node:');
 const isStore = (file: string): boolean => /\/(store|[\w-]+-store)\.ts$/.test(file);
 

@@ -11,7 +11,7 @@ export interface Workspace {
   readonly name: string;
   /** `packages/engine`. */
   readonly folder: string;
-  /** `.` or `./port` → `./src/port.ts`. */
+  /** `.`, `./port` or `./*` → `./src/port.ts`. */
   readonly exports: Readonly<Record<string, string>>;
   /** Names of the packages that it declares. */
   readonly dependencies: readonly string[];
@@ -113,8 +113,10 @@ function resolve(from: string, specifier: string, workspaces: readonly Workspace
   if (isBuiltin(specifier)) return specifier.startsWith('node:') ? specifier : `node:${specifier}`;
   const workspace = workspaces.find(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
   if (workspace === undefined) return `npm:${packageName(specifier)}`;
-  const door = workspace.exports[`.${specifier.slice(workspace.name.length)}`];
-  return path.posix.join(workspace.folder, door ?? `missing-export${specifier.slice(workspace.name.length)}`);
+  const subpath = specifier.slice(workspace.name.length);
+  const every = workspace.exports['./*'];
+  const door = workspace.exports[`.${subpath}`] ?? (subpath === '' ? undefined : every?.replace('*', subpath.slice(1)));
+  return path.posix.join(workspace.folder, door ?? `missing-export${subpath}`);
 }
 
 function packageName(specifier: string): string {
