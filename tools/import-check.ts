@@ -30,12 +30,13 @@ export function findViolations(
 
 function brokenRules(use: Import): Violation[] {
   return importRules
-    .filter((rule) => rule.applies(use.from))
-    .filter(
-      (rule) =>
-        !rule.allows(use.target, use) && !(use.definers.length > 0 && use.definers.every((definer) => rule.allows(definer, use))),
-    )
-    .map((rule) => ({ rule: rule.name, file: use.from, line: use.line, message: `imports ${use.specifier}: ${rule.because}` }));
+    .filter((rule) => rule.applies(use.from) && !rule.allows(use.target, use))
+    .flatMap((rule) => {
+      const refused = use.definers.filter((definer) => !rule.allows(definer, use));
+      if (use.definers.length > 0 && refused.length === 0) return [];
+      const where = refused.length === 0 || refused.includes(use.target) ? '' : ` (${refused.join(', ')})`;
+      return [{ rule: rule.name, file: use.from, line: use.line, message: `imports ${use.specifier}${where}: ${rule.because}` }];
+    });
 }
 
 // npm puts all packages into one folder, where an import works by luck until somebody else stops needing the package.

@@ -55,7 +55,7 @@ const layerRules: Rule[] = layers.map(({ name, room, mayImport }) => ({
     const own = name === 'server/main' ? inPackage('server') : room;
     return isForeign(target) || own.test(target) || mayImport.some((allowed) => allowed.test(target));
   },
-  because: `${name} is below it or beside it`,
+  because: `that room is above ${name} or beside it`,
 }));
 
 const drivers = 'fake|docker|kubernetes|helm|terraform|builder|gateway';
