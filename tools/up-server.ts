@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isAnswering } from './up-http.ts';
@@ -21,8 +21,6 @@ export function isServing(server: Server): Promise<boolean> {
 
 /** Starts `./davit serve` in the background and waits until it is ready. Its output goes to `serve.log` of the state folder. */
 export async function startServer(server: Server): Promise<void> {
-  // PostgreSQL runs as nobody when this runs as root, and must be able to walk through.
-  mkdirSync(server.stateFolder, { recursive: true, mode: 0o711 });
   const logFile = path.join(server.stateFolder, 'serve.log');
   const log = openSync(logFile, 'a', 0o600);
   const logged = statSync(logFile).size;

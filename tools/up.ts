@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ensureBaseImage } from './base-image.ts';
 import { stopOwnPrograms } from './own-programs.ts';
@@ -29,6 +29,8 @@ try {
 }
 
 async function up(): Promise<void> {
+  // PostgreSQL runs as nobody when this runs as root, and must be able to walk through.
+  mkdirSync(stateFolder, { recursive: true, mode: 0o711 });
   // Before the server: whoever of the two comes first starts the Podman service, and the other one adopts it.
   if (await ensureBaseImage(stateFolder)) say('made the base image of Node.js for the example');
   if (await isServing(server)) say(`Davit is running at ${server.address}`);
