@@ -127,6 +127,21 @@ test('after a kill -9 of the server itself it recovers with all that was committ
   expect(await isKept(await start())).toBe(true);
 });
 
+test('while it is watched it comes back by itself after a kill -9, until it is stopped', async () => {
+  const server = await startAndFill();
+  const told: string[] = [];
+  server.keepRunning((message) => told.push(message));
+  const pid = await postmaster(server);
+  process.kill(pid, 'SIGKILL');
+  await vi.waitFor(() => expect(told.at(-1)).toBe('the embedded database runs again'), { timeout: 20_000 });
+  expect(await postmaster(server)).not.toBe(pid);
+  expect(await isKept(server)).toBe(true);
+  const second = await postmaster(server);
+  await server.stop();
+  expect(isAlive(second)).toBe(false);
+  expect(told).toHaveLength(2);
+});
+
 test('a lock file whose process id belongs to another program now is no obstacle', async () => {
   const server = await startAndFill();
   const pid = await postmaster(server);

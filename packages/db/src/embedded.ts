@@ -33,6 +33,12 @@ export interface EmbeddedDatabase {
   readonly adopted: boolean;
   /** Where data, binaries and log are; removing it after `stop` removes all. */
   readonly folder: string;
+  /**
+   * Starts the server again, with the same address, whenever its process is gone (killed, out of memory); looks once a
+   * second. `tell` gets a line each time that it was necessary, and when it failed. Gives a function that ends the watch;
+   * `stop` ends it too. For the one process that serves this state folder: a second watch would undo the first one's `stop`.
+   */
+  keepRunning(tell: (message: string) => void): () => void;
   /** Fast shutdown: ends all connections, writes everything to disk; resolves when the process is gone. */
   stop(): Promise<void>;
 }
@@ -41,6 +47,7 @@ const databaseName = 'davit';
 const startWithinMilliseconds = 600_000;
 const tellAfterMilliseconds = 3_000;
 const stopWithinMilliseconds = 120_000;
+const watchEveryMilliseconds = 1_000;
 const largestLogBytes = 10 * 1024 * 1024;
 
 /**
@@ -56,14 +63,60 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
     await ensureData(place);
     const { socketFolder, adopted } = await ensureRunning(place, options);
     if (!adopted) await removeLeftovers(place);
-    return {
-      connectionString: serverAddress(socketFolder, databaseName),
-      adopted,
-      folder: place.folder,
-      stop: () => stopServer(place.data),
-    };
+    return new RunningServer(place, options, { socketFolder, adopted });
   } catch (error) {
     throw fileFailure(options.stateFolder, error);
+  }
+}
+
+class RunningServer implements EmbeddedDatabase {
+  readonly connectionString: string;
+  readonly adopted: boolean;
+  readonly folder: string;
+  readonly #place: Place;
+  readonly #options: EmbeddedOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #restart: Promise<void> | undefined;
+
+  constructor(place: Place, options: EmbeddedOptions, found: { readonly socketFolder: string; readonly adopted: boolean }) {
+    this.#place = place;
+    this.#options = options;
+    this.connectionString = serverAddress(found.socketFolder, databaseName);
+    this.adopted = found.adopted;
+    this.folder = place.folder;
+  }
+
+  keepRunning(tell: (message: string) => void): () => void {
+    this.#timer ??= setInterval(() => {
+      this.#restart ??= this.#restartIfGone(tell);
+    }, watchEveryMilliseconds);
+    this.#timer.unref();
+    return () => this.#endWatch();
+  }
+
+  async stop(): Promise<void> {
+    this.#endWatch();
+    await this.#restart;
+    await stopServer(this.#place.data);
+  }
+
+  #endWatch(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #restartIfGone(tell: (message: string) => void): Promise<void> {
+    try {
+      if ((await findServer(this.#place.data)) !== undefined) return;
+      tell('the embedded database is gone; starting it again');
+      await ensureRunning(this.#place, this.#options);
+      tell('the embedded database runs again');
+    } catch (error) {
+      // Whatever it is, the disk for example: it may pass, and the next look tries again.
+      tell(`the embedded database does not start: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      this.#restart = undefined;
+    }
   }
 }
 
