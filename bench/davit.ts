@@ -72,6 +72,8 @@ function environmentOf(options: DavitOptions, { home, port, gatewayPort }: Ports
   return {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
+    // For profiles.
+    ...(process.env['NODE_OPTIONS'] !== undefined && { NODE_OPTIONS: process.env['NODE_OPTIONS'] }),
     DAVIT_HOME: home,
     DAVIT_PORT: String(port),
     DAVIT_GATEWAY_PORT: String(gatewayPort),

@@ -56,11 +56,11 @@ export class Place {
   }
 
   /**
-   * Address of a new database in a PostgreSQL that loses nothing (fsync on), as Davit starts its own. Both sides use the same
-   * server.
+   * Address of a new database in a PostgreSQL as Davit starts its own (it loses nothing: fsync is on), but with room for all of
+   * the servers of a run. Both sides use the same one.
    */
   async database(name: string): Promise<string> {
-    this.#server ??= startEmbedded({ stateFolder: this.newFolder('database') });
+    this.#server ??= startEmbedded({ stateFolder: this.newFolder('database'), settings: { max_connections: '300' } });
     const { connectionString } = await this.#server;
     const sql = new Client({ connectionString });
     await sql.connect();

@@ -8,10 +8,12 @@ import { Pool, types as pgTypes } from 'pg';
  * Usage: node bench/floors/records.ts <address of the database> <connections>
  */
 
-const [database, connections = '10'] = process.argv.slice(2);
+const [database, connections = '32'] = process.argv.slice(2);
 const pool = new Pool({
   connectionString: database,
   max: Number(connections),
+  // Otherwise each query sets and clears a timer.
+  idleTimeoutMillis: 0,
   // Timestamps go out as PostgreSQL wrote them: a Date in between would cost two conversions.
   types: {
     getTypeParser: (oid, format) =>

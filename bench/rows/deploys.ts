@@ -15,7 +15,7 @@ export const deploysRow: Row = {
   about:
     'deploy of an unchanged application (cached build), request to DEPLOYED, against raw git and engine calls to the first 200',
   run: async (place) => {
-    const { address, davitOnce, application } = await openDavit(place);
+    const { address, davit: server, davitOnce, application } = await openDavit(place);
     const raw = await RawEngine.start(place);
     await raw.makeNetwork('bench-deploys');
     const url = (await place.git()).commit('raw', busyboxApplication);
@@ -38,6 +38,7 @@ export const deploysRow: Row = {
     }
     await checkReplaced(application, `davit ${davit.length - 1}`);
     const steps = await stepTimes(address);
+    await server.stop();
     return [
       toMeasurement('deploy, unchanged', davit, full, { target, details: { builder, steps, phases: phasesOf(full) } }),
       toMeasurement('  against raw calls without git and build', davit, known, {
@@ -56,7 +57,6 @@ interface RawRound {
 async function openDavit(place: Place) {
   const address = await place.database('deploys');
   const davit = await startDavit(place, { name: 'deploys', databaseUrl: address });
-  place.onEnd(() => davit.stop());
   const url = (await place.git()).commit('deploys', busyboxApplication);
   const application = await BenchApplication.create(davit, await createProject(davit, 'Deploys'), 'shop', url);
   const davitOnce = async (generation: string): Promise<number> => {
@@ -66,7 +66,7 @@ async function openDavit(place: Place) {
     await application.untilDeployed();
     return performance.now() - began;
   };
-  return { address, davitOnce, application };
+  return { address, davit, davitOnce, application };
 }
 
 type Once = (builder: Deployment['builder'], generation: string) => Promise<RawRound>;

@@ -17,7 +17,7 @@ export const growthRow: Row = {
     const few = await openFilled(place, 'few', 1);
     const many = await openFilled(place, 'many', (place.isQuick ? 10_000 : 100_000) / servicesPerEnvironment);
     const sides = { davit: many, floor: few };
-    return [
+    const found = [
       await compare(place, sides, { what: 'p99, read of an application', requests: (side) => applicationReads(side) }),
       await compare(place, sides, {
         what: 'p99, status of an application',
@@ -25,6 +25,8 @@ export const growthRow: Row = {
       }),
       await compare(place, sides, { what: 'p99, lists of an environment', requests: environmentReads }),
     ];
+    await Promise.all([few.davit.stop(), many.davit.stop()]);
+    return found;
   },
 };
 
@@ -36,7 +38,6 @@ interface Side {
 async function openFilled(place: Place, name: string, environments: number): Promise<Side> {
   const address = await place.database(name);
   const davit = await startDavit(place, { name, databaseUrl: address });
-  place.onEnd(() => davit.stop());
   const url = (await place.git()).commit(name, busyboxApplication);
   const origin = await BenchApplication.create(davit, await createProject(davit, 'Growth'), 'origin', url);
   await origin.request();
