@@ -10,7 +10,7 @@ export interface FailedBuild {
   readonly dockerfile: Dockerfile;
   /** The cap under which commands ran; null when there was none. */
   readonly memoryMiB: number | null;
-  /** The engine's word on whether a command was killed for memory; null when it has none. */
+  /** What engine or kernel say on whether a command was killed for memory; null when they do not know. */
   readonly wasKilledForMemory: boolean | null;
 }
 
@@ -123,6 +123,9 @@ function unwrapped(message: string): string {
       // Buildah repeats the instruction, which the message names already.
       .replace(/^building at STEP "(?:[^"\\]|\\.|"(?!: ))*": /, '')
       .replace(/^dockerfile parse error (on )?line \d+: /i, '')
+      // Where the engine keeps the context is of no use to the reader.
+      .replace(/^(failed to parse Dockerfile|parsing main Dockerfile): (\/\S+: )?/, '')
+      .replace(/^checking on sources under "[^"]*": (copier: )?(stat: )?/, '')
       .trim()
       .replace(/\.$/, '')
   );

@@ -37,10 +37,8 @@ export function planBuild(input: PlanInput): BuildPlan {
   const memoryMiB = isCapped && traits.canLimitMemory ? Math.max(leastMemoryMiB, request.memoryMiB) : null;
   const { offered, remarks } = offeredArguments(request, dockerfile);
   const query: Record<string, string> = {
-    t: request.image,
     dockerfile: input.dockerfilePath,
     buildargs: JSON.stringify(offered),
-    labels: JSON.stringify(serviceLabels(request.owner, 'image')),
     rm: '1',
     forcerm: '1',
     version: builder === 'buildkit' ? '2' : '1',
@@ -55,12 +53,27 @@ export function planBuild(input: PlanInput): BuildPlan {
     query['cpuquota'] = String(Math.max(1000, Math.round((request.cpuMillicores / 1000) * cpuPeriodMicroseconds)));
   }
   if (builder === 'podman') {
+    // Its name and labels come afterwards, see `labelDockerfile`.
     // Without this, Podman's build endpoint runs commands in the host's network, where they reach all that listens on
     // 127.0.0.1 (seen with 4.3.1, whatever `networkmode` says).
     query['nsoptions'] = JSON.stringify([{ Name: 'network', Host: false, Path: '' }]);
-    if (input.group !== null) query['cgroupparent'] = `/${input.group}`;
+    if (input.group !== null) query['cgroupparent'] = `/${input.group}/run`;
+  }
+  if (builder !== 'podman') {
+    query['t'] = request.image;
+    query['labels'] = JSON.stringify(serviceLabels(request.owner, 'image'));
   }
   return { builder, query, memoryMiB, remarks: [...remarks, ...capRemarks(input, builder)] };
+}
+
+/**
+ * A second build that puts the labels on an image of Podman. Its own `labels` (seen with 4.3.1) come in a random order, which
+ * makes another image of the same content each time, cost a commit each, and are lost when the target is not the last stage.
+ */
+export function labelDockerfile(imageId: string, request: Pick<BuildRequest, 'owner'>): string {
+  const quoted = (text: string): string => `"${text.replace(/["\\$]/g, '\\$&')}"`;
+  const labels = Object.entries(serviceLabels(request.owner, 'image')).map(([name, value]) => `${quoted(name)}=${quoted(value)}`);
+  return `FROM ${imageId.replace('sha256:', '')}\nLABEL ${labels.toSorted().join(' ')}\n`;
 }
 
 // The classic builder by choice, although BuildKit is faster: the build endpoint hands BuildKit no limit for memory or CPU, so

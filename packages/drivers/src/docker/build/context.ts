@@ -24,6 +24,9 @@ export interface IgnoreRule {
   readonly canPrune: boolean;
 }
 
+// 2000-01-01: not 1970, as archive formats from 1980 on refuse such times in the middle of a build.
+const fixedTime = new Date(946_684_800_000);
+
 /** Finds the context. Fails with BUILD_ROOT_MISSING or DOCKERFILE_MISSING. */
 export async function openContext(
   request: Pick<BuildRequest, 'directory' | 'rootPath' | 'dockerfilePath'>,
@@ -53,6 +56,14 @@ export function packContext(context: BuildContext): Readable {
   addFolder(archive, context, '')
     .then(() => archive.finalize())
     .catch((error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))));
+  return Readable.from(archive, { objectMode: false });
+}
+
+/** A context that is nothing but a Dockerfile. */
+export function packDockerfile(dockerfile: string): Readable {
+  const archive = pack();
+  archive.entry({ name: 'Dockerfile', mode: 0o644, mtime: fixedTime }, dockerfile);
+  archive.finalize();
   return Readable.from(archive, { objectMode: false });
 }
 
@@ -125,9 +136,6 @@ async function readIgnoreRule(root: string, dockerfilePath: string): Promise<Ign
   }
   return null;
 }
-
-// 2000-01-01: not 1970, as archive formats from 1980 on refuse such times in the middle of a build.
-const fixedTime = new Date(946_684_800_000);
 
 async function addFolder(archive: Pack, context: BuildContext, folder: string): Promise<void> {
   for (const entry of await sortedEntries(join(context.root, folder))) {

@@ -1,12 +1,35 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-// Where a control group of that name is: alone (version 2), beside version 1, or in version 1, where any controller has it.
-const places = ['/sys/fs/cgroup', '/sys/fs/cgroup/unified', '/sys/fs/cgroup/pids', '/sys/fs/cgroup/memory'];
+/**
+ * Control groups of builds on Podman. A build's commands run in `<group>/run`, which is removed with each command; `<group>`
+ * stays until the build is over and has kept the account of all of them. Only groups named by `newGroupName` are touched.
+ */
 
-/** Kills every process in the control groups of that name, and below. Says how many there were. */
+const root = '/sys/fs/cgroup';
+const prefix = 'davit-build-';
+
+/** A name for the control group of one build, that says which process made it. */
+export function newGroupName(): string {
+  return `${prefix}${process.pid}-${startOf('self')}-${randomBytes(8).toString('hex')}`;
+}
+
+/** Ends what builds left running whose Davit process is gone from this machine. */
+export async function endOrphanGroups(): Promise<void> {
+  const names = (await Promise.all((await hierarchies()).map(foldersIn))).flat();
+  for (const name of new Set(names)) {
+    const maker = /^davit-build-(\d+)-(\d+)-[0-9a-f]{16}$/.exec(name);
+    if (!maker || startOf(maker[1] ?? '') === maker[2]) continue;
+    await killControlGroup(name);
+    await removeControlGroup(name);
+  }
+}
+
+/** Kills every process in the group and below. Says how many there were. */
 export async function killControlGroup(name: string): Promise<number> {
-  const found = await Promise.all(places.map((place) => processesIn(join(place, name))));
+  const found = await Promise.all((await hierarchies()).map((place) => processesIn(join(place, name))));
   const processes = new Set(found.flat());
   for (const id of processes) {
     try {
@@ -19,21 +42,71 @@ export async function killControlGroup(name: string): Promise<number> {
   return processes.size;
 }
 
-async function processesIn(folder: string): Promise<number[]> {
-  try {
-    const own = (await readFile(join(folder, 'cgroup.procs'), 'utf8'))
-      .split('\n')
-      .map(Number)
-      .filter((id) => id > 1);
-    const entries = await readdir(folder, { withFileTypes: true });
-    const below = await Promise.all(
-      entries.filter((entry) => entry.isDirectory()).map((entry) => processesIn(join(folder, entry.name))),
-    );
-    return [...own, ...below.flat()];
-  } catch (error) {
-    if (isCode(error, ['ENOENT', 'ENODEV', 'EACCES'])) return [];
-    throw error;
+/**
+ * Whether the kernel killed in this group for want of memory. Version 2 counts that. Version 1 counts it only in `run`, which is
+ * gone; but what never came near the limit was not killed for it. Null: it may have been.
+ */
+export async function wasKilledForMemory(name: string, limitBytes: number): Promise<boolean | null> {
+  const events = await readOrNull(join(root, name, 'memory.events'));
+  if (events !== null) return /^oom_kill [1-9]/m.test(events);
+  const peak = await readOrNull(join(root, 'memory', name, 'memory.max_usage_in_bytes'));
+  return peak === null || Number(peak) > limitBytes * 0.95 ? null : false;
+}
+
+/** Removes the group, which must be empty of processes; one that is not stays for `endOrphanGroups`. */
+export async function removeControlGroup(name: string): Promise<void> {
+  for (const place of await hierarchies()) {
+    for (const folder of [join(place, name, 'run'), join(place, name)]) {
+      await rmdir(folder).catch((error: unknown) => {
+        if (!isCode(error, ['ENOENT', 'ENOTDIR', 'EBUSY', 'ENOTEMPTY', 'EACCES', 'EPERM', 'EROFS'])) throw error;
+      });
+    }
   }
+}
+
+/** When a process started, in ticks since the machine did: tells it from a later one with the same id. '' when it is gone. */
+function startOf(id: string): string {
+  try {
+    // Field 22; the second one is the name in parentheses and may hold anything.
+    const status = readFileSync(`/proc/${id}/stat`, 'utf8');
+    return status.slice(status.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch (error) {
+    return ifUnreadable('')(error);
+  }
+}
+
+/** Version 2 is the root itself; version 1 has a hierarchy for each controller. */
+async function hierarchies(): Promise<string[]> {
+  const controllers = (await foldersIn(root)).filter((name) => /^[a-z_,]+$/.test(name));
+  return [root, ...controllers.map((name) => join(root, name))];
+}
+
+async function processesIn(folder: string): Promise<number[]> {
+  const listed = (await readOrNull(join(folder, 'cgroup.procs'))) ?? '';
+  const own = listed
+    .split('\n')
+    .map(Number)
+    .filter((id) => id > 1);
+  if (listed === '' && (await foldersIn(folder)).length === 0) return [];
+  const below = await Promise.all((await foldersIn(folder)).map((name) => processesIn(join(folder, name))));
+  return [...own, ...below.flat()];
+}
+
+async function foldersIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(ifUnreadable([]));
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+function readOrNull(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch(ifUnreadable(null));
+}
+
+/** Gone meanwhile, or of another user: then it is none of ours. */
+function ifUnreadable<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (isCode(error, ['ENOENT', 'ENODEV', 'EACCES', 'ESRCH', 'ENOTDIR', 'EOPNOTSUPP'])) return value;
+    throw error;
+  };
 }
 
 function isCode(error: unknown, codes: readonly string[]): boolean {

@@ -201,6 +201,13 @@ function faultIn({ keyword, rest, hasHeredoc }: Instruction): string | null {
   if ((keyword === 'COPY' || keyword === 'ADD') && !hasHeredoc && !rest.startsWith('[') && words(rest).length < 2) {
     return `${keyword} needs a source and a destination`;
   }
+  if (keyword === 'ENV' || keyword === 'LABEL') {
+    // `ENV name the rest is the value` is the old form, of which there is one to a line.
+    const [first = '', ...others] = words(rest);
+    if (!first.includes('=') && others.length === 0) return `${keyword} ${first} has no value`;
+    const bare = first.includes('=') ? others.find((word) => !word.includes('=')) : undefined;
+    if (bare !== undefined) return `${keyword} takes name=value, and ${bare} is none`;
+  }
   // Podman 4.3 builds such an image, and then cannot even show it.
   const port = keyword === 'EXPOSE' ? words(rest).find((word) => !/^\d+(-\d+)?(\/(tcp|udp|sctp))?$|\$/i.test(word)) : undefined;
   return port === undefined ? null : `EXPOSE takes ports, and ${port} is none`;

@@ -1,15 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import type Dockerode from 'dockerode';
 import type { BuildRequest, BuiltImage, CallContext, ImageBuilder } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
-import { call } from '../engine-api.ts';
+import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
 import { pause } from '../pause.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
 import { buildFailure } from './build-failure.ts';
-import { planBuild, type BuildPlan } from './build-query.ts';
-import { openContext, packContext, type BuildContext } from './context.ts';
-import { killControlGroup } from './control-group.ts';
+import { labelDockerfile, planBuild, type BuildPlan } from './build-query.ts';
+import { openContext, packContext, packDockerfile, type BuildContext } from './context.ts';
+import { endOrphanGroups, killControlGroup, newGroupName, removeControlGroup, wasKilledForMemory } from './control-group.ts';
+import { takesConnections } from './listening.ts';
 import { findStage, parseDockerfile, type Dockerfile } from './dockerfile.ts';
 import { askBuildTraits, type BuildTraits } from './engine-traits.ts';
 import { BuildOutput, type BuildOutcome } from './output.ts';
@@ -39,18 +39,22 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
     build: async (request, context) => {
       const files = await openContext(request);
       const dockerfile = checkedDockerfile(files, request);
-      const group = `davit-build-${randomBytes(8).toString('hex')}`;
       const found = await traits(context.signal);
-      const canOwnGroup = found.engine === 'podman' && !found.isRootless;
+      const group = found.engine === 'podman' && !found.isRootless ? newGroupName() : null;
+      if (group !== null) await endOrphanGroups();
       const plan = planBuild({
         request,
         dockerfile,
         dockerfilePath: files.dockerfilePath,
         traits: found,
-        group: canOwnGroup ? group : null,
+        group,
       });
       for (const remark of plan.remarks) context.log(remark);
-      return new Build(docker, plan, { files, dockerfile, context, group: canOwnGroup ? group : null, request }).run();
+      try {
+        return await new Build(docker, plan, { files, dockerfile, context, group, request }).run();
+      } finally {
+        if (group !== null) await removeControlGroup(group);
+      }
     },
     removeImages: async (ids, context) => {
       for (const id of ids) await removeImage(docker, id, { installation, context });
@@ -85,14 +89,31 @@ class Build {
     const refusal = await this.#call(output);
     const outcome = output.end();
     if (refusal !== null || outcome.error) throw await this.#failure(outcome, refusal ?? outcome.error?.message ?? '');
-    const built = await inspect(this.#docker, outcome.imageId ?? this.#scope.request.image, context.signal);
-    if (built && outcome.imageId !== null) return toBuiltImage(built);
+    const built = outcome.imageId === null ? null : await inspect(this.#docker, outcome.imageId, context.signal);
+    if (built) return toBuiltImage(this.#plan.builder === 'podman' ? await this.#label(built.Id) : built);
     throw new DriverError({
       cause: 'ENGINE_UNREACHABLE',
       message: 'The container engine ended the build without a result.',
       evidence: { lines: outcome.lines },
       retryable: true,
     });
+  }
+
+  /** See `labelDockerfile`. */
+  async #label(id: string): Promise<Inspection> {
+    const { request, context } = this.#scope;
+    const output = new BuildOutput(() => undefined);
+    await callBuild(this.#docker, {
+      query: { t: request.image, rm: '1', forcerm: '1' },
+      context: packDockerfile(labelDockerfile(id, request)),
+      signal: context.signal,
+      onText: (text) => output.write(text),
+    });
+    const { imageId, error } = output.end();
+    const labelled = imageId === null ? null : await inspect(this.#docker, imageId, context.signal);
+    if (labelled) return labelled;
+    const words = error?.message ?? 'it said nothing';
+    throw new DriverError({ cause: 'ENGINE_FAILED', message: `The container engine could not label the image: ${words}.` });
   }
 
   /** The engine's refusal, or null when it took the request. */
@@ -117,6 +138,8 @@ class Build {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof BuildRefusal) return error.words;
+      // Podman is gone, and the command it started is not.
+      if (this.#scope.group !== null) await killControlGroup(this.#scope.group);
       throw error;
     } finally {
       isOver = true;
@@ -149,13 +172,29 @@ class Build {
   }
 
   async #failure(outcome: BuildOutcome, message: string): Promise<DriverError> {
+    const { dockerfile, files, context } = this.#scope;
     const { memoryMiB } = this.#plan;
-    const wasKilledForMemory =
-      memoryMiB !== null && this.#plan.builder === 'classic' && outcome.container !== null
-        ? await sawOutOfMemory(this.#docker, outcome.container, this.#scope.context.signal)
-        : null;
-    const { dockerfile, files } = this.#scope;
-    return buildFailure({ outcome, message, memoryMiB, wasKilledForMemory, dockerfile, dockerfilePath: files.dockerfilePath });
+    const failure = buildFailure({
+      outcome,
+      message,
+      memoryMiB,
+      wasKilledForMemory: await this.#wasKilledForMemory(outcome),
+      dockerfile,
+      dockerfilePath: files.dockerfilePath,
+    });
+    // An engine that is being stopped kills what it runs, and that is nobody's fault.
+    const wasKilled = failure.code === 'BUILD_COMMAND_FAILED' && (failure.evidence.exit?.code ?? 0) > 128;
+    context.signal.throwIfAborted();
+    return wasKilled && !(await takesConnections(this.#docker)) ? unreachable('was stopped during the build', failure) : failure;
+  }
+
+  async #wasKilledForMemory(outcome: BuildOutcome): Promise<boolean | null> {
+    const { memoryMiB, builder } = this.#plan;
+    const { group, context } = this.#scope;
+    if (memoryMiB === null) return null;
+    if (builder === 'classic' && outcome.container !== null)
+      return sawOutOfMemory(this.#docker, outcome.container, context.signal);
+    return group === null ? null : wasKilledForMemory(group, memoryMiB * 1024 * 1024);
   }
 }
 

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { argumentNames, findStage, lineOf, parseDockerfile } from './dockerfile.ts';
+
+const needs = (...lines: string[]): string | null => parseDockerfile(`FROM scratch\n${lines.join('\n')}\n`).needsBuildKit;
+
+describe('which builder a Dockerfile needs', () => {
+  test.each([
+    ['RUN npm ci'],
+    ['COPY --chown=1:1 --from=base /a /b'],
+    ['ADD --chown=a:b https://example.com/a.tgz /'],
+    ['HEALTHCHECK --interval=5s --timeout=3s --start-period=1s --retries=2 CMD true'],
+    ['RUN echo "a << b" && cat <<< x'],
+    ['RUN echo $((1<<3))'],
+    ['RUN apt-get install --no-install-recommends --mount -y git'],
+    ['# syntax=docker/dockerfile:1'],
+  ])('every builder understands %j', (line) => {
+    expect(needs(line)).toBeNull();
+  });
+
+  test.each([
+    ['RUN --mount=type=cache,target=/c true', 'RUN --mount in line 2'],
+    ['RUN --network=none true', 'RUN --network in line 2'],
+    ['COPY --link a b', 'COPY --link in line 2'],
+    ['COPY --chmod=755 a b', 'COPY --chmod in line 2'],
+    ['ADD --checksum=sha256:1 https://example.com/a /a', 'ADD --checksum in line 2'],
+    ['HEALTHCHECK --start-interval=1s CMD true', 'HEALTHCHECK --start-interval in line 2'],
+    ['RUN <<EOF\necho a\nEOF', 'a here-document in line 2'],
+    ['COPY <<-"END" /a\n\tb\n\tEND', 'a here-document in line 2'],
+    ['ADD https://github.com/a/b.git /src', 'ADD of a git repository in line 2'],
+    ['ARG TARGETARCH\nRUN true', 'ARG TARGETARCH in line 2'],
+    ['FROM --platform=$BUILDPLATFORM scratch', '$BUILDPLATFORM in line 2'],
+  ])('only BuildKit understands %j', (line, reason) => {
+    expect(needs(line)).toBe(reason);
+  });
+
+  test('a syntax of its own needs BuildKit, and its instructions are not judged', () => {
+    const dockerfile = parseDockerfile('# syntax=example.com/own:1\nWHATEVER x\n');
+    expect(dockerfile.needsBuildKit).toBe('# syntax=example.com/own:1');
+    expect(dockerfile.fault).toBeNull();
+  });
+
+  test('the usual syntax line alone does not, as the classic builder can be capped', () => {
+    expect(parseDockerfile('# syntax=docker/dockerfile:1.7\nFROM scratch\n').needsBuildKit).toBeNull();
+  });
+});
+
+describe('reading a Dockerfile', () => {
+  test('continued lines, comments between them and line numbers', () => {
+    const { instructions } = parseDockerfile('\n# a\nFROM scratch\nRUN a \\\n  # why\n\n  && b\n\nCMD ["x"]\n');
+    expect(instructions.map(({ line, keyword, rest }) => [line, keyword, rest.replace(/\s+/g, ' ')])).toEqual([
+      [3, 'FROM', 'scratch'],
+      [4, 'RUN', 'a && b'],
+      [9, 'CMD', '["x"]'],
+    ]);
+  });
+
+  test('the escape directive, byte order mark and line ends of Windows', () => {
+    const { instructions } = parseDockerfile('\uFEFF# escape=`\r\nFROM scratch\r\nRUN dir C:\\`\r\n x\r\n');
+    expect(instructions.map(({ rest }) => rest)).toEqual(['scratch', 'dir C:\\ x']);
+  });
+
+  test('text of here-documents is not taken for instructions', () => {
+    const dockerfile = parseDockerfile('FROM scratch\nRUN <<A cat && cat <<B\nFROM x AS y\nA\nARG no\nB\nCMD a\n');
+    expect(dockerfile.instructions.map(({ keyword }) => keyword)).toEqual(['FROM', 'RUN', 'CMD']);
+    expect(dockerfile.fault).toBeNull();
+  });
+
+  test('arguments of all stages and of lines with several', () => {
+    const { argumentNames: names } = parseDockerfile('ARG V=1\nFROM a:$V\nARG B C="x y" D=\nFROM b\nARG _e2=\'1 F=2\'\n');
+    expect([...names]).toEqual(['V', 'B', 'C', 'D', '_e2']);
+    expect(argumentNames('A="b c" D')).toEqual(['A', 'D']);
+  });
+
+  test('stages are found by name, ignoring case, and by number', () => {
+    const dockerfile = parseDockerfile('FROM --platform=linux/amd64 a AS Build\nFROM b as 2nd\nFROM c\n');
+    expect(findStage(dockerfile, 'build')?.base).toBe('a');
+    expect(findStage(dockerfile, '2')?.base).toBe('c');
+    expect(findStage(dockerfile, '3')).toBeUndefined();
+    expect(findStage(dockerfile, 'nope')).toBeUndefined();
+  });
+
+  test('an instruction that an engine repeats is found again', () => {
+    const dockerfile = parseDockerfile('FROM scratch\nENV A=1 \\\n B="2"\nHEALTHCHECK --interval=z  CMD x\n');
+    expect(lineOf(dockerfile, 'HEALTHCHECK --interval=z CMD x')).toBe(4);
+    expect(lineOf(dockerfile, 'ENV A=1   B="2"')).toBe(2);
+    expect(lineOf(dockerfile, 'ENV other')).toBeNull();
+  });
+});
+
+describe('faults', () => {
+  test.each([
+    ['', 1, 'it has no FROM instruction'],
+    ['# only words\n', 1, 'it has no FROM instruction'],
+    ['ARG A\nRUN x\nFROM a\n', 2, 'RUN stands before the first FROM'],
+    ['FROM scratch\n\nFROB x\n', 3, 'unknown instruction FROB'],
+    ['FROM scratch\nRUN\n', 2, 'RUN needs at least one argument'],
+    ['FROM scratch bas\n', 1, 'FROM takes an image, or an image, AS and a name'],
+    ['FROM scratch\nCOPY a\n', 2, 'COPY needs a source and a destination'],
+    ['FROM scratch\nENV A\n', 2, 'ENV A has no value'],
+    ['FROM scratch\nLABEL a=1 b\n', 2, 'LABEL takes name=value, and b is none'],
+    ['FROM scratch\nEXPOSE 80 web\n', 2, 'EXPOSE takes ports, and web is none'],
+  ])('of %j: line %i, %s', (text, line, message) => {
+    expect(parseDockerfile(text).fault).toEqual({ line, message });
+  });
+
+  test.each([
+    'EXPOSE 80 81/tcp 90-99/udp $PORT ${P}/tcp',
+    'COPY ["a","b"]',
+    'COPY <<E /x\nE',
+    'ONBUILD RUN x',
+    'ENV A b c d',
+    'ENV A="b c" \'D\'=e\\ f',
+    'LABEL a=',
+    'MAINTAINER a',
+  ])('%j is none', (line) => {
+    expect(parseDockerfile(`FROM scratch\n${line}\n`).fault).toBeNull();
+  });
+});
