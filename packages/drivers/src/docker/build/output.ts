@@ -24,6 +24,9 @@ const keptLines = 50;
 // oxlint-disable-next-line no-control-regex -- colours and cursor movements of programs that think they have a terminal
 const escapeSequences = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
 
+const engineLine =
+  /^(Step \d+\/\d+ : |(\[\d+\/\d+\] )?STEP \d+\/\d+: | ---> |--> |Removing intermediate container |container exited on |Successfully |COMMIT )/;
+
 /** Turns the stream of JSON messages of a build (classic builder, BuildKit, Podman) into log lines and an outcome. */
 export class BuildOutput {
   readonly #log: (line: string) => void;
@@ -77,6 +80,11 @@ export class BuildOutput {
   }
 
   #text(text: string): void {
+    // Output of a command need not end with a line break; what the engine says next is a line of its own all the same.
+    if (this.#partial !== '' && engineLine.test(text)) {
+      this.#line(this.#partial);
+      this.#partial = '';
+    }
     const lines = (this.#partial + text).split('\n');
     this.#partial = lines.pop() ?? '';
     for (const line of lines) this.#classicLine(line);
