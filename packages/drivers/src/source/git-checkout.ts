@@ -5,7 +5,7 @@ import { DriverError } from '../errors.ts';
 import { diskBytes, gitFolders } from './disk-size.ts';
 import type { GitResult } from './git-command.ts';
 import { gitFailure, isRefusedById, localGitFailure } from './git-failure.ts';
-import { listReferences, noSuchReference, type GitCall } from './git-source.ts';
+import { listReferences, noSuchReference, type GitCall } from './references.ts';
 
 export interface CheckoutOptions {
   readonly maximumBytes: number;

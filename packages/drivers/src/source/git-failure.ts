@@ -89,7 +89,7 @@ function lastLines(stderr: string): string[] {
   return stderr
     .split(/[\r\n]+/)
     .map((line) => line.trimEnd())
-    .filter((line) => line !== '')
+    .filter((line) => line !== '' && !/^(remote: )?[A-Z][a-z ]+: +\d+% \(/.test(line)) // Progress.
     .slice(-20);
 }
 

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import type { CallContext, Commit, GitSource, SourceDriver } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import { GitCheckout } from './git-checkout.ts';
-import { openGit, type Git, type GitOptions } from './git-command.ts';
+import { openGit } from './git-command.ts';
 import { gitFailure } from './git-failure.ts';
-import { isBranchName, parseRepository, type Repository } from './repository-url.ts';
+import { listReferences, noSuchReference, type GitCall } from './references.ts';
+import { isBranchName, parseRepository } from './repository-url.ts';
 
 export interface GitSourceOptions {
   /** Paths and file URLs of this machine. They let whoever names them read it: only where everybody may. Default: false. */
@@ -25,19 +26,8 @@ export interface GitSourceDriver extends SourceDriver {
   treeOf(source: GitSource & { readonly commit: string }, rootPath: string, context: CallContext): Promise<string | null>;
 }
 
-/** What the steps of one call share. */
-export interface GitCall {
-  readonly git: Git;
-  readonly repository: Repository;
-  readonly source: GitSource;
-  readonly signal: AbortSignal;
-}
-
 const fullId = /^[0-9a-f]{40}$/i;
 const abbreviatedId = /^[0-9a-f]{7,39}$/i;
-// Listing references is one small answer: a host that takes longer is as good as gone.
-const listing: Pick<GitOptions, 'idleMilliseconds'> = { idleMilliseconds: 45_000 };
-
 /** Makes a source driver. It has no state: several may be used side by side. */
 export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver {
   const maximumBytes = options.maximumBytes ?? 5 * 1024 ** 3;
@@ -98,40 +88,6 @@ async function resolveAbbreviation(call: GitCall, start: string, references: Rea
     const found = await git.run(['-C', directory, 'rev-parse', '--quiet', '--verify', `${start}^{commit}`], { signal });
     if (found.code === 0) return found.stdout.trim();
     throw noSuchReference(call, references);
-  });
-}
-
-/** All branches and HEAD, by full name. */
-export async function listReferences(call: GitCall): Promise<ReadonlyMap<string, string>> {
-  const patterns = ['HEAD', 'refs/heads/*'];
-  const result = await call.git.run(['ls-remote', '--', call.repository.url, ...patterns], { signal: call.signal, ...listing });
-  if (result.code !== 0) throw gitFailure(result, call.repository);
-  return new Map(
-    result.stdout.split('\n').flatMap((line): [string, string][] => {
-      const [id, name] = line.split('\t');
-      return id !== undefined && name !== undefined ? [[name, id]] : [];
-    }),
-  );
-}
-
-/** Says what was looked for and which branches there are. */
-export function noSuchReference(call: GitCall, references: ReadonlyMap<string, string>): DriverError {
-  const { branch, commit } = call.source;
-  const branches = [...references.keys()].filter((name) => name.startsWith('refs/heads/')).map((name) => name.slice(11));
-  const wanted =
-    commit !== undefined
-      ? `commit ${commit}${branch === undefined ? '' : ` (branch ${branch})`}`
-      : branch === undefined
-        ? 'default branch'
-        : `branch ${branch}`;
-  const first = branches.slice(0, 10).join(', ');
-  const there =
-    branches.length === 0
-      ? 'It has no branches yet.'
-      : `Its branches: ${first}${branches.length > 10 ? `, and ${branches.length - 10} more` : ''}.`;
-  return new DriverError({
-    cause: 'GIT_REFERENCE_NOT_FOUND',
-    message: `The git repository ${call.repository.url} has no ${wanted}. ${there}`,
   });
 }
 

@@ -1,0 +1,50 @@
+import type { GitSource } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+import type { Git, GitOptions } from './git-command.ts';
+import { gitFailure } from './git-failure.ts';
+import type { Repository } from './repository-url.ts';
+
+/** What the steps of one call share. */
+export interface GitCall {
+  readonly git: Git;
+  readonly repository: Repository;
+  readonly source: GitSource;
+  readonly signal: AbortSignal;
+}
+
+// Listing references is one small answer: a host that takes longer is as good as gone.
+const listing: Pick<GitOptions, 'idleMilliseconds'> = { idleMilliseconds: 45_000 };
+
+/** All branches and HEAD, by full name. */
+export async function listReferences(call: GitCall): Promise<ReadonlyMap<string, string>> {
+  const patterns = ['HEAD', 'refs/heads/*'];
+  const result = await call.git.run(['ls-remote', '--', call.repository.url, ...patterns], { signal: call.signal, ...listing });
+  if (result.code !== 0) throw gitFailure(result, call.repository);
+  return new Map(
+    result.stdout.split('\n').flatMap((line): [string, string][] => {
+      const [id, name] = line.split('\t');
+      return id !== undefined && name !== undefined ? [[name, id]] : [];
+    }),
+  );
+}
+
+/** Says what was looked for and which branches there are. */
+export function noSuchReference(call: GitCall, references: ReadonlyMap<string, string>): DriverError {
+  const { branch, commit } = call.source;
+  const branches = [...references.keys()].filter((name) => name.startsWith('refs/heads/')).map((name) => name.slice(11));
+  const wanted =
+    commit !== undefined
+      ? `commit ${commit}${branch === undefined ? '' : ` (branch ${branch})`}`
+      : branch === undefined
+        ? 'default branch'
+        : `branch ${branch}`;
+  const first = branches.slice(0, 10).join(', ');
+  const there =
+    branches.length === 0
+      ? 'It has no branches yet.'
+      : `Its branches: ${first}${branches.length > 10 ? `, and ${branches.length - 10} more` : ''}.`;
+  return new DriverError({
+    cause: 'GIT_REFERENCE_NOT_FOUND',
+    message: `The git repository ${call.repository.url} has no ${wanted}. ${there}`,
+  });
+}
