@@ -6,7 +6,7 @@ import type { Place } from '../place.ts';
 import { ratioVerdict, type Measurement, type Row } from '../row.ts';
 import { median, ratioOf, toSeries } from '../statistics.ts';
 import { BenchApplication, busyboxApplication, createProject, limits, port } from './applications.ts';
-import { stepTimes } from './steps.ts';
+import { stepTimes, untilSettled } from './steps.ts';
 
 const target = { atMost: 1.25 };
 
@@ -64,7 +64,9 @@ async function openDavit(place: Place) {
     const began = performance.now();
     await application.request();
     await application.untilDeployed();
-    return performance.now() - began;
+    const milliseconds = performance.now() - began;
+    await untilSettled(address);
+    return milliseconds;
   };
   return { address, davit, davitOnce, application };
 }

@@ -1,9 +1,24 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { median } from '../statistics.ts';
 
 interface StepRow {
   readonly name: string;
   readonly milliseconds: number[];
+}
+
+/**
+ * Waits until no deployment is under way. A service is DEPLOYED when its new instances serve; the former ones are removed after
+ * that, which must not run into what is measured next.
+ */
+export async function untilSettled(address: string): Promise<void> {
+  const sql = new Client({ connectionString: address });
+  await sql.connect();
+  try {
+    while ((await sql.query("select from deployment where status in ('QUEUED', 'RUNNING')")).rowCount !== 0) await pause(10);
+  } finally {
+    await sql.end();
+  }
 }
 
 /** What the journal of a Davit says about its steps: medians in milliseconds, by name; and the time between them. */
