@@ -25,7 +25,7 @@ describe.each(testEngineKinds())('kill -9 of the server on %s', (kind) => {
     address = await stage.link(id);
   });
   afterAll(async () => {
-    await stage.close();
+    await stage?.close();
   });
 
   test.each(points)('at %s: the deployment reaches its end by itself', async (point) => {

@@ -101,7 +101,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     stage = await Stage.open(kind, { DAVIT_READY_TIMEOUT_SECONDS: '4', DAVIT_BUILD_MEMORY_MIB: '128' });
   });
   afterAll(async () => {
-    await stage.close();
+    await stage?.close();
   });
 
   test.each(Object.entries(cases))('%s is explained', async (what, given) => {

@@ -21,7 +21,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     await stage.loadNode();
   });
   afterAll(async () => {
-    await stage.close();
+    await stage?.close();
   });
 
   test(`${wanted} requests through the gateway during five redeploys: none fails`, async () => {

@@ -42,7 +42,7 @@ describe.each(testEngineKinds())('a secret on %s', (kind) => {
     await stage.deploy(id);
   });
   afterAll(async () => {
-    await stage.close();
+    await stage?.close();
   });
 
   const expectClean = (where: string, text: string): void => {

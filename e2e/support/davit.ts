@@ -8,7 +8,7 @@ import { createClient, type Client } from '../../packages/client/src/index.ts';
 import { createTestDatabase, type TestDatabase } from '../../packages/testkit/src/database.ts';
 import { eventually } from './eventually.ts';
 
-const program = resolve(import.meta.dirname, '../packages/server/src/main/cli.ts');
+const program = resolve(import.meta.dirname, '../../packages/server/src/main/cli.ts');
 const token = 'e2e-administrator-token';
 
 export interface DavitOptions {
