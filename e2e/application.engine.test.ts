@@ -140,10 +140,11 @@ describe.each(testEngineKinds())('an application on %s', (kind) => {
   test('comes back by itself when its process dies and when the engine restarts', async () => {
     const [victim] = await stage.containers(id);
     await stage.docker.getContainer(victim?.Id ?? '').kill();
-    await eventually(
-      async () => ((await stage.containers(id)).every((one) => one.State === 'running') ? true : undefined),
-      'the revival',
-    );
+    const revived = await eventually(async () => {
+      const all = await stage.containers(id);
+      return all.every((one) => one.State === 'running') ? all : undefined;
+    }, 'the revival');
+    expect(revived).toHaveLength(3);
     await stage.engine.restart();
     await eventually(
       async () => {

@@ -45,10 +45,9 @@ describe.each(testEngineKinds())('a secret on %s', (kind) => {
     await stage?.close();
   });
 
-  const expectClean = (where: string, text: string): void => {
-    expect(text.includes(canary), `${where} holds the secret`).toBe(false);
-    expect(text.includes(base64), `${where} holds the secret as base64`).toBe(false);
-  };
+  /** Of these texts, by what they are, the ones that hold the secret. */
+  const leaksIn = (texts: Readonly<Record<string, string>>): string[] =>
+    Object.keys(texts).filter((name) => [canary, base64].some((form) => texts[name]?.includes(form)));
 
   test('reaches the process', async () => {
     const [container] = await stage.containers(id);
@@ -58,10 +57,9 @@ describe.each(testEngineKinds())('a secret on %s', (kind) => {
   });
 
   test('is not in the database in clear', () => {
-    expectClean(
-      'the database',
-      execFileSync('pg_dump', [stage.davit.database.connectionString], { encoding: 'latin1', maxBuffer: 1e9 }),
-    );
+    const dump = execFileSync('pg_dump', [stage.davit.database.connectionString], { encoding: 'latin1', maxBuffer: 1e9 });
+    expect(dump).toContain('PASSWORD');
+    expect(leaksIn({ dump })).toEqual([]);
   });
 
   test('is not in what the process printed, as it is read by the API', async () => {
@@ -70,29 +68,29 @@ describe.each(testEngineKinds())('a secret on %s', (kind) => {
       return results.some((line) => line.message.startsWith('plain')) ? JSON.stringify(results) : undefined;
     }, 'the output');
     expect(text).toContain('[REDACTED]');
-    expectClean('the log', text);
+    expect(leaksIn({ text })).toEqual([]);
   });
 
   test('is not in build log, responses, server log, process list or build history', async () => {
     const { client } = stage.davit;
     const params = { applicationId: id };
     const { environmentId } = stage;
-    expectClean('the build log', await stage.log());
-    for (const answer of [
-      await client.call('listApplicationSecrets', { params }),
-      await client.call('listApplicationEnvironmentVariable', { params }),
-      await client.call('getApplication', { params }),
-      await client.call('getApplicationStatus', { params }),
-      await client.call('listApplicationDeploymentHistoryV2', { params }),
-      await client.call('listServicesByEnvironmentId', { params: { environmentId } }),
-      await client.call('deployApplication', { params, query: { dry_run: true } }),
-    ]) {
-      expectClean('an answer', JSON.stringify(answer));
-    }
-    expectClean('the server log', stage.davit.output);
-    expectClean('the process list', processTexts());
     const [container] = await stage.containers(id);
     const image = stage.docker.getImage(container?.ImageID ?? '');
-    expectClean('the image', JSON.stringify([await image.history(), await image.inspect()]));
+    const leaks = leaksIn({
+      deploymentLog: await stage.log(),
+      serverLog: stage.davit.output,
+      processes: processTexts(),
+      imageHistory: JSON.stringify(await image.history()),
+      image: JSON.stringify(await image.inspect()),
+      secrets: JSON.stringify(await client.call('listApplicationSecrets', { params })),
+      variables: JSON.stringify(await client.call('listApplicationEnvironmentVariable', { params })),
+      application: JSON.stringify(await client.call('getApplication', { params })),
+      status: JSON.stringify(await client.call('getApplicationStatus', { params })),
+      history: JSON.stringify(await client.call('listApplicationDeploymentHistoryV2', { params })),
+      services: JSON.stringify(await client.call('listServicesByEnvironmentId', { params: { environmentId } })),
+      plan: JSON.stringify(await client.call('deployApplication', { params, query: { dry_run: true } })),
+    });
+    expect(leaks).toEqual([]);
   });
 });

@@ -71,7 +71,7 @@ function pathParameters(path: string): unknown[] {
 }
 
 function queryParameters(operation: Operation): unknown[] {
-  const query = operation.query as JsonSchema | undefined;
+  const query: JsonSchema | undefined = operation.query;
   return Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: 'query',

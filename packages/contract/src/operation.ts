@@ -54,7 +54,8 @@ type ParameterName<Path extends string> = Path extends `${string}{${infer Name}}
   : never;
 
 export type PathParameters<O extends Operation> = { readonly [Name in ParameterName<O['path']>]: string };
-export type Query<O extends Operation> = O['query'] extends TSchema ? Static<O['query']> : Record<never, never>;
+type NoQuery = Readonly<Record<string, never>>;
+export type Query<O extends Operation> = O['query'] extends TSchema ? Static<O['query']> : NoQuery;
 export type Body<O extends Operation> = O['body'] extends TSchema
   ? O['bodyRequired'] extends false
     ? Static<O['body']> | undefined

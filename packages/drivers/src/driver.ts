@@ -101,16 +101,20 @@ export interface SourceDriver {
   checkout(source: GitSource & { readonly commit: string }, directory: string, context: CallContext): Promise<Commit>;
 }
 
-export interface BuildRequest {
-  readonly owner: Ownership;
-  /** Name and tag the image gets, for example `davit/<service>:<key>`. */
-  readonly image: string;
+/** Where in a checked-out repository a Dockerfile and its build context are. */
+export interface BuildSource {
   /** Checked-out repository. */
   readonly directory: string;
   /** Folder of the repository that is the build context; `/` is all. Never leaves the repository, symbolic links included. */
   readonly rootPath: string;
   /** Relative to `rootPath`. */
   readonly dockerfilePath: string;
+}
+
+export interface BuildRequest extends BuildSource {
+  readonly owner: Ownership;
+  /** Name and tag the image gets, for example `davit/<service>:<key>`. */
+  readonly image: string;
   readonly targetStage: string | null;
   /** Offered to the ARGs that the Dockerfile declares; others are left out. Never secrets. */
   readonly arguments: Readonly<Record<string, string>>;
@@ -128,6 +132,12 @@ export interface BuiltImage {
 
 /** Builds images where the cluster can run them. */
 export interface ImageBuilder {
+  /**
+   * Names of the build arguments that the Dockerfile declares; none when it is not there or not readable, which `build` reports
+   * better. Asks no engine.
+   */
+  declaredArguments(source: BuildSource): Promise<readonly string[]>;
+
   /** The image of that name, or null. */
   find(image: string, signal: AbortSignal): Promise<BuiltImage | null>;
 
@@ -177,6 +187,12 @@ export interface RouteTable {
 
 /** The front door of the local engine. A process of its own that goes on while Davit is down. */
 export interface Gateway {
+  /**
+   * Fails with GATEWAY_FAILED or PORT_TAKEN, naming the route and the value, when the gateway could never serve this table: a
+   * value has a form that it could misread, or two routes claim the same place. Changes nothing.
+   */
+  check(table: RouteTable): void;
+
   /** Starts it, or adopts the one that runs from an earlier start. Fails with GATEWAY_FAILED or PORT_TAKEN. */
   start(): Promise<void>;
 

@@ -86,3 +86,18 @@ export class DriverError extends AppError {
     this.retryable = input.retryable ?? false;
   }
 }
+
+/** PORT_TAKEN of a gateway that serves all routes but these. */
+export class RoutePortTakenError extends DriverError {
+  readonly routeIds: readonly string[];
+
+  constructor(routes: readonly { readonly id: string; readonly listenPort: number }[]) {
+    const list = routes.map((route) => `${route.listenPort} (route ${route.id})`).join(', ');
+    super({
+      cause: 'PORT_TAKEN',
+      message: `Another program of this machine listens on port ${list}. All other routes are served.`,
+    });
+    this.name = 'RoutePortTakenError';
+    this.routeIds = routes.map((route) => route.id);
+  }
+}

@@ -15,6 +15,7 @@ import type {
   SourceDriver,
 } from '../driver.ts';
 import { DriverError } from '../errors.ts';
+import { checkedTable } from '../shared/route-table.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 
 /** One call of a driver's method, as scripts and tests see it. */
@@ -258,6 +259,7 @@ class MemoryCluster implements FakeCluster {
   }
 
   readonly builder: ImageBuilder = {
+    declaredArguments: () => Promise.resolve([]),
     find: (image, signal) =>
       this.#call({ method: 'find', service: serviceOf(image), detail: image }, signal, () => this.images.get(image) ?? null),
     build: (request: BuildRequest, context: CallContext) =>
@@ -295,6 +297,7 @@ class MemoryCluster implements FakeCluster {
   }
 
   readonly gateway: Gateway = {
+    check: (table) => void checkedTable(table, 0),
     start: () => Promise.resolve(),
     apply: async (table) => {
       await this.#call({ method: 'apply', service: '', detail: '' }, new AbortController().signal, () => {

@@ -4,12 +4,12 @@ import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { Gateway, RouteTable, TcpRoute } from '../driver.ts';
-import { DriverError } from '../errors.ts';
+import { DriverError, RoutePortTakenError } from '../errors.ts';
 import { changesTo } from './changes.ts';
 import { configurationFile, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
+import { checkedTable } from '../shared/route-table.ts';
 import { failure, HaproxyProcess, isPortTaken, pause } from './haproxy-process.ts';
 import type { ErrorPages } from './pages.ts';
-import { checkedTable } from './route-table.ts';
 import type { Serving } from './runtime-api.ts';
 import { bootId, emptyTable, storedTable, toStored, unprivilegedUser } from './state.ts';
 
@@ -34,21 +34,6 @@ export interface GatewayOptions {
 export interface LocalGateway extends Gateway {
   /** Stops looking whether the process lives. The process goes on. */
   detach(): void;
-}
-
-/** Some TCP routes could not be served as their ports are in use; everything else of the table is served. */
-export class RoutePortTakenError extends DriverError {
-  readonly routeIds: readonly string[];
-
-  constructor(routes: readonly TcpRoute[]) {
-    const list = routes.map((route) => `${route.listenPort} (route ${route.id})`).join(', ');
-    super({
-      cause: 'PORT_TAKEN',
-      message: `Another program of this machine listens on port ${list}. All other routes are served.`,
-    });
-    this.name = 'RoutePortTakenError';
-    this.routeIds = routes.map((route) => route.id);
-  }
 }
 
 const superviseMilliseconds = 1000;
@@ -89,6 +74,10 @@ class HaproxyGateway implements LocalGateway {
       await this.converge(this.table);
     });
     this.supervisor ??= setInterval(() => void this.supervise(), superviseMilliseconds).unref();
+  }
+
+  check(table: RouteTable): void {
+    checkedTable(table, this.options.port);
   }
 
   async apply(table: RouteTable): Promise<void> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Backend, RouteTable } from '../driver.ts';
 import { changesTo, retiredServersLimit } from './changes.ts';
 import { mapFile, serverName, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
-import { checkedTable } from './route-table.ts';
+import { checkedTable } from '../shared/route-table.ts';
 import { toLines, toLoads, toProcesses, toServing, type Serving } from './runtime-api.ts';
 import { storedTable, toStored } from './state.ts';
 

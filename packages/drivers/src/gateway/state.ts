@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { RouteTable } from '../driver.ts';
-import { checkedTable } from './route-table.ts';
+import { checkedTable } from '../shared/route-table.ts';
 
 interface Stored {
   readonly bootId: string;

@@ -1,5 +1,4 @@
 import {
-  checkedTable,
   DriverError,
   RoutePortTakenError,
   type Backend,
@@ -67,17 +66,14 @@ function entryOf(config: ReleaseConfig, instances: readonly Instance[]): Entry {
   return { routes, text: JSON.stringify(routes) };
 }
 
-// The gateway checks its own port against the routes itself.
-const noPort = 0;
-
 function tableOf(services: ReadonlyMap<string, Entry>): RouteTable {
   const all = [...services.values()].map((entry) => entry.routes);
   return { http: all.flatMap((routes) => routes.http), tcp: all.flatMap((routes) => routes.tcp) };
 }
 
-function isServable(services: ReadonlyMap<string, Entry>): boolean {
+function isServable(gateway: Gateway, services: ReadonlyMap<string, Entry>): boolean {
   try {
-    checkedTable(tableOf(services), noPort);
+    gateway.check(tableOf(services));
     return true;
   } catch {
     return false;
@@ -85,11 +81,11 @@ function isServable(services: ReadonlyMap<string, Entry>): boolean {
 }
 
 /** Without services that the gateway would refuse, so that one of them does not keep the others from being served. */
-function servable(services: Map<string, Entry>): Map<string, Entry> {
-  if (isServable(services)) return services;
+function servable(gateway: Gateway, services: Map<string, Entry>): Map<string, Entry> {
+  if (isServable(gateway, services)) return services;
   const good = new Map<string, Entry>();
   for (const [id, entry] of services) {
-    if (isServable(new Map([...good, [id, entry]]))) good.set(id, entry);
+    if (isServable(gateway, new Map([...good, [id, entry]]))) good.set(id, entry);
   }
   return good;
 }
@@ -125,7 +121,7 @@ export class GatewaySync {
     }
     const entry = entryOf(config, instances);
     // A route that the gateway would refuse is refused here, before it is among all the others: the table is one.
-    checkedTable(tableOf(new Map([...this.#services, [serviceId, entry]])), noPort);
+    this.#gateway.check(tableOf(new Map([...this.#services, [serviceId, entry]])));
     this.#version += 1;
     this.#services.set(serviceId, entry);
     try {
@@ -155,7 +151,7 @@ export class GatewaySync {
     const same =
       next.size === this.#services.size && [...next].every(([id, entry]) => this.#services.get(id)?.text === entry.text);
     if (same && this.#loaded) return true;
-    this.#services = servable(next);
+    this.#services = servable(this.#gateway, next);
     this.#loaded = true;
     await this.#apply();
     return true;

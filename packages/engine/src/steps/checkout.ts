@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { DriverError, parseDockerfile } from '@davit/drivers';
+import { DriverError } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceOf } from './source.ts';
@@ -28,19 +26,11 @@ export async function fetchSource(context: StepContext): Promise<BuildCommit> {
   const source = { ...(await sourceOf(context)), commit: task.commit.id };
   const fetched = await onDisk(() => driverSet(context).source.checkout(source, folder, call));
   const { rootPath, dockerfilePath } = configOf(task).source;
-  const commit: BuildCommit = { ...fetched, declaredArguments: await argumentsOf(join(folder, rootPath, dockerfilePath)) };
+  const declaredArguments = await driverSet(context).builder.declaredArguments({ directory: folder, rootPath, dockerfilePath });
+  const commit: BuildCommit = { ...fetched, declaredArguments };
   task.commit = commit;
   call.log(`Fetched commit ${commit.id.slice(0, 12)}: ${commit.message?.split('\n', 1)[0] ?? ''}`);
   return commit;
-}
-
-// A Dockerfile that is not there is the build's to report: it knows which others there are.
-async function argumentsOf(dockerfile: string): Promise<readonly string[]> {
-  try {
-    return [...parseDockerfile(await readFile(dockerfile, 'utf8')).argumentNames];
-  } catch {
-    return [];
-  }
 }
 
 async function onDisk<T>(action: () => Promise<T>): Promise<T> {

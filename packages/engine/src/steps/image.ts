@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { imageKey, type BuiltImage } from '@davit/drivers';
+import type { BuiltImage } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
+import { imageKey } from '../image-key.ts';
 import * as store from '../store/journal.ts';
 import { plainValues } from '../workload.ts';
 import { configOf, driverSet, type StepContext } from './step.ts';

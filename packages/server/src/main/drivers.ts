@@ -90,8 +90,10 @@ function abortable<Result>(pending: Promise<Result>, signal: AbortSignal): Promi
   });
 }
 
+// For calls that take no signal.
+const forever = new AbortController().signal;
+
 function lateCluster(connect: Connect): ClusterDriver {
-  const forever = new AbortController().signal;
   const cluster = async (signal: AbortSignal): Promise<ClusterDriver> => (await connect(signal)).cluster;
   return {
     kind: 'docker',
@@ -114,6 +116,7 @@ function lateCluster(connect: Connect): ClusterDriver {
 function lateBuilder(connect: Connect): ImageBuilder {
   const builder = async (signal: AbortSignal): Promise<ImageBuilder> => (await connect(signal)).builder;
   return {
+    declaredArguments: async (source) => (await builder(forever)).declaredArguments(source),
     find: async (image, signal) => (await builder(signal)).find(image, signal),
     build: async (request, context) => (await builder(context.signal)).build(request, context),
     removeImages: async (ids, context) => (await builder(context.signal)).removeImages(ids, context),

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import dockerignore from '@balena/dockerignore';
 import { pack, type Pack } from 'tar-stream';
 import { DriverError } from '../../errors.ts';
-import type { BuildRequest } from '../../driver.ts';
+import type { BuildSource } from '../../driver.ts';
 
 /** A build context that lies inside the checkout, and its Dockerfile. */
 export interface BuildContext {
@@ -28,9 +28,7 @@ export interface IgnoreRule {
 const fixedTime = new Date(946_684_800_000);
 
 /** Finds the context. Fails with BUILD_ROOT_MISSING or DOCKERFILE_MISSING. */
-export async function openContext(
-  request: Pick<BuildRequest, 'directory' | 'rootPath' | 'dockerfilePath'>,
-): Promise<BuildContext> {
+export async function openContext(request: BuildSource): Promise<BuildContext> {
   const checkout = await realpath(request.directory);
   const root = await findRoot(checkout, request.rootPath);
   const written = posix.normalize(request.dockerfilePath.replaceAll('\\', '/')).replace(/^\/+/, '');

@@ -32,6 +32,13 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
   let known: BuildTraits | null = null;
   const traits = async (signal: AbortSignal): Promise<BuildTraits> => (known ??= await askBuildTraits(docker, signal));
   return {
+    declaredArguments: async (source) => {
+      try {
+        return [...parseDockerfile((await openContext(source)).dockerfile).argumentNames];
+      } catch {
+        return [];
+      }
+    },
     find: async (image, signal) => {
       const found = await inspect(docker, image, signal);
       return found && toBuiltImage(found);

@@ -1,2 +1,1 @@
 export { createImageBuilder, type ImageBuilderInput } from './image-builder.ts';
-export { imageKey, type ImageContent } from './image-key.ts';
