@@ -278,6 +278,7 @@ create table service_runtime (
   updated_at timestamptz not null default clock_timestamp()
 );
 create index service_runtime_environment on service_runtime (environment_id);
+create index service_runtime_running on service_runtime (driver) where desired = 'RUNNING';
 
 -- A process that runs deployments. Alive while its session lock is held; see engine/run/runner.ts.
 create table runner (

@@ -21,7 +21,7 @@ describe('a deployment', () => {
     const view = await world.reaches(shop.serviceId, 'DEPLOYED');
     expect(view).toMatchObject({ action: 'DEPLOY', actionStatus: 'SUCCESS', isPartOfLastDeployment: true, waitingRequests: 0 });
     expect(view.executionId).toMatch(/-1$/);
-    expect(view.deployedConfigHash).toBe(world.engine.port.hash(config()));
+    expect(view.deployedConfigHash).toBe(world.engine.port.hash(shop.release?.config ?? config()));
     await eventually(async () => (world.fake.routes.http[0]?.backends.length === 1 ? true : undefined), 'a route');
     const steps = (await world.view(shop.serviceId)).steps?.details.map((step) => `${step.metric} ${step.status}`);
     expect(steps).toEqual([
@@ -69,7 +69,7 @@ describe('a deployment', () => {
     await world.deploy([{ ...shop, release: { config: config({ memoryMiB: 256 }), commitId: null } }]);
     const view = await world.reaches(shop.serviceId, 'DEPLOYMENT_ERROR');
     expect(view.failure).toMatchObject({ code: 'PROCESS_EXITED', evidence: { lines: ['boom'] } });
-    expect(view.deployedConfigHash).toBe(world.engine.port.hash(config()));
+    expect(view.deployedConfigHash).toBe(world.engine.port.hash(shop.release?.config ?? config()));
     expect(world.fake.instances.map((instance) => instance.id)).toEqual([before?.id]);
     expect(world.fake.routes.http[0]?.backends[0]?.id).toBe(before?.id);
   });

@@ -2,8 +2,8 @@ import { backoffMilliseconds } from '@davit/base';
 import type { Instance, Workload } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
-import { busyEnvironments, releaseConfig, setRunningStatus } from '../store/journal.ts';
-import { allRuntimes, type RuntimeRow } from '../store/requests.ts';
+import { busyEnvironments, clearRunningStatus, releaseConfigs, setRunningStatus } from '../store/journal.ts';
+import { keptRuntimes, type KeptRow } from '../store/requests.ts';
 import { secretIds, toWorkload } from '../workload.ts';
 import { LogCollector } from './log-collector.ts';
 import { Prober } from './prober.ts';
@@ -18,6 +18,8 @@ import { Prober } from './prober.ts';
  */
 
 const lookEveryMilliseconds = 10_000;
+// An engine sends several events for one change, and many at once when it starts: one look serves them all.
+const eventPauseMilliseconds = 100;
 const firstBackoffMilliseconds = 1_000;
 const maximumBackoffMilliseconds = 60_000;
 const steadyAfterMilliseconds = 60_000;
@@ -27,11 +29,16 @@ interface Trouble {
   readonly nextAt: number;
 }
 
+/** A service with what its release runs; without, it is not to be kept running. */
+interface Kept extends KeptRow {
+  readonly config: ReleaseConfig | null;
+}
+
 interface Seen {
   readonly gatewayVersion: number;
   readonly byService: ReadonlyMap<string, readonly Instance[]>;
   readonly busy: ReadonlySet<string>;
-  readonly runtimes: readonly RuntimeRow[];
+  readonly runtimes: readonly Kept[];
 }
 
 export class Keeper {
@@ -48,6 +55,7 @@ export class Keeper {
   #watching: Promise<void> = Promise.resolve();
   #looking: Promise<void> | null = null;
   #again = false;
+  #soon: NodeJS.Timeout | null = null;
 
   constructor(parts: EngineParts, driver: string) {
     this.#parts = parts;
@@ -65,6 +73,7 @@ export class Keeper {
   async stop(): Promise<void> {
     this.#stop.abort();
     for (const timer of this.#timers) clearTimeout(timer);
+    if (this.#soon !== null) clearTimeout(this.#soon);
     await this.#watching;
     await this.#looking;
     await Promise.all([...this.#probers.values()].map((prober) => prober.stop()));
@@ -88,12 +97,19 @@ export class Keeper {
     return this.#looking;
   }
 
+  #lookSoon(): void {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = null;
+      void this.look();
+    }, eventPauseMilliseconds);
+  }
+
   async #watch(): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     for (let attempt = 1; !this.#stop.signal.aborted; attempt += 1) {
       const began = Date.now();
       try {
-        await cluster.watch(() => void this.look(), this.#stop.signal);
+        await cluster.watch(() => this.#lookSoon(), this.#stop.signal);
       } catch {
         // The engine is away: looking reports it, coming back is all there is to do here.
       }
@@ -107,7 +123,7 @@ export class Keeper {
   async #lookOnce(): Promise<void> {
     try {
       const seen = await this.#see();
-      await this.#followLogs(seen);
+      this.#followLogs(seen);
       await Promise.all(seen.runtimes.map((runtime) => this.#keep(runtime, seen)));
       await this.#removeOrphans(seen);
       await this.#syncGateway(seen);
@@ -125,52 +141,54 @@ export class Keeper {
     const gatewayVersion = this.#parts.gateways[this.#driver]?.version ?? 0;
     const instances = await cluster.observe({}, this.#stop.signal);
     const busy = new Set((await database.many(busyEnvironments)).map((row) => row.environment_id));
-    const runtimes = await database.many(allRuntimes, [this.#driver]);
-    for (const runtime of runtimes) {
-      if (runtime.release_id !== null && runtime.config !== null) this.#configs.set(runtime.release_id, runtime.config);
-    }
-    return { gatewayVersion, byService: Map.groupBy(instances, (instance) => instance.service), busy, runtimes };
+    const byService = Map.groupBy(instances, (instance) => instance.service);
+    const rows = await database.many(keptRuntimes, [this.#driver, [...byService.keys()]]);
+    const releases = rows.flatMap((row) => (row.desired === 'RUNNING' && row.release_id !== null ? [row.release_id] : []));
+    await this.#learnConfigs(new Set([...releases, ...instances.map((instance) => instance.release)]));
+    const runtimes = rows.map((row) => ({ ...row, config: this.#configs.get(row.release_id ?? '') ?? null }));
+    return { gatewayVersion, byService, busy, runtimes };
   }
 
-  async #followLogs(seen: Seen): Promise<void> {
+  /** Reads the configurations of these releases that are not known yet, and forgets all others. */
+  async #learnConfigs(releases: ReadonlySet<string>): Promise<void> {
+    for (const id of this.#configs.keys()) if (!releases.has(id)) this.#configs.delete(id);
+    const unknown = [...releases].filter((id) => !this.#configs.has(id));
+    if (unknown.length === 0) return;
+    for (const row of await this.#parts.database.many(releaseConfigs, [unknown])) this.#configs.set(row.id, row.config);
+  }
+
+  #followLogs(seen: Seen): void {
     const all = [...seen.byService.values()].flat();
     for (const instance of all) {
       const life = instance.startedAt;
       if (life === null || this.#followed.get(instance.id) === life) continue;
-      const config = await this.#configOf(instance.release);
-      if (config === null) continue;
+      const config = this.#configs.get(instance.release);
+      if (config === undefined) continue;
       this.#followed.set(instance.id, life);
       this.#logs.follow(instance, config);
     }
     const ids = new Set(all.map((instance) => instance.id));
     for (const id of this.#followed.keys()) if (!ids.has(id)) this.#followed.delete(id);
-    const releases = new Set(all.map((instance) => instance.release));
-    for (const id of this.#configs.keys()) if (!releases.has(id)) this.#configs.delete(id);
   }
 
-  async #configOf(release: string): Promise<ReleaseConfig | null> {
-    const known = this.#configs.get(release);
-    if (known !== undefined) return known;
-    const row = await this.#parts.database.maybe(releaseConfig, [release]);
-    if (row !== undefined) this.#configs.set(release, row.config);
-    return row?.config ?? null;
-  }
-
-  async #keep(runtime: RuntimeRow, seen: Seen): Promise<void> {
-    if (seen.busy.has(runtime.environment_id) || runtime.config === null) return;
+  async #keep(runtime: Kept, seen: Seen): Promise<void> {
+    if (seen.busy.has(runtime.environment_id)) return;
+    if (runtime.desired === 'RUNNING' && runtime.config === null) return;
     const instances = seen.byService.get(runtime.service_id) ?? [];
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
     if (mine.length < instances.length) await this.#retireOthers(runtime, runtime.desired === 'RUNNING');
-    if (runtime.desired !== 'RUNNING') return;
+    if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
     const wanted = runtime.config.instances;
     for (const instance of mine) if (instance.state !== 'RUNNING') await this.#revive(instance);
     if (mine.length < wanted) await this.#startMissing(runtime);
     const up = mine.filter((instance) => instance.state === 'RUNNING' && !this.#unready.has(instance.id)).length;
     const status = wanted === 0 ? 'STOPPED' : up >= wanted ? 'RUNNING' : up === 0 ? 'ERROR' : 'WARNING';
-    await this.#parts.database.run(setRunningStatus, [runtime.service_id, status]);
+    if (status !== runtime.running_status) {
+      await this.#parts.database.run(setRunningStatus, [runtime.service_id, status]);
+    }
   }
 
-  async #retireOthers(runtime: RuntimeRow, keepsRollout: boolean): Promise<void> {
+  async #retireOthers(runtime: Kept, keepsRollout: boolean): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     const except = keepsRollout && runtime.rollout !== null ? { exceptRollout: runtime.rollout } : {};
     await this.#attempt(`retire ${runtime.service_id}`, () =>
@@ -189,7 +207,7 @@ export class Keeper {
     await this.#attempt(`revive ${instance.id}`, () => cluster.revive(instance.id, this.#call()), true);
   }
 
-  async #startMissing(runtime: RuntimeRow): Promise<void> {
+  async #startMissing(runtime: Kept): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     await this.#attempt(`start ${runtime.service_id}`, async () => {
       const workload = await this.#workload(runtime, true);
@@ -246,7 +264,7 @@ export class Keeper {
   }
 
   async #syncProbers(seen: Seen): Promise<void> {
-    const wanted = new Map<string, { instance: Instance; runtime: RuntimeRow }>();
+    const wanted = new Map<string, { instance: Instance; runtime: Kept }>();
     for (const runtime of seen.runtimes) {
       const probes = runtime.config !== null && (runtime.config.readiness !== null || runtime.config.liveness !== null);
       if (runtime.desired !== 'RUNNING' || !probes) continue;
@@ -287,7 +305,7 @@ export class Keeper {
     );
   }
 
-  async #workload(runtime: RuntimeRow, withSecrets: boolean): Promise<Workload | null> {
+  async #workload(runtime: Kept, withSecrets: boolean): Promise<Workload | null> {
     const { hooks, settings } = this.#parts;
     const { config } = runtime;
     if (config === null || runtime.release_id === null || runtime.rollout === null || runtime.image_id === null) return null;
@@ -313,9 +331,7 @@ export class Keeper {
 
   async #reportUnreachable(): Promise<void> {
     try {
-      for (const runtime of await this.#parts.database.many(allRuntimes, [this.#driver])) {
-        if (runtime.desired === 'RUNNING') await this.#parts.database.run(setRunningStatus, [runtime.service_id, null]);
-      }
+      await this.#parts.database.run(clearRunningStatus, [this.#driver]);
     } catch {
       // The database is what cannot be reached; whoever asks for the status is told so.
     }

@@ -212,8 +212,17 @@ export const setRunningStatus = statement(
   `UPDATE service_runtime SET running_status = $2 WHERE service_id = $1 AND running_status IS DISTINCT FROM $2`,
 );
 
-/** What a release runs; for its output that is to be redacted. */
-export const releaseConfig = statement<{ config: ReleaseConfig }>('releaseConfig', `SELECT config FROM release WHERE id = $1`);
+/** Nobody knows what runs: the cluster does not answer. */
+export const clearRunningStatus = statement(
+  'clearRunningStatus',
+  `UPDATE service_runtime SET running_status = NULL WHERE driver = $1 AND desired = 'RUNNING' AND running_status IS NOT NULL`,
+);
+
+/** What releases run. A release's configuration never changes. */
+export const releaseConfigs = statement<{ id: string; config: ReleaseConfig }>(
+  'releaseConfigs',
+  `SELECT id, config FROM release WHERE id = ANY ($1::uuid[])`,
+);
 
 export const removeReleases = statement('removeReleases', `DELETE FROM release WHERE service_id = $1`);
 export const removeServiceLog = statement('removeServiceLog', `DELETE FROM service_log WHERE service_id = $1`);

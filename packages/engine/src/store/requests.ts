@@ -1,5 +1,6 @@
 import { statement } from '@davit/db';
 import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
+import type { ServiceView } from '../port.ts';
 
 /** Serialises what changes the queue of one environment; held to the end of the transaction. */
 export const lockQueue = statement('lockQueue', `SELECT pg_advisory_xact_lock(hashtextextended('davit queue ' || $1::text, 0))`);
@@ -116,7 +117,15 @@ export const readRuntimes = statement<RuntimeRow>(
   `SELECT ${runtimeColumns} FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id WHERE t.service_id = ANY ($1::uuid[])`,
 );
 
-export const allRuntimes = statement<RuntimeRow>(
-  'allRuntimes',
-  `SELECT ${runtimeColumns} FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id WHERE t.driver = $1`,
+export interface KeptRow extends Omit<RuntimeRow, 'config'> {
+  readonly running_status: ServiceView['runningStatus'];
+}
+
+/** What the keeper looks after: services of a driver that should run, and those of the given ids, as they have instances. */
+export const keptRuntimes = statement<KeptRow>(
+  'keptRuntimes',
+  `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
+          t.config_hash, t.running_status, r.image_id, r.commit
+     FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id
+    WHERE t.driver = $1 AND t.desired = 'RUNNING' OR t.service_id = ANY ($2::uuid[])`,
 );

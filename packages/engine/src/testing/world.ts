@@ -86,14 +86,20 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
       return (await database.database.transaction((tx) => engine.port.request(tx, complete))).deploymentId;
     },
     view,
-    reaches: (serviceId, ...states) =>
-      eventually(
-        async () => {
-          const found = await view(serviceId);
-          return states.includes(found.state) ? found : undefined;
-        },
-        `state ${states.join(' or ')}`,
-      ),
+    reaches: async (serviceId, ...states) => {
+      let seen: ServiceView | undefined;
+      try {
+        return await eventually(
+          async () => {
+            seen = await view(serviceId);
+            return states.includes(seen.state) ? seen : undefined;
+          },
+          `state ${states.join(' or ')}`,
+        );
+      } catch (error) {
+        throw new Error(`the service is ${JSON.stringify(seen)}`, { cause: error });
+      }
+    },
     close: async () => {
       await engine.stop();
       await database.drop();
@@ -130,13 +136,17 @@ export async function eventually<T>(condition: () => Promise<T | undefined>, wha
 
 export function service(overrides: Partial<RequestedService> & { readonly config?: ReleaseConfig } = {}): RequestedService {
   const { config: wanted, ...rest } = overrides;
+  const serviceId = randomUUID();
+  const plain = config();
+  // The gateway takes no two routes of one id or address.
+  const ports = plain.ports.map((port) => ({ ...port, id: `port-${serviceId}`, hosts: [`${serviceId}.localhost`] }));
   return {
-    serviceId: randomUUID(),
+    serviceId,
     serviceType: 'APPLICATION',
     name: 'shop',
     iconUri: 'app://davit-console/application',
     stage: { id: randomUUID(), name: 'APPLICATION DEFAULT', position: 3 },
-    release: { config: wanted ?? config(), commitId: null },
+    release: { config: wanted ?? { ...plain, ports }, commitId: null },
     ...rest,
   };
 }

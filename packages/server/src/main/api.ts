@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { AppError } from '@davit/base';
 import { listen, statement, type Database } from '@davit/db';
 import type { EngineLog, EngineSettings } from '@davit/engine';
 import type { EngineHooks, EnginePort } from '@davit/engine/port';
@@ -90,7 +91,13 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     engine,
     server,
     madeToken,
-    listen: () => server.listen({ host: config.host, port: config.port }),
+    listen: async () => {
+      try {
+        return await server.listen({ host: config.host, port: config.port });
+      } catch (error) {
+        throw listenFailure(config, error);
+      }
+    },
     close: async () => {
       const impatience = setTimeout(() => server.server.closeAllConnections(), config.stopWithinSeconds * 1000);
       try {
@@ -101,6 +108,24 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
       }
     },
   };
+}
+
+const listenFailures: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there. Stop it, or set DAVIT_PORT to a free port',
+  EACCES: 'this user may not listen there. Set DAVIT_PORT to a port from 1024 on',
+  EADDRNOTAVAIL: 'no network interface of this machine has that address. Set DAVIT_HOST to one that has, or to 0.0.0.0',
+  ENOTFOUND: 'there is no such host. Set DAVIT_HOST to an address of this machine',
+};
+
+function listenFailure(config: Configuration, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const words = listenFailures[code];
+  if (words === undefined) return error;
+  return new AppError({
+    code: 'ADDRESS_NOT_AVAILABLE',
+    message: `davit cannot listen on ${config.host}:${config.port}: ${words}.`,
+    cause: error,
+  });
 }
 
 function engineSettings(config: Configuration, installation: string): EngineSettings {

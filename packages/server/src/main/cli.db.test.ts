@@ -1,10 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startEmbedded } from '@davit/db';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 const cli = fileURLToPath(new URL('cli.ts', import.meta.url));
 let folder: string;
@@ -31,7 +34,7 @@ interface Running {
 }
 
 // Role api: neither container engine nor gateway is touched.
-function davit(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Running {
+function davit(args: readonly string[], environment: Readonly<Record<string, string | undefined>> = {}): Running {
   const { PATH } = process.env;
   const child = spawn(process.execPath, [cli, ...args], {
     env: {
@@ -67,6 +70,13 @@ function davit(args: readonly string[], environment: Readonly<Record<string, str
   return { child, text: () => text, exit, prints };
 }
 
+/** Process number of the embedded PostgreSQL that runs for this state folder. */
+async function postmaster(home: string): Promise<number> {
+  const running = await startEmbedded({ stateFolder: home });
+  expect(running.adopted).toBe(true);
+  return Number.parseInt(await readFile(path.join(running.folder, 'cluster/data/postmaster.pid'), 'utf8'), 10);
+}
+
 const address = /answers at (http:\S+)/;
 
 test('the first start shows the administrator’s token once, and a signal ends the server in good order', async () => {
@@ -96,6 +106,45 @@ test('a second server of one state folder is refused, and a killed one leaves no
   first.child.kill('SIGKILL');
   await first.exit;
   await davit(['serve']).prints(address);
+});
+
+test('an address that is taken or not of this machine is refused with what to do', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const taken = davit(['serve'], { DAVIT_PORT: String(port) });
+  expect(await taken.exit).toBe(1);
+  expect(taken.text()).toContain(
+    `davit: davit cannot listen on 127.0.0.1:${port}: another program listens there. Stop it, or set`,
+  );
+  expect(taken.text()).not.toContain('    at ');
+  other.close();
+  const elsewhere = davit(['serve'], { DAVIT_HOST: '192.0.2.1' });
+  expect(await elsewhere.exit).toBe(1);
+  expect(elsewhere.text()).toContain('DAVIT_HOST');
+});
+
+test('the embedded database is served as long as davit is, also after one that was killed, and ends with it', async () => {
+  // As root, PostgreSQL runs as another user, who must be able to walk there.
+  await chmod(folder, 0o711);
+  const home = path.join(folder, 'embedded');
+  const own = { DATABASE_URL: undefined, DAVIT_HOME: home };
+  const killed = davit(['serve'], own);
+  await killed.prints(address);
+  killed.child.kill('SIGKILL');
+  await killed.exit;
+
+  const second = davit(['serve'], own);
+  const [, url] = await second.prints(address);
+  const first = await postmaster(home);
+  process.kill(first, 'SIGKILL');
+  await second.prints(/the embedded database runs again/);
+  await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 20_000);
+  const revived = await postmaster(home);
+  expect(revived).not.toBe(first);
+  second.child.kill('SIGTERM');
+  expect(await second.exit).toBe(0);
+  expect(() => process.kill(revived, 0)).toThrow('ESRCH');
 });
 
 test('a wrong configuration is told completely, with exit code 1', async () => {

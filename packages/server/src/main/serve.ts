@@ -131,14 +131,19 @@ async function showToken(config: Configuration, api: Api<Engine>, say: Say): Pro
 
 const retryMilliseconds = 500;
 
-/** Keeps the state folder's lock: a connection may be lost (the database restarts), then it is taken again. */
+/**
+ * Keeps the state folder's lock, and with it the embedded database: a connection may be lost (the database restarts), then the
+ * lock is taken again.
+ */
 class LockHolder {
   readonly displaced: Promise<void>;
+  readonly #disown: () => void;
   #lock: SessionLock;
   #isReleased = false;
 
   constructor(config: Configuration, state: OpenState, lock: SessionLock, logger: Logger) {
     this.#lock = lock;
+    this.#disown = state.own((message) => logger.warn({}, message));
     this.displaced = this.#watch(config, state, logger);
   }
 
@@ -148,7 +153,7 @@ class LockHolder {
       if (this.#isReleased) return new Promise(() => undefined);
       logger.warn({}, 'lost the lock of the state folder; taking it again');
       const again = await this.#retake(config, state);
-      if (again === null) return undefined;
+      if (again === null) return this.#isReleased ? new Promise(() => undefined) : this.#disown();
       this.#lock = again;
     }
   }

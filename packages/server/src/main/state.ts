@@ -8,20 +8,34 @@ import type { Configuration } from './config.ts';
 /** A database that can be connected to: the operator's, or the embedded one. */
 export interface OpenState {
   readonly connectionString: string;
-  /** Stops the embedded server, if this process started it; the operator's is left alone. */
+  /**
+   * For the one process that serves the state folder: an embedded server that dies is started again, and `close` stops it also
+   * when an earlier process, which was killed, had started it. `tell` gets a line at each restart. The function takes it back.
+   */
+  own(tell: (message: string) => void): () => void;
+  /** Stops the embedded server if this process started or owns it; the operator's is left alone. */
   close(): Promise<void>;
 }
 
 /** Finds or starts the database of the configuration. `onWait`: told when that takes long. */
 export async function openState(config: Configuration, onWait: (message: string) => void): Promise<OpenState> {
   if (config.databaseUrl !== null) {
-    return { connectionString: config.databaseUrl.reveal(), close: () => Promise.resolve() };
+    return { connectionString: config.databaseUrl.reveal(), own: () => () => undefined, close: () => Promise.resolve() };
   }
   const embedded = await startEmbedded({ stateFolder: config.stateFolder, onWait });
+  let stops = !embedded.adopted;
   return {
     connectionString: embedded.connectionString,
+    own: (tell) => {
+      stops = true;
+      const unwatch = embedded.keepRunning(tell);
+      return () => {
+        stops = false;
+        unwatch();
+      };
+    },
     close: async () => {
-      if (!embedded.adopted) await embedded.stop();
+      if (stops) await embedded.stop();
     },
   };
 }
