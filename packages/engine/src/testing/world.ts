@@ -86,26 +86,28 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
       return (await database.database.transaction((tx) => engine.port.request(tx, complete))).deploymentId;
     },
     view,
-    reaches: async (serviceId, ...states) => {
-      let seen: ServiceView | undefined;
-      try {
-        return await eventually(
-          async () => {
-            seen = await view(serviceId);
-            return states.includes(seen.state) ? seen : undefined;
-          },
-          `state ${states.join(' or ')}`,
-        );
-      } catch (error) {
-        throw new Error(`the service is ${JSON.stringify(seen)}`, { cause: error });
-      }
-    },
+    reaches: (serviceId, ...states) => reached(() => view(serviceId), states),
     close: async () => {
       await engine.stop();
       await database.drop();
       await rm(workFolder, { recursive: true, force: true });
     },
   };
+}
+
+async function reached(view: () => Promise<ServiceView>, states: readonly string[]): Promise<ServiceView> {
+  let seen: ServiceView | undefined;
+  try {
+    return await eventually(
+      async () => {
+        seen = await view();
+        return states.includes(seen.state) ? seen : undefined;
+      },
+      `state ${states.join(' or ')}`,
+    );
+  } catch (error) {
+    throw new Error(`the service is ${JSON.stringify(seen)}`, { cause: error });
+  }
 }
 
 const settings: EngineSettings = {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -111,7 +111,8 @@ test('a second server of one state folder is refused, and a killed one leaves no
 test('an address that is taken or not of this machine is refused with what to do', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
+  const bound = other.address();
+  const port = typeof bound === 'object' ? bound?.port : undefined;
   const taken = davit(['serve'], { DAVIT_PORT: String(port) });
   expect(await taken.exit).toBe(1);
   expect(taken.text()).toContain(
