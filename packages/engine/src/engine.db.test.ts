@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DriverError } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { config } from './testing/config.ts';
+import type { ReleaseConfig, RequestedService } from './port.ts';
 import { createWorld, eventually, service, type World } from './testing/world.ts';
 
 let world: World;
@@ -14,6 +15,11 @@ afterEach(async () => {
 
 const page = { page: 1, pageSize: 20 };
 
+function configOf({ release }: RequestedService): ReleaseConfig {
+  if (release === undefined || !('config' in release)) throw new Error('the service is requested without a configuration');
+  return release.config;
+}
+
 describe('a deployment', () => {
   test('builds, starts, routes and is remembered with its steps', async () => {
     const shop = service();
@@ -21,7 +27,7 @@ describe('a deployment', () => {
     const view = await world.reaches(shop.serviceId, 'DEPLOYED');
     expect(view).toMatchObject({ action: 'DEPLOY', actionStatus: 'SUCCESS', isPartOfLastDeployment: true, waitingRequests: 0 });
     expect(view.executionId).toMatch(/-1$/);
-    expect(view.deployedConfigHash).toBe(world.engine.port.hash(shop.release?.config ?? config()));
+    expect(view.deployedConfigHash).toBe(world.engine.port.hash(configOf(shop)));
     await eventually(async () => (world.fake.routes.http[0]?.backends.length === 1 ? true : undefined), 'a route');
     const steps = (await world.view(shop.serviceId)).steps?.details.map((step) => `${step.metric} ${step.status}`);
     expect(steps).toEqual([
@@ -69,7 +75,7 @@ describe('a deployment', () => {
     await world.deploy([{ ...shop, release: { config: config({ memoryMiB: 256 }), commitId: null } }]);
     const view = await world.reaches(shop.serviceId, 'DEPLOYMENT_ERROR');
     expect(view.failure).toMatchObject({ code: 'PROCESS_EXITED', evidence: { lines: ['boom'] } });
-    expect(view.deployedConfigHash).toBe(world.engine.port.hash(shop.release?.config ?? config()));
+    expect(view.deployedConfigHash).toBe(world.engine.port.hash(configOf(shop)));
     expect(world.fake.instances.map((instance) => instance.id)).toEqual([before?.id]);
     expect(world.fake.routes.http[0]?.backends[0]?.id).toBe(before?.id);
   });
