@@ -48,7 +48,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
         params: { ...params, environmentVariableId: variable.id },
         body,
       });
-      const before = (await stage.history(id)).length;
+      const before = await stage.latest(id);
       await stage.davit.client.call('redeployApplication', { params });
       expect((await stage.ends(id, before)).state).toBe('DEPLOYED');
       expect((await stage.fetch(await stage.link(id))).body).toBe(String(version));

@@ -104,16 +104,21 @@ export class Stage {
 
   /** Deploys and waits for the end of the whole deployment, not only of the application. */
   async deploy(applicationId: string, body: { git_commit_id?: string; release_id?: string } = {}) {
-    const before = (await this.history(applicationId)).length;
+    const before = await this.latest(applicationId);
     await this.davit.client.call('deployApplication', { params: { applicationId }, body });
     return this.ends(applicationId, before);
   }
 
-  async ends(applicationId: string, deploymentsBefore: number) {
+  /** The latest deployment of the application that left the queue. */
+  async latest(applicationId: string): Promise<string | undefined> {
+    return (await this.history(applicationId))[0]?.identifier.execution_id;
+  }
+
+  /** Waits until a deployment after `former` has ended and nothing waits. */
+  async ends(applicationId: string, former: string | undefined) {
     await eventually(
       async () => {
-        const history = await this.history(applicationId);
-        return history.length > deploymentsBefore && (await this.isIdle()) ? true : undefined;
+        return (await this.latest(applicationId)) !== former && (await this.isIdle()) ? true : undefined;
       },
       'the end of the deployment',
       180_000,
@@ -140,6 +145,16 @@ export class Stage {
     return lines
       .map((line) => `${line.details.stage?.step ?? ''}: ${line.error?.user_log_message ?? line.message?.safe_message ?? ''}`)
       .join('\n');
+  }
+
+  /** When the latest deployment was taken up again after this moment, in milliseconds since 1970. */
+  async resumedAt(since: number): Promise<number | undefined> {
+    const { environmentId } = this;
+    const lines = await this.davit.client.call('listEnvironmentLogs', { params: { environmentId } });
+    return lines
+      .filter((line) => line.details.stage?.step === 'resume')
+      .map((line) => Date.parse(line.timestamp))
+      .find((at) => at >= since);
   }
 
   async link(applicationId: string): Promise<string> {
