@@ -48,7 +48,7 @@ describe.each(testEngineKinds())('kill -9 of the server on %s', (kind) => {
     const status = await stage.ends(id, before);
     expect(status.state).toBe('DEPLOYED');
     expect((await stage.fetch(await stage.link(id))).body).toBe(`${point}\n`);
-    await eventually(async () => ((await stage.containers(id)).length === 1 ? true : undefined), 'exactly one container');
+    expect(await stage.containers(id)).toHaveLength(1);
     expect(await stage.networks()).toHaveLength(1);
   });
 });

@@ -87,8 +87,10 @@ function addApplication(app: FastifyInstance): void {
     async ({ params, body }, reply) => {
       const { rows } = await pool.query({
         name: 'create_application',
-        text: `insert into floor.service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec)
-               values (gen_random_uuid(), $1, $1, $1, $1, gen_random_uuid(), 'APPLICATION', $2, $3) returning id, created_at, updated_at`,
+        text: `insert into floor.service
+                 (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec, driver)
+               values (gen_random_uuid(), $1, $1, $1, $1, gen_random_uuid(), 'APPLICATION', $2, $3, 'docker')
+               returning id, created_at, updated_at`,
         values: [params.id, body.name, JSON.stringify(body)],
       });
       void reply.code(201);

@@ -109,8 +109,9 @@ create unique index deployment_stage_name on deployment_stage (environment_id, l
 -- spec: what a user can set, in the contract's words and with defaults applied; one column, as it differs by type.
 create table service (
   id uuid primary key,
-  organization_id uuid not null references organization (id),
-  project_id uuid not null references project (id),
+  -- Both as the environment has them, which refers to them: a second check would cost each insert two more.
+  organization_id uuid not null,
+  project_id uuid not null,
   environment_id uuid not null references environment (id) on delete cascade,
   stage_id uuid not null references deployment_stage (id),
   stage_entry_id uuid not null,
@@ -119,6 +120,8 @@ create table service (
   type text not null,
   name text not null,
   spec jsonb not null,
+  -- Kind of the environment's cluster. Neither ever changes.
+  driver text not null,
   deleting boolean not null default false,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
@@ -273,6 +276,8 @@ create table service_runtime (
   release_id uuid,
   rollout uuid,
   config_hash text,
+  -- The release's, so that a service's record is read without it.
+  commit jsonb,
   running_status text,
   last_deployment_at timestamptz,
   updated_at timestamptz not null default clock_timestamp()

@@ -173,17 +173,20 @@ export class DeploymentRun {
   }
 
   async #deployStage(members: readonly TaskState[]): Promise<void> {
+    for (const member of members) {
+      // Left by a process that ended between the success and the clean-up behind it.
+      if (member.phase === 'SUCCEEDED' && retires(member) && !member.done.has('retire')) this.#tails.push(this.#retire(member));
+    }
     const open = members.filter((member) => !isFinished(member.phase));
     await parallel(parallelTasks, open, async (member) => {
       if (this.#anyFailed(members) || (await this.#cancelWaiting(member, this.#input.cancel))) return;
       await this.#enter(member, 'WORKING');
-      const retires = member.plan.deploy.at(-1) === 'retire';
-      const foreground = retires ? member.plan.deploy.slice(0, -1) : member.plan.deploy;
+      const foreground = retires(member) ? member.plan.deploy.slice(0, -1) : member.plan.deploy;
       const failure = await this.#guard(member, () => this.#runSteps(member, foreground, this.#input.cancel));
       if (failure !== null) return this.#fail(member, 'FAILED', failure);
       if (isFinished(member.phase)) return;
       await this.#succeed(member);
-      if (retires) this.#tails.push(this.#retire(member));
+      if (retires(member)) this.#tails.push(this.#retire(member));
     });
     if (this.#anyFailed(members)) await this.#cancelRest();
   }
@@ -361,6 +364,11 @@ export class DeploymentRun {
     });
     await crashPoint('finish:after');
   }
+}
+
+/** Whether former instances are stopped behind the service's success. */
+function retires({ plan }: TaskState): boolean {
+  return plan.deploy.at(-1) === 'retire';
 }
 
 function positionOf(plan: PlannedTask, name: StepName): number {

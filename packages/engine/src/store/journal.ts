@@ -193,10 +193,10 @@ export const finishDeployment = statement(
 
 export const setRuntime = statement(
   'setRuntime',
-  `INSERT INTO service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, running_status, last_deployment_at)
-   SELECT $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, clock_timestamp() WHERE ${fenced}
+  `INSERT INTO service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, commit, running_status, last_deployment_at)
+   SELECT $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT commit FROM release WHERE id = $9), $12, clock_timestamp() WHERE ${fenced}
    ON CONFLICT (service_id) DO UPDATE SET desired = excluded.desired, release_id = excluded.release_id, rollout = excluded.rollout,
-     config_hash = excluded.config_hash, running_status = excluded.running_status, driver = excluded.driver,
+     config_hash = excluded.config_hash, commit = excluded.commit, running_status = excluded.running_status, driver = excluded.driver,
      last_deployment_at = excluded.last_deployment_at, updated_at = clock_timestamp()`,
 );
 

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { capsOf } from './caps.ts';
 import { serviceStatuses } from './facets/status/status.ts';
 import { toApplicationRecord } from './kinds/application.ts';
-import { readVisibleEnvironment } from './service.ts';
+import { readVisibleEnvironment } from './environment.ts';
 import type { ServiceRecord } from './shapes/request.ts';
 import { readServices } from './store.ts';
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '@davit/base';
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalidReference, notFound, Problems } from '../shared/problems.ts';
+import { openEnvironment } from '../environment/index.ts';
 import { capsOf } from './caps.ts';
+import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
 import { claimPorts } from './host-ports.ts';
 import {
   editedApplication,
@@ -30,64 +31,83 @@ export async function readService(deps: Deps, caller: Caller, { id, type }: Serv
   return toApplicationRecord(row, await capsOf(deps.engine, row.driver));
 }
 
-/** NOT_FOUND unless the caller may see it. */
-export async function readVisibleEnvironment(db: Queryable, caller: Caller, id: string): Promise<store.EnvironmentRow> {
-  const row = await db.maybe(store.readEnvironment, [id, caller.organizationId]);
-  if (row === undefined) throw notFound('environment');
-  return row;
+interface Place {
+  readonly environmentId: string;
+  readonly type: string;
 }
 
 /** Creates a service. Nothing runs before a deployment. NAME_TAKEN, IN_USE, BEING_DELETED, VALIDATION_FAILED, INVALID_REFERENCE. */
-export async function createService(
+export async function createService(deps: Deps, caller: Caller, place: Place, request: CreateRequest): Promise<ServiceRecord> {
+  return (await createAtOnce(deps, caller, place, request)) ?? (await createLocked(deps, caller, place, request));
+}
+
+/**
+ * By what is remembered of the environment, which the insert checks: one statement. Undefined: that does not hold any more, or
+ * there is more to do or to say than an insert.
+ */
+async function createAtOnce(
   deps: Deps,
   caller: Caller,
-  { environmentId, type }: { readonly environmentId: string; readonly type: string },
+  place: Place,
   request: CreateRequest,
-): Promise<ServiceRecord> {
-  const environment = await readVisibleEnvironment(deps.database, caller, environmentId);
-  if (environment.deleting) throw environmentBeingDeleted();
+): Promise<ServiceRecord | undefined> {
+  const environment = await rememberedEnvironment(deps, caller, place.environmentId);
+  const { row, rules } = await newService(deps, environment, place, request);
+  if (rules.problems.found.length > 0 || hostPorts(row.spec.ports).length > 0 || usesGitToken(row.spec)) return undefined;
+  const times = await refuseTaken(request.name, () => deps.database.maybe(store.insertService, insertValues(row, environment)));
+  if (times !== undefined) return toApplicationRecord({ ...row, ...times }, rules.caps);
+  forgetEnvironment(deps, place.environmentId);
+  return undefined;
+}
+
+/** In a transaction that holds the environment. */
+async function createLocked(deps: Deps, caller: Caller, place: Place, request: CreateRequest): Promise<ServiceRecord> {
+  return deps.database.transaction(async (tx) => {
+    await openEnvironment(tx, caller, place.environmentId, 'change');
+    const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
+    const { row, rules } = await newService(deps, environment, place, request);
+    rules.problems.throwIfAny();
+    const tokenName = await gitTokenName(tx, environment.organization_id, row.spec);
+    const values = insertValues(row, environment);
+    const times = await refuseTaken(request.name, async () => {
+      const inserted = await tx.maybe(store.insertService, values);
+      if (inserted !== undefined) return inserted;
+      // All its stages were deleted.
+      await tx.run(store.insertStage, [place.environmentId, stageNames[place.type] ?? '']);
+      return tx.one(store.insertService, values);
+    });
+    await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
+    return toApplicationRecord({ ...row, ...times, git_token_name: tokenName }, rules.caps);
+  });
+}
+
+type NewRow = Omit<ServiceRow, 'created_at' | 'updated_at'>;
+
+async function newService(
+  deps: Deps,
+  environment: store.EnvironmentRow,
+  { environmentId, type }: Place,
+  request: CreateRequest,
+): Promise<{ readonly row: NewRow; readonly rules: SpecRules }> {
   const rules = await specRules(deps, environment.driver, environment.auto_preview);
-  const spec = newApplication(request, rules);
-  rules.problems.throwIfAny();
-  const tokenName = await gitTokenName(deps.database, environment.organization_id, spec);
-  const row: Omit<ServiceRow, 'created_at' | 'updated_at'> = {
+  const row = {
     id: randomUUID(),
     organization_id: environment.organization_id,
     environment_id: environmentId,
     type,
     name: request.name,
-    spec,
+    spec: newApplication(request, rules),
     driver: environment.driver,
-    git_token_name: tokenName,
+    git_token_name: null,
     deployed_commit: null,
   };
-  const times = await refuseTaken(request.name, () => insertService(deps, caller, row));
-  return toApplicationRecord({ ...row, ...times }, rules.caps);
+  return { row, rules };
 }
 
-async function insertService(
-  deps: Deps,
-  caller: Caller,
-  row: Omit<ServiceRow, 'created_at' | 'updated_at'>,
-): Promise<store.InsertedRow> {
+function insertValues(row: NewRow, environment: store.EnvironmentRow): unknown[] {
   const stageName = stageNames[row.type] ?? '';
-  const values = [row.id, row.environment_id, row.type, row.name, JSON.stringify(row.spec), stageName];
-  if (hostPorts(row.spec.ports).length === 0) {
-    const inserted = await deps.database.maybe(store.insertService, values);
-    if (inserted !== undefined) return inserted;
-  }
-  return deps.database.transaction(async (tx) => {
-    let inserted = await tx.maybe(store.insertService, values);
-    if (inserted === undefined) {
-      const { deleting } = await readVisibleEnvironment(tx, caller, row.environment_id);
-      if (deleting) throw environmentBeingDeleted();
-      // All its stages were deleted.
-      await tx.run(store.insertStage, [row.environment_id, stageName]);
-      inserted = await tx.one(store.insertService, values);
-    }
-    await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
-    return inserted;
-  });
+  const spec = JSON.stringify(row.spec);
+  return [row.id, row.environment_id, row.type, row.name, spec, stageName, row.driver, environment.auto_preview];
 }
 
 /**
@@ -136,6 +156,10 @@ function reservedPorts({ config }: Deps): ReservedPorts {
   ]);
 }
 
+function usesGitToken({ git_repository }: ApplicationSpec): boolean {
+  return git_repository.git_token_id !== null;
+}
+
 /** Name of the git token that the spec names; INVALID_REFERENCE when the organization has none of that id. */
 async function gitTokenName(db: Queryable, organizationId: string, spec: ApplicationSpec): Promise<string | null> {
   const id = spec.git_repository.git_token_id;
@@ -155,11 +179,4 @@ async function refuseTaken<Result>(name: string, write: () => Promise<Result>): 
     if (isForeignKeyViolation(error)) throw notFound('environment');
     throw error;
   }
-}
-
-function environmentBeingDeleted(): AppError {
-  return new AppError({
-    code: 'BEING_DELETED',
-    message: 'The environment is being deleted; nothing can be added to it any more.',
-  });
 }

@@ -2,20 +2,19 @@ import { statement } from '@davit/db';
 import type { ServiceFacts, ServiceRow } from './rows.ts';
 
 const recordColumns = `s.id, s.organization_id, s.environment_id, s.type, s.name, s.spec, s.created_at, s.updated_at,
-  c.driver, g.name AS git_token_name, CASE WHEN t.desired <> 'NONE' THEN r.commit END AS deployed_commit`;
+  s.driver, g.name AS git_token_name, CASE WHEN t.desired <> 'NONE' THEN t.commit END AS deployed_commit`;
 
 const recordTables = `service s
-  JOIN environment e ON e.id = s.environment_id
-  JOIN cluster c ON c.id = e.cluster_id
   LEFT JOIN git_token g ON g.id = (s.spec -> 'git_repository' ->> 'git_token_id')::uuid AND g.organization_id = s.organization_id
-  LEFT JOIN service_runtime t ON t.service_id = s.id
-  LEFT JOIN release r ON r.id = t.release_id`;
+  LEFT JOIN service_runtime t ON t.service_id = s.id`;
 
 const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name AS stage_name, st.position AS stage_position,
   p.created_at AS project_created_at, e.name AS environment_name, e.mode AS environment_mode, e.created_at AS environment_created_at,
   e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region`;
 
 const factsTables = `${recordTables}
+  JOIN environment e ON e.id = s.environment_id
+  JOIN cluster c ON c.id = e.cluster_id
   JOIN project p ON p.id = s.project_id
   JOIN deployment_stage st ON st.id = s.stage_id`;
 
@@ -79,14 +78,13 @@ export interface EnvironmentRow {
   readonly id: string;
   readonly organization_id: string;
   readonly auto_preview: boolean;
-  readonly deleting: boolean;
   readonly driver: string;
 }
 
 /** Id, organization of the caller. */
 export const readEnvironment = statement<EnvironmentRow>(
   'readEnvironmentOfServices',
-  `SELECT e.id, e.organization_id, e.auto_preview, e.deleting, c.driver
+  `SELECT e.id, e.organization_id, e.auto_preview, c.driver
      FROM environment e JOIN cluster c ON c.id = e.cluster_id
     WHERE e.id = $1 AND ($2::uuid IS NULL OR e.organization_id = $2)`,
 );
@@ -97,20 +95,21 @@ export interface InsertedRow {
 }
 
 /**
- * Id, environment, type, name, spec, name of the wanted stage. One statement, as a transaction of several would cost more than
- * the insert. No row: the environment is gone or going, or it has no stage. A stage of that name that was deleted or renamed is
- * replaced by the last one.
+ * Id, environment, type, name, spec, name of the wanted stage, kind of cluster, auto_preview that the environment is believed to
+ * have. One statement, as a transaction of several would cost more than the insert. No row: the environment is gone or going or
+ * has another auto_preview by now, or it has no stage. A stage of that name that was deleted or renamed is replaced by the last
+ * one. FOR KEY SHARE keeps a deletion out, which locks FOR UPDATE, and is what the foreign key takes anyway.
  */
 export const insertService = statement<InsertedRow>(
   'insertService',
   `WITH place AS (
-     SELECT id, organization_id, project_id FROM environment WHERE id = $2 AND NOT deleting FOR SHARE
+     SELECT id, organization_id, project_id FROM environment WHERE id = $2 AND NOT deleting AND auto_preview = $8 FOR KEY SHARE
    ), stage AS (
      SELECT id FROM deployment_stage WHERE environment_id = $2
       ORDER BY lower(name) = lower($6) DESC, position DESC LIMIT 1 FOR KEY SHARE
    )
-   INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec)
-   SELECT $1, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), $3, $4, $5::jsonb FROM place, stage
+   INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec, driver)
+   SELECT $1, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), $3, $4, $5::jsonb, $7 FROM place, stage
    RETURNING created_at, updated_at`,
 );
 

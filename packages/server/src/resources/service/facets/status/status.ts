@@ -5,7 +5,7 @@ import { notFound } from '../../../shared/problems.ts';
 import { currentRelease, currentReleases } from '../../composition.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ServiceFacts } from '../../rows.ts';
-import { readVisibleEnvironment } from '../../service.ts';
+import { readVisibleEnvironment } from '../../environment.ts';
 import { readEnvironmentFacts, readFacts } from '../../store.ts';
 import { toServiceStatus, type ServiceStatusRecord } from './record.ts';
 

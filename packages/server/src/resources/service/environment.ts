@@ -1,0 +1,36 @@
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { notFound } from '../shared/problems.ts';
+import { readEnvironment, type EnvironmentRow } from './store.ts';
+
+const mostRemembered = 1_000;
+const remembered = new WeakMap<Deps, Map<string, EnvironmentRow>>();
+
+/** NOT_FOUND unless the caller may see it. */
+export async function readVisibleEnvironment(db: Queryable, caller: Caller, id: string): Promise<EnvironmentRow> {
+  const row = await db.maybe(readEnvironment, [id, caller.organizationId]);
+  if (row === undefined) throw notFound('environment');
+  return row;
+}
+
+/**
+ * The same without asking the database each time. May be out of date, or be of an environment that is gone: whoever writes by it
+ * must check, and forget it when it does not hold. NOT_FOUND.
+ */
+export async function rememberedEnvironment(deps: Deps, caller: Caller, id: string): Promise<EnvironmentRow> {
+  let rows = remembered.get(deps);
+  if (rows === undefined) remembered.set(deps, (rows = new Map()));
+  const known = rows.get(id);
+  // An environment never moves to another organization.
+  if (known !== undefined && (caller.organizationId === null || caller.organizationId === known.organization_id)) return known;
+  const row = await readVisibleEnvironment(deps.database, caller, id);
+  const [oldest] = rows.keys();
+  if (rows.size >= mostRemembered && oldest !== undefined) rows.delete(oldest);
+  rows.set(id, row);
+  return row;
+}
+
+export function forgetEnvironment(deps: Deps, id: string): void {
+  remembered.get(deps)?.delete(id);
+}
