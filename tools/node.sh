@@ -3,7 +3,7 @@
 # registry into .node/ of this checkout; nothing outside the checkout is touched.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-major() { "$1" -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0; }
+major() { NODE_OPTIONS= "$1" -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0; }
 system=$(command -v node || true)
 if [ -n "$system" ] && [ "$(major "$system")" -ge 24 ]; then dirname "$system"; exit 0; fi
 own="$root/.node/node_modules/node/bin"

@@ -41,7 +41,7 @@ export class Davit {
 
   static async start(options: DavitOptions): Promise<Davit> {
     const [port, gatewayPort] = await freePorts();
-    const davit = new Davit(options, { port, gatewayPort, database: await createTestDatabase() });
+    const davit = new Davit(options, { port, gatewayPort, database: await createTestDatabase({ isMigrated: false }) });
     await davit.serve();
     return davit;
   }

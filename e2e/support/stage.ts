@@ -204,6 +204,8 @@ export class Stage {
   }
 
   async close(): Promise<void> {
+    // First of all, as it would start again what is removed.
+    await this.davit.kill('SIGTERM');
     for (const container of await this.containers()) {
       await this.docker
         .getContainer(container.Id)

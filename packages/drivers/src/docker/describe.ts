@@ -37,9 +37,29 @@ export function engineOf(version: VersionAnswer): 'docker' | 'podman' {
   return version.Components?.some(({ Name }) => Name === 'Podman Engine') ? 'podman' : 'docker';
 }
 
+interface KnownInfo {
+  readonly version: string;
+  readonly info: InfoAnswer;
+  readonly until: number;
+}
+
+// Podman asks the package manager for its versions at each /info: two seconds of CPU on Debian. What is wanted of it hardly
+// ever changes; whether the engine is there, /version tells.
+const knowMilliseconds = 600_000;
+const known = new WeakMap<Dockerode, KnownInfo>();
+
+async function knownInfo(docker: Dockerode, version: string, signal: AbortSignal): Promise<InfoAnswer> {
+  const former = known.get(docker);
+  if (former !== undefined && former.version === version && Date.now() < former.until) return former.info;
+  const info = await askInfo(docker, signal);
+  known.set(docker, { version, info, until: Date.now() + knowMilliseconds });
+  return info;
+}
+
 /** See `ClusterDriver.describe`. */
 export async function describeEngine(docker: Dockerode, signal: AbortSignal): Promise<ClusterDescription> {
-  const [version, info] = await Promise.all([askVersion(docker, signal), askInfo(docker, signal)]);
+  const version = await askVersion(docker, signal);
+  const info = await knownInfo(docker, version.Version, signal);
   return {
     engine: engineOf(version),
     version: version.Version,

@@ -151,7 +151,9 @@ export async function listLabelled(
   selector: Selector,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const query = { filters: JSON.stringify({ label: labelFilter(scope.installation, kind, selector) }) };
+  // One label, the narrowest: Podman 4.3 finds no image when it is asked for two, and takes any one of several for a volume.
+  const label = labelFilter(scope.installation, kind, selector).slice(-1);
+  const query = { filters: JSON.stringify({ label }) };
   const isWanted = ({ Labels }: Labelled): boolean => isOurs(scope, kind, Labels) && matchesSelector(Labels ?? {}, selector);
   if (kind === 'volume') {
     const request = { method: 'GET', path: '/volumes', query, signal } as const;

@@ -3,8 +3,10 @@ import { uptime } from 'node:os';
 
 /** A record of the kernel's log is at most this long. */
 const longestRecord = 8192;
-/** The kernel's clock and that of the engine differ by less. */
+/** The log's clock and that of the engine differ by less at the start, */
 const clockDifferenceMilliseconds = 2000;
+/** and by so much more in each second: nobody corrects the clock of the log. */
+const clockDrift = 0.0001;
 
 /**
  * Whether the kernel of this machine says that it killed a process of this container for want of memory since the time given.
@@ -12,8 +14,9 @@ const clockDifferenceMilliseconds = 2000;
  * true where this process may not read the log, or the engine runs on another machine: then the engine's word is all there is.
  */
 export function wasKilledForMemory(container: string, since: string): boolean {
-  const booted = Date.now() - uptime() * 1000;
-  const from = Date.parse(since) - booted - clockDifferenceMilliseconds;
+  const upMilliseconds = uptime() * 1000;
+  const booted = Date.now() - upMilliseconds;
+  const from = Date.parse(since) - booted - clockDifferenceMilliseconds - upMilliseconds * clockDrift;
   return readKernelLog().some((record) => isKillOf(record, container, from));
 }
 
