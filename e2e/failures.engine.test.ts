@@ -112,7 +112,8 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     if (fields.git_repository) fields.git_repository = { ...fields.git_repository, url: address };
     const id = await stage.application(name, address, fields);
     const status = await stage.deploy(id, given.commit === undefined ? {} : { git_commit_id: given.commit });
-    expect(status.failure, JSON.stringify(status.failure)).toMatchObject({ code: given.cause });
+    // Not toMatchObject: a failure of this test should show all of the failure.
+    expect(status.failure).toEqual(expect.objectContaining({ code: given.cause }));
     expect(`${status.failure?.message} ${status.failure?.evidence.listening?.join(' ') ?? ''}`).toMatch(given.says);
     expect(status.failure?.hint.length).toBeGreaterThan(20);
     expect(status.state).toBe(given.state ?? 'BUILD_ERROR');
