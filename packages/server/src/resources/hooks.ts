@@ -14,6 +14,7 @@ export function engineHooks(database: Database, vault: Vault): EngineHooks {
       return new Map(rows.map(({ id, sealed }) => [id, vault.open(id, sealed)]));
     },
     gitCredentials: (gitTokenId) => gitCredentials(database, vault, gitTokenId),
+    registryCredentials: () => Promise.resolve(undefined),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
   };

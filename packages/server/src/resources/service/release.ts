@@ -34,6 +34,7 @@ export function composeRelease(
     version: 1,
     name: facts.name,
     source: {
+      type: 'GIT',
       url: git.url,
       branch: git.branch,
       rootPath: git.root_path,
