@@ -8,27 +8,19 @@ import { openEnvironment } from '../environment/index.ts';
 import { capsOf } from './caps.ts';
 import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
 import { claimPorts } from './host-ports.ts';
-import {
-  editedApplication,
-  newApplication,
-  toApplicationRecord,
-  type ApplicationSpec,
-  type SpecRules,
-} from './kinds/application.ts';
+import { kindOf } from './kinds/index.ts';
+import type { SpecRules } from './kinds/kind.ts';
 import { lockService, type ServiceReference } from './lock.ts';
 import type { ServiceRow } from './rows.ts';
 import { hostPorts, type ReservedPorts } from './shapes/ports.ts';
-import type { CreateRequest, EditRequest, ServiceRecord } from './shapes/request.ts';
+import type { ServiceRecord } from './shapes/request.ts';
 import * as store from './store.ts';
-
-/** Stage that a new service of a type goes into. */
-const stageNames: Readonly<Record<string, string>> = { APPLICATION: 'APPLICATION DEFAULT' };
 
 /** Reads one record. One query. */
 export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
   const row = await deps.database.maybe(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
-  return toApplicationRecord(row, await capsOf(deps.engine, row.driver));
+  return kindOf(type).record(row, await capsOf(deps.engine, row.driver));
 }
 
 interface Place {
@@ -37,7 +29,12 @@ interface Place {
 }
 
 /** Creates a service. Nothing runs before a deployment. NAME_TAKEN, IN_USE, BEING_DELETED, VALIDATION_FAILED, INVALID_REFERENCE. */
-export async function createService(deps: Deps, caller: Caller, place: Place, request: CreateRequest): Promise<ServiceRecord> {
+export async function createService(
+  deps: Deps,
+  caller: Caller,
+  place: Place,
+  request: { readonly name: string },
+): Promise<ServiceRecord> {
   return (await createAtOnce(deps, caller, place, request)) ?? (await createLocked(deps, caller, place, request));
 }
 
@@ -49,35 +46,40 @@ async function createAtOnce(
   deps: Deps,
   caller: Caller,
   place: Place,
-  request: CreateRequest,
+  request: { readonly name: string },
 ): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
-  if (rules.problems.found.length > 0 || hostPorts(row.spec.ports).length > 0 || usesGitToken(row.spec)) return undefined;
+  if (rules.problems.found.length > 0 || hostPorts(row.spec.ports).length > 0 || gitTokenId(row) !== null) return undefined;
   const times = await refuseTaken(request.name, () => deps.database.maybe(store.insertService, insertValues(row, environment)));
-  if (times !== undefined) return toApplicationRecord({ ...row, ...times }, rules.caps);
+  if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps);
   forgetEnvironment(deps, place.environmentId);
   return undefined;
 }
 
 /** In a transaction that holds the environment. */
-async function createLocked(deps: Deps, caller: Caller, place: Place, request: CreateRequest): Promise<ServiceRecord> {
+async function createLocked(
+  deps: Deps,
+  caller: Caller,
+  place: Place,
+  request: { readonly name: string },
+): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     await openEnvironment(tx, caller, place.environmentId, 'change');
     const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
     const { row, rules } = await newService(deps, environment, place, request);
     rules.problems.throwIfAny();
-    const tokenName = await gitTokenName(tx, environment.organization_id, row.spec);
+    const tokenName = await gitTokenName(tx, row);
     const values = insertValues(row, environment);
     const times = await refuseTaken(request.name, async () => {
       const inserted = await tx.maybe(store.insertService, values);
       if (inserted !== undefined) return inserted;
       // All its stages were deleted.
-      await tx.run(store.insertStage, [place.environmentId, stageNames[place.type] ?? '']);
+      await tx.run(store.insertStage, [place.environmentId, kindOf(place.type).stageName]);
       return tx.one(store.insertService, values);
     });
     await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
-    return toApplicationRecord({ ...row, ...times, git_token_name: tokenName }, rules.caps);
+    return kindOf(row.type).record({ ...row, ...times, git_token_name: tokenName }, rules.caps);
   });
 }
 
@@ -87,7 +89,7 @@ async function newService(
   deps: Deps,
   environment: store.EnvironmentRow,
   { environmentId, type }: Place,
-  request: CreateRequest,
+  request: { readonly name: string },
 ): Promise<{ readonly row: NewRow; readonly rules: SpecRules }> {
   const rules = await specRules(deps, environment.driver, environment.auto_preview);
   const row = {
@@ -96,7 +98,7 @@ async function newService(
     environment_id: environmentId,
     type,
     name: request.name,
-    spec: newApplication(request, rules),
+    spec: kindOf(type).create(request, rules),
     driver: environment.driver,
     git_token_name: null,
     deployed_commit: null,
@@ -105,7 +107,7 @@ async function newService(
 }
 
 function insertValues(row: NewRow, environment: store.EnvironmentRow): unknown[] {
-  const stageName = stageNames[row.type] ?? '';
+  const { stageName } = kindOf(row.type);
   const spec = JSON.stringify(row.spec);
   return [row.id, row.environment_id, row.type, row.name, spec, stageName, row.driver, environment.auto_preview];
 }
@@ -118,19 +120,21 @@ export async function editService(
   deps: Deps,
   caller: Caller,
   reference: ServiceReference,
-  request: EditRequest,
+  request: { readonly name?: string },
 ): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
     const rules = await specRules(deps, facts.driver, facts.spec.auto_preview);
-    const spec = editedApplication(request, facts.spec, rules);
+    const kind = kindOf(facts.type);
+    const spec = kind.edit(request, facts.spec, rules);
     rules.problems.throwIfAny();
-    const isSameToken = spec.git_repository.git_token_id === facts.spec.git_repository.git_token_id;
-    const tokenName = isSameToken ? facts.git_token_name : await gitTokenName(tx, facts.organization_id, spec);
+    const edited = { ...facts, spec };
+    const isSameToken = gitTokenId(edited) === gitTokenId(facts);
+    const tokenName = isSameToken ? facts.git_token_name : await gitTokenName(tx, edited);
     const name = request.name ?? facts.name;
     const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
     await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: spec.ports });
-    return toApplicationRecord({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps);
+    return kind.record({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps);
   });
 }
 
@@ -156,15 +160,16 @@ function reservedPorts({ config }: Deps): ReservedPorts {
   ]);
 }
 
-function usesGitToken({ git_repository }: ApplicationSpec): boolean {
-  return git_repository.git_token_id !== null;
+function gitTokenId({ type, spec }: Pick<ServiceRow, 'type' | 'spec'>): string | null {
+  const source = kindOf(type).source(spec);
+  return source.type === 'GIT' ? source.gitTokenId : null;
 }
 
 /** Name of the git token that the spec names; INVALID_REFERENCE when the organization has none of that id. */
-async function gitTokenName(db: Queryable, organizationId: string, spec: ApplicationSpec): Promise<string | null> {
-  const id = spec.git_repository.git_token_id;
+async function gitTokenName(db: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<string | null> {
+  const id = gitTokenId(row);
   if (id === null) return null;
-  const token = await db.maybe(store.readGitToken, [id, organizationId]);
+  const token = await db.maybe(store.readGitToken, [id, row.organization_id]);
   if (token === undefined) {
     throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
   }
