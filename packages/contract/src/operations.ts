@@ -5,9 +5,19 @@ import * as environment from './environment/environment.ts';
 import type { Operation } from './operation.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
+import * as containerRegistry from './registry/container-registry.ts';
 import * as service from './service/operations.ts';
 
-const modules = { ...organization, ...project, ...cluster, ...environment, ...stage, ...queue, ...service };
+const modules = {
+  ...organization,
+  ...containerRegistry,
+  ...project,
+  ...cluster,
+  ...environment,
+  ...stage,
+  ...queue,
+  ...service,
+};
 
 type Declared = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
 import { mountCluster } from './cluster/index.ts';
+import { mountContainerRegistry } from './container-registry/index.ts';
 import { mountDeployment } from './deployment/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
@@ -16,6 +17,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountOrganization(mounting, deps);
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
+  mountContainerRegistry(mounting, deps);
   mountProject(mounting, deps);
   mountCluster(mounting, deps);
   mountEnvironment(mounting, deps);

@@ -1,0 +1,1 @@
+export { mountContainerRegistry } from './routes.ts';
