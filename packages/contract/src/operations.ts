@@ -2,6 +2,8 @@ import * as cluster from './cluster/cluster.ts';
 import * as queue from './deployment/queue.ts';
 import * as stage from './deployment/stage.ts';
 import * as environment from './environment/environment.ts';
+import * as annotationsGroup from './group/annotations-group.ts';
+import * as labelsGroup from './group/labels-group.ts';
 import type { Operation } from './operation.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
@@ -11,6 +13,8 @@ import * as service from './service/operations.ts';
 const modules = {
   ...organization,
   ...containerRegistry,
+  ...annotationsGroup,
+  ...labelsGroup,
   ...project,
   ...cluster,
   ...environment,

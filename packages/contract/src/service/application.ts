@@ -1,4 +1,6 @@
 import Type from 'typebox';
+import { AnnotationsGroup } from '../group/annotations-group.ts';
+import { LabelsGroup } from '../group/labels-group.ts';
 import { Count, DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { gitProviders, portProtocols, serviceTypes } from '../shared/words.ts';
 
@@ -100,22 +102,6 @@ const GitRepositoryRequest = Type.Object({
 });
 
 const Group = Type.Object({ id: Uuid });
-
-const AnnotationsGroup = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  annotations: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })),
-  scopes: Type.Array(Type.String()),
-});
-const LabelsGroup = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  labels: Type.Array(Type.Object({ key: Type.String(), value: Type.String(), propagate_to_cloud_provider: Type.Boolean() })),
-});
 
 export const Application = Type.Object({
   id: Uuid,

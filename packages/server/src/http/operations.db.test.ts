@@ -51,6 +51,14 @@ async function makeIds(): Promise<Record<string, string>> {
     params: organization,
     body: { name: 'registry', kind: 'GENERIC_CR', url: site.url, config: {} },
   });
+  const annotationsGroup = await client.call('createOrganizationAnnotationsGroup', {
+    params: organization,
+    body: { name: 'annotations', annotations: [], scopes: [] },
+  });
+  const labelsGroup = await client.call('createOrganizationLabelsGroup', {
+    params: organization,
+    body: { name: 'labels', labels: [] },
+  });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
@@ -66,6 +74,8 @@ async function makeIds(): Promise<Record<string, string>> {
     secretId: secret.id,
     gitTokenId: gitToken.id,
     containerRegistryId: registry.id,
+    annotationsGroupId: annotationsGroup.id,
+    labelsGroupId: labelsGroup.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     deploymentRequestId: status.deployment_request_id ?? '',
@@ -89,7 +99,8 @@ function bodyOf(operation: Operation): Record<string, unknown> {
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
   const registry = { kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} };
-  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository, ...registry };
+  const group = { annotations: [], scopes: [], labels: [] };
+  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository, ...registry, ...group };
 }
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {
@@ -113,6 +124,8 @@ async function snapshot(): Promise<string> {
     'deployment',
     'git_token',
     'container_registry',
+    'annotation_group',
+    'label_group',
     'cluster',
     'api_token',
   ];

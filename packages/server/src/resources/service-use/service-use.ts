@@ -20,7 +20,7 @@ export async function refuseUsed(
 }
 
 /** As lists of associated services have it. `types`: what may use it. */
-export function toAssociatedService<Type extends ServiceUse['item_type']>(
+export function toAssociatedService<Type extends string>(
   { cluster_id: _id, cluster_name: _name, item_type, ...place }: ServiceUse,
   types: readonly Type[],
 ): Omit<ServiceUse, 'cluster_id' | 'cluster_name' | 'item_type'> & { service_type: Type } {
@@ -28,7 +28,7 @@ export function toAssociatedService<Type extends ServiceUse['item_type']>(
 }
 
 /** As lists of associated items have it. */
-export function toAssociatedItem<Type extends ServiceUse['item_type']>(
+export function toAssociatedItem<Type extends string>(
   { service_id, service_name, item_type, ...place }: ServiceUse,
   types: readonly Type[],
 ): Omit<ServiceUse, 'service_id' | 'service_name' | 'item_type'> & { item_id: string; item_name: string; item_type: Type } {

@@ -7,6 +7,7 @@ import { invalidReference, notFound, Problems } from '../shared/problems.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { capsOf } from './caps.ts';
 import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
+import { readGroups, shareGroups } from './groups.ts';
 import { claimPorts } from './host-ports.ts';
 import {
   editedApplication,
@@ -24,11 +25,11 @@ import * as store from './store.ts';
 /** Stage that a new service of a type goes into. */
 const stageNames: Readonly<Record<string, string>> = { APPLICATION: 'APPLICATION DEFAULT' };
 
-/** Reads one record. One query. */
+/** Reads one record. One query, but for the groups where it names any. */
 export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
   const row = await deps.database.maybe(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
-  return toApplicationRecord(row, await capsOf(deps.engine, row.driver));
+  return toApplicationRecord(row, await capsOf(deps.engine, row.driver), await readGroups(deps.database, [row.spec]));
 }
 
 interface Place {
@@ -53,7 +54,9 @@ async function createAtOnce(
 ): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
-  if (rules.problems.found.length > 0 || hostPorts(row.spec.ports).length > 0 || usesGitToken(row.spec)) return undefined;
+  if (rules.problems.found.length > 0 || hostPorts(row.spec.ports).length > 0 || usesGitToken(row.spec) || usesGroups(row.spec)) {
+    return undefined;
+  }
   const times = await refuseTaken(request.name, () => deps.database.maybe(store.insertService, insertValues(row, environment)));
   if (times !== undefined) return toApplicationRecord({ ...row, ...times }, rules.caps);
   forgetEnvironment(deps, place.environmentId);
@@ -68,6 +71,7 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: C
     const { row, rules } = await newService(deps, environment, place, request);
     rules.problems.throwIfAny();
     const tokenName = await gitTokenName(tx, environment.organization_id, row.spec);
+    await shareGroups(tx, environment.organization_id, request);
     const values = insertValues(row, environment);
     const times = await refuseTaken(request.name, async () => {
       const inserted = await tx.maybe(store.insertService, values);
@@ -77,7 +81,8 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: C
       return tx.one(store.insertService, values);
     });
     await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
-    return toApplicationRecord({ ...row, ...times, git_token_name: tokenName }, rules.caps);
+    const groups = await readGroups(tx, [row.spec]);
+    return toApplicationRecord({ ...row, ...times, git_token_name: tokenName }, rules.caps, groups);
   });
 }
 
@@ -127,10 +132,12 @@ export async function editService(
     rules.problems.throwIfAny();
     const isSameToken = spec.git_repository.git_token_id === facts.spec.git_repository.git_token_id;
     const tokenName = isSameToken ? facts.git_token_name : await gitTokenName(tx, facts.organization_id, spec);
+    await shareGroups(tx, facts.organization_id, request);
     const name = request.name ?? facts.name;
     const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
     await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: spec.ports });
-    return toApplicationRecord({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps);
+    const groups = await readGroups(tx, [spec]);
+    return toApplicationRecord({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps, groups);
   });
 }
 
@@ -158,6 +165,10 @@ function reservedPorts({ config }: Deps): ReservedPorts {
 
 function usesGitToken({ git_repository }: ApplicationSpec): boolean {
   return git_repository.git_token_id !== null;
+}
+
+function usesGroups({ annotations_groups, labels_groups }: ApplicationSpec): boolean {
+  return annotations_groups !== undefined || labels_groups !== undefined;
 }
 
 /** Name of the git token that the spec names; INVALID_REFERENCE when the organization has none of that id. */

@@ -1,15 +1,17 @@
 import { kinds } from '@davit/contract';
-import { hasControlCharacter, invalidReference, leavesRoot, type Problems } from '../../shared/problems.ts';
+import { hasControlCharacter, leavesRoot, type Problems } from '../../shared/problems.ts';
+import { toGroupRecords, type Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import { parseCommand } from '../shapes/command.ts';
 import { toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
+import { toGroups, type GroupsSpec } from '../shapes/groups.ts';
 import { toPorts, type PortSpec, type ReservedPorts } from '../shapes/ports.ts';
 import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
 import type { CreateRequest, EditRequest, ServiceRecord } from '../shapes/request.ts';
 import { toStorage, type StorageSpec } from '../shapes/storage.ts';
 
 /** What a user can set of an application, in the contract's words, with defaults applied. Stored as it is. */
-export interface ApplicationSpec {
+export interface ApplicationSpec extends GroupsSpec {
   readonly description: string;
   readonly icon_uri: string;
   readonly build_mode: 'DOCKER';
@@ -69,7 +71,7 @@ const blank: Omit<ApplicationSpec, 'git_repository' | 'auto_preview'> = {
   healthchecks: { readiness_probe: null, liveness_probe: null },
 };
 
-/** The spec of a new application. What is wrong is added to `rules.problems`; INVALID_REFERENCE is thrown. */
+/** The spec of a new application. What is wrong is added to `rules.problems`. */
 export function newApplication(request: CreateRequest, rules: SpecRules): ApplicationSpec {
   const repository = { problems: rules.problems, allowLocal: rules.allowLocalRepositories };
   const former: ApplicationSpec = {
@@ -92,7 +94,6 @@ export function editedApplication(request: EditRequest, former: ApplicationSpec,
 
 function merged(request: EditRequest, former: ApplicationSpec, rules: SpecRules): ApplicationSpec {
   const { problems } = rules;
-  refuseGroups(request);
   const repository = { problems, allowLocal: rules.allowLocalRepositories };
   const spec: ApplicationSpec = {
     description: request.description === undefined ? former.description : (request.description ?? ''),
@@ -119,19 +120,11 @@ function merged(request: EditRequest, former: ApplicationSpec, rules: SpecRules)
     git_repository: request.git_repository
       ? toGitRepository(request.git_repository, former.git_repository, repository)
       : former.git_repository,
+    ...toGroups(request, former),
   };
   checkBuild(spec, problems);
   checkResources(spec, request, rules);
   return spec;
-}
-
-// Groups are not served yet, so no id can be that of one.
-function refuseGroups(request: EditRequest): void {
-  for (const path of ['annotations_groups', 'labels_groups'] as const) {
-    if ((request[path]?.length ?? 0) > 0) {
-      throw invalidReference(`${path}.0.id`, `is not the id of a group of this organization; it has none, so leave ${path} out`);
-    }
-  }
 }
 
 function checkBuild(spec: ApplicationSpec, problems: Problems): void {
@@ -168,8 +161,8 @@ function checkResources(spec: ApplicationSpec, request: EditRequest, { problems,
   if (request.gpu && spec.gpu > maximumGpu) problems.add('gpu', `must be ${maximumGpu}: the cluster has no GPU (maximun_gpu)`);
 }
 
-/** The contract's record. */
-export function toApplicationRecord(row: ServiceRow, caps: Caps | null): ServiceRecord {
+/** The contract's record. `groups`: those that the spec names. */
+export function toApplicationRecord(row: ServiceRow, caps: Caps | null, groups?: Groups): ServiceRecord {
   const { spec } = row;
   return {
     id: row.id,
@@ -198,8 +191,7 @@ export function toApplicationRecord(row: ServiceRow, caps: Caps | null): Service
     storage: [...spec.storage],
     healthchecks: spec.healthchecks,
     git_repository: toGitRecord(row),
-    annotations_groups: [],
-    labels_groups: [],
+    ...toGroupRecords(spec, groups),
   };
 }
 
