@@ -2,13 +2,27 @@ import * as cluster from './cluster/cluster.ts';
 import * as queue from './deployment/queue.ts';
 import * as stage from './deployment/stage.ts';
 import * as environment from './environment/environment.ts';
+import * as annotationsGroup from './group/annotations-group.ts';
+import * as labelsGroup from './group/labels-group.ts';
 import type { Operation } from './operation.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
+import * as containerRegistry from './registry/container-registry.ts';
 import { applicationOperations } from './service/application.ts';
 import * as variable from './service/variable-operations.ts';
 
-const modules = { ...organization, ...project, ...cluster, ...environment, ...stage, ...queue, ...variable };
+const modules = {
+  ...organization,
+  ...containerRegistry,
+  ...annotationsGroup,
+  ...labelsGroup,
+  ...project,
+  ...cluster,
+  ...environment,
+  ...stage,
+  ...queue,
+  ...variable,
+};
 
 /** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */
 export const serviceOperations = { APPLICATION: applicationOperations };

@@ -2,10 +2,10 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findProgram, ownPodmanPlaces, startOwnPodman } from '@davit/drivers';
+import { freePort } from './site.ts';
 
 export type EngineKind = 'docker' | 'podman';
 
@@ -46,18 +46,6 @@ export async function testRegistryPort(): Promise<number> {
   const file = join(testEnginesFolder(), 'registry-port');
   if (!existsSync(file)) writeFileSync(file, String(await freePort()));
   return Number(readFileSync(file, 'utf8'));
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** Starts the engine, or adopts the one that another test file of this run started. */

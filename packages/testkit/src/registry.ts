@@ -7,42 +7,47 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { findProgram } from '@davit/drivers';
 import { busyboxArchive } from './engine-images.ts';
-import { testRegistryPort } from './engines.ts';
+import { freePort } from './site.ts';
 
-/** A real registry (Distribution) on loopback, empty at first. */
+/** Whether this machine has the program of a real container registry. */
+export const hasRegistry = findProgram('docker-registry') !== null;
+
+/** A real container registry (Distribution) on loopback over http, with one user, empty at first. */
 export interface TestRegistry {
   /** `127.0.0.1:<port>`, as image names begin. */
   readonly address: string;
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
   /** Puts an image of busybox there that runs this command; gives its digest. */
-  push(name: string, tag: string, command: readonly string[]): Promise<string>;
+  push(name: string, tag: string, command?: readonly string[]): Promise<string>;
   close(): Promise<void>;
 }
 
-export interface TestRegistryOptions {
-  /** Asks for these; without, everybody may read and write. The hash is of htpasswd(1), by bcrypt. */
-  readonly user?: { readonly name: string; readonly password: string; readonly hash: string };
-}
+const username = 'davit';
+const password = 'open-sesame';
+// Of the password by bcrypt, as the registry wants it.
+const passwordHash = '$2y$05$davitregistrytestsalu.nFgylIRuLDQf2r/csgpf7mQLZ3LUliW';
 
-/** Fails when `docker-registry` is not installed. One at a time: its port is the one that the engines know. */
-export async function startTestRegistry({ user }: TestRegistryOptions = {}): Promise<TestRegistry> {
+/** `port`: for engines that know only one, `testRegistryPort`; default: a free one. Fails when `docker-registry` is not installed. */
+export async function startTestRegistry(port?: number): Promise<TestRegistry> {
   const program = findProgram('docker-registry');
   if (program === null) throw new Error('docker-registry is not installed (Debian: apt-get install docker-registry)');
-  const address = `127.0.0.1:${await testRegistryPort()}`;
+  const address = `127.0.0.1:${port ?? (await freePort())}`;
   const folder = mkdtempSync(join(tmpdir(), 'davit-registry-'));
-  writeFileSync(join(folder, 'htpasswd'), user === undefined ? '' : `${user.name}:${user.hash}\n`);
+  writeFileSync(join(folder, 'htpasswd'), `${username}:${passwordHash}\n`);
   const settings = {
     version: '0.1',
-    log: { level: 'error' },
+    log: { level: 'error', accesslog: { disabled: true } },
     storage: { filesystem: { rootdirectory: join(folder, 'data') } },
     http: { addr: address, secret: randomBytes(16).toString('hex') },
-    ...(user && { auth: { htpasswd: { realm: 'tests', path: join(folder, 'htpasswd') } } }),
+    auth: { htpasswd: { realm: 'tests', path: join(folder, 'htpasswd') } },
   };
   // JSON is YAML.
   writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings));
   const child = spawn(program, ['serve', join(folder, 'config.yml')], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const headers: Record<string, string> =
-    user === undefined ? {} : { authorization: `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}` };
+  const headers = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
   const base = `http://${address}/v2/`;
   const deadline = Date.now() + 20_000;
   while ((await fetch(base, { headers }).catch(() => null))?.status !== 200) {
@@ -51,7 +56,10 @@ export async function startTestRegistry({ user }: TestRegistryOptions = {}): Pro
   }
   return {
     address,
-    push: async (name, tag, command) => pushImage({ base, headers }, { name, tag, command }),
+    url: `http://${address}`,
+    username,
+    password,
+    push: (name, tag, command = ['true']) => pushImage({ base, headers }, { name, tag, command }),
     close: async () => {
       child.kill('SIGTERM');
       await ended;

@@ -247,3 +247,26 @@ export const deleteGitToken = operation({
   response: null,
   errors: [409],
 });
+
+export const getGitTokenAssociatedServices = operation({
+  id: 'getGitTokenAssociatedServices',
+  method: 'GET',
+  path: '/organization/{organizationId}/gitToken/{gitTokenId}/associatedServices',
+  tag: 'Git token',
+  summary: 'List the services that read their repository with a git token',
+  scope: 'READ',
+  target: 'organization',
+  status: 200,
+  response: List(
+    Type.Object({
+      project_id: Uuid,
+      project_name: Type.String(),
+      environment_id: Uuid,
+      environment_name: Type.String(),
+      service_id: Uuid,
+      service_name: Type.String(),
+      service_type: Words(['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM'] as const),
+    }),
+  ),
+  errors: [],
+});

@@ -1,14 +1,14 @@
 import Type from 'typebox';
+import { AnnotationsGroup } from '../group/annotations-group.ts';
+import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { serviceTypes } from '../shared/words.ts';
 import { kinds } from './kinds.ts';
 import {
-  AnnotationsGroup,
   GitRepository,
   GitRepositoryRequest,
   Group,
   Healthchecks,
-  LabelsGroup,
   ServicePort,
   ServicePortRequest,
   Storage,

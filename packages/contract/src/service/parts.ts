@@ -101,22 +101,6 @@ export const GitRepositoryRequest = Type.Object({
 
 export const Group = Type.Object({ id: Uuid });
 
-export const AnnotationsGroup = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  annotations: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })),
-  scopes: Type.Array(Type.String()),
-});
-export const LabelsGroup = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.String(),
-  labels: Type.Array(Type.Object({ key: Type.String(), value: Type.String(), propagate_to_cloud_provider: Type.Boolean() })),
-});
-
 export const Link = Type.Object({
   service_id: Uuid,
   service_type: Words(serviceTypes),

@@ -136,3 +136,48 @@ export const variableScopes = [
 ] as const;
 export const variableTypes = ['VALUE', 'ALIAS', 'OVERRIDE', 'BUILT_IN', 'FILE'] as const;
 export const portProtocols = ['HTTP', 'GRPC', 'TCP', 'UDP'] as const;
+
+export const containerRegistryKinds = [
+  'ECR',
+  'VENDORA_CR',
+  'HUBA_CR',
+  'HOSTA_CR',
+  'HOSTA_ENTERPRISE_CR',
+  'HOSTB_CR',
+  'PUBLIC_ECR',
+  'DOCR',
+  'GENERIC_CR',
+  'CLOUDC_ARTIFACT_REGISTRY',
+  'VENDORB_CR',
+] as const;
+export type ContainerRegistryKind = (typeof containerRegistryKinds)[number];
+
+export const helmRepositoryKinds = [
+  'HTTPS',
+  'OCI_ECR',
+  'OCI_VENDORA_CR',
+  'OCI_HUBA_CR',
+  'OCI_PUBLIC_ECR',
+  'OCI_GENERIC_CR',
+  'OCI_HOSTA_CR',
+  'OCI_HOSTB_CR',
+] as const;
+export type HelmRepositoryKind = (typeof helmRepositoryKinds)[number];
+
+export const annotationScopes = [
+  'DEPLOYMENTS',
+  'STATEFUL_SETS',
+  'SERVICES',
+  'INGRESS',
+  'GATEWAY_API_ROUTES',
+  'HPA',
+  'PODS',
+  'SECRETS',
+  'JOBS',
+  'CRON_JOBS',
+] as const;
+export type AnnotationScope = (typeof annotationScopes)[number];
+
+/** What a group of annotations or labels may be attached to. */
+export const groupItemTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'LIFECYCLE', 'ENVIRONMENT', 'CLUSTER', 'CRON'] as const;
+export type GroupItemType = (typeof groupItemTypes)[number];

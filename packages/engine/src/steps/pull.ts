@@ -1,4 +1,4 @@
-import { Sensitive } from '@davit/base';
+import { isAppError, Sensitive } from '@davit/base';
 import { DriverError, type RegistryCredentials } from '@davit/drivers';
 import type { ImageReleaseSource } from '../model.ts';
 import * as store from '../store/journal.ts';
@@ -29,7 +29,10 @@ export const pull: Step = {
 
 async function credentialsOf(context: StepContext, { registryId }: ImageReleaseSource): Promise<RegistryCredentials | null> {
   if (registryId === null) return null;
-  const found = await context.parts.hooks.registryCredentials(registryId);
+  const found = await context.parts.hooks.registryCredentials(registryId).catch((error: unknown) => {
+    if (!isAppError(error) || error.code !== 'NOT_SUPPORTED') throw error;
+    throw new DriverError({ cause: 'REGISTRY_ACCESS_DENIED', message: error.message, error });
+  });
   if (found === undefined) {
     throw new DriverError({
       cause: 'REGISTRY_ACCESS_DENIED',

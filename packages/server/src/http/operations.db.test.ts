@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isUuid } from '@davit/base';
 import { operationList, scopes, type Operation, type Scope } from '@davit/contract';
 import { statement, type Statement } from '@davit/db';
+import { startTestSite } from '@davit/testkit/site';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -10,9 +11,14 @@ let server: TestServer;
 let owner: TestOrganization;
 let stranger: TestOrganization;
 let ids: Readonly<Record<string, string>>;
+let site: Awaited<ReturnType<typeof startTestSite>>;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  // What operations ask that read from a registry or repository.
+  site = await startTestSite((_request, response) => response.end('{"repositories": [], "apiVersion": "v1", "entries": {}}'));
+  server = await startTestServer({
+    environment: { DAVIT_ALLOW_PRIVATE_TARGETS: 'true', DAVIT_ALLOW_HTTP_REGISTRIES: 'true' },
+  });
   owner = await server.organization('owner');
   stranger = await server.organization('stranger');
   ids = await makeIds();
@@ -20,7 +26,10 @@ beforeAll(async () => {
   const unset = names.filter((name) => !isUuid(ids[name] ?? ''));
   if (unset.length > 0) throw new Error(`the tests have no id for ${unset.join(', ')}`);
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  await site.close();
+});
 
 async function makeIds(): Promise<Record<string, string>> {
   const client = server.client(owner.tokens.ADMIN);
@@ -38,6 +47,18 @@ async function makeIds(): Promise<Record<string, string>> {
     params: organization,
     body: { name: 'git', type: 'HOSTA', token: 'x' },
   });
+  const registry = await client.call('createContainerRegistry', {
+    params: organization,
+    body: { name: 'registry', kind: 'GENERIC_CR', url: site.url, config: {} },
+  });
+  const annotationsGroup = await client.call('createOrganizationAnnotationsGroup', {
+    params: organization,
+    body: { name: 'annotations', annotations: [], scopes: [] },
+  });
+  const labelsGroup = await client.call('createOrganizationLabelsGroup', {
+    params: organization,
+    body: { name: 'labels', labels: [] },
+  });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
@@ -52,6 +73,9 @@ async function makeIds(): Promise<Record<string, string>> {
     environmentVariableId: variable.id,
     secretId: secret.id,
     gitTokenId: gitToken.id,
+    containerRegistryId: registry.id,
+    annotationsGroupId: annotationsGroup.id,
+    labelsGroupId: labelsGroup.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     deploymentRequestId: status.deployment_request_id ?? '',
@@ -74,7 +98,9 @@ async function send(operation: Operation, token: string | null, idOf: Ids = (nam
 function bodyOf(operation: Operation): Record<string, unknown> {
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
-  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository };
+  const registry = { kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} };
+  const group = { annotations: [], scopes: [], labels: [] };
+  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository, ...registry, ...group };
 }
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {
@@ -97,6 +123,9 @@ async function snapshot(): Promise<string> {
     'deployment_stage',
     'deployment',
     'git_token',
+    'container_registry',
+    'annotation_group',
+    'label_group',
     'cluster',
     'api_token',
   ];

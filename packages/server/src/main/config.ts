@@ -1,6 +1,7 @@
 import os from 'node:os';
 import path from 'node:path';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
+import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 
 export const roles = ['all', 'api', 'worker'] as const;
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -26,6 +27,9 @@ export interface Configuration {
   readonly role: (typeof roles)[number];
   readonly allowPrivateTargets: boolean;
   readonly allowLocalRepositories: boolean;
+  /** Container registries and Helm repositories may have http URLs. */
+  readonly allowHttpRegistries: boolean;
+  readonly vendorRegistries: VendorRegistries;
   /** What the names of built-in variables begin with, without the underscore. */
   readonly variablePrefix: string;
   /** null: found by itself. */
@@ -68,6 +72,8 @@ export function readConfiguration(environment: Environment = process.env): Confi
     role: reader.word('DAVIT_ROLE', roles, 'all'),
     allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
     allowLocalRepositories: reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false),
+    allowHttpRegistries: reader.truth('DAVIT_ALLOW_HTTP_REGISTRIES', false),
+    vendorRegistries: reader.vendorRegistries('DAVIT_VENDOR_REGISTRIES'),
     variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', 'DAVIT'),
     dockerHost: reader.optional('DOCKER_HOST'),
     buildMemoryMiB: reader.integer('DAVIT_BUILD_MEMORY_MIB', halfOfMemoryMiB(), 64, 1_048_576),
@@ -174,6 +180,22 @@ class Reader {
     const value = this.text(name, byDefault);
     if (!/^[A-Z][A-Z0-9]{0,30}$/.test(value)) this.#fault(name, 'must be 1 to 31 capital letters and digits');
     return value;
+  }
+
+  /** `HUBA_CR=https://mirror.example.org,…` */
+  vendorRegistries(name: string): VendorRegistries {
+    const table = { ...vendorRegistries };
+    for (const entry of (this.optional(name) ?? '').split(',')) {
+      if (entry.trim() === '') continue;
+      const [kind = '', url = ''] = entry.split(/=(.*)/s, 2).map((part) => part.trim());
+      if (isVendorRegistry(kind) && /^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url)) table[kind] = { url };
+      else
+        this.#fault(
+          name,
+          `must list ${vendorRegistryKinds.join(', ')} with an https URL, as in HUBA_CR=https://mirror.example.org`,
+        );
+    }
+    return table;
   }
 
   finish(): void {

@@ -1,10 +1,13 @@
 import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
+import { mountAnnotationGroup } from './annotation-group/index.ts';
 import { mountCluster } from './cluster/index.ts';
+import { mountContainerRegistry } from './container-registry/index.ts';
 import { mountDeployment } from './deployment/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
 import { mountGitToken } from './git-token/index.ts';
+import { mountLabelGroup } from './label-group/index.ts';
 import { mountOrganization } from './organization/index.ts';
 import { mountProject } from './project/index.ts';
 import { mountService } from './service/index.ts';
@@ -16,6 +19,9 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountOrganization(mounting, deps);
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
+  mountContainerRegistry(mounting, deps);
+  mountAnnotationGroup(mounting, deps);
+  mountLabelGroup(mounting, deps);
   mountProject(mounting, deps);
   mountCluster(mounting, deps);
   mountEnvironment(mounting, deps);

@@ -6,11 +6,13 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { readOrganization } from '../organization/index.ts';
+import { readUses, toAssociatedService } from '../service-use/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
 import * as store from './store.ts';
 
 type GitToken = Response<(typeof operations)['getOrganizationGitToken']>;
 type GitTokens = Response<(typeof operations)['listOrganizationGitTokens']>;
+type Associated = Response<(typeof operations)['getGitTokenAssociatedServices']>;
 type CreateRequest = Body<(typeof operations)['createGitToken']>;
 type EditRequest = Body<(typeof operations)['editGitToken']>;
 
@@ -77,10 +79,16 @@ export async function deleteGitToken(deps: Deps, caller: Caller, place: Place): 
   const count = await deps.database.run(store.gitTokenDelete, [place.organizationId, caller.organizationId, place.gitTokenId]);
   if (count > 0) return;
   await readGitToken(deps, caller, place);
-  const names = (await deps.database.many(store.gitTokenUsers, [place.gitTokenId])).map(({ name }) => name);
+  const names = (await readUses(deps.database, 'gitToken', place.gitTokenId)).map(({ service_name }) => service_name);
   if (names.length > 0) throw inUse('The git token', { noun: 'the services', names });
   // Its last user went away between the two statements.
   await deleteGitToken(deps, caller, place);
+}
+
+export async function listGitTokenServices(deps: Deps, caller: Caller, place: Place): Promise<Associated> {
+  const { id } = await readGitToken(deps, caller, place);
+  const uses = await readUses(deps.database, 'gitToken', id);
+  return { results: uses.map((use) => toAssociatedService(use, ['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM'])) };
 }
 
 /** User names under which the git hosts take a token as a password. */

@@ -11,5 +11,6 @@ export function mountGitToken(mounting: Mounting, deps: Deps): void {
     )
     .on(operations.getOrganizationGitToken, ({ caller, params }) => gitToken.readGitToken(deps, caller, params))
     .on(operations.editGitToken, ({ caller, params, body }) => gitToken.editGitToken(deps, caller, params, body))
-    .on(operations.deleteGitToken, ({ caller, params }) => gitToken.deleteGitToken(deps, caller, params));
+    .on(operations.deleteGitToken, ({ caller, params }) => gitToken.deleteGitToken(deps, caller, params))
+    .on(operations.getGitTokenAssociatedServices, ({ caller, params }) => gitToken.listGitTokenServices(deps, caller, params));
 }

@@ -56,12 +56,6 @@ export const gitTokenDelete = statement(
   `delete from git_token where ${visible} and id = $3 and not exists (select 1 ${users})`,
 );
 
-export const gitTokenUsers = statement<{ name: string }>(
-  'git_token_users',
-  `select service.name from service
-    where service.spec #>> '{git_repository,git_token_id}' = $1::uuid::text order by service.created_at, service.id`,
-);
-
 export const gitTokenSealed = statement<{ type: GitProvider; workspace: string | null; sealed: Buffer }>(
   'git_token_sealed',
   'select type, workspace, sealed from git_token where id = $1',

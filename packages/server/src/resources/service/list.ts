@@ -3,6 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { capsOf } from './caps.ts';
 import { serviceStatuses } from './facets/status/status.ts';
+import { readGroups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
 import { readVisibleEnvironment } from './environment.ts';
 import type { ServiceRecord } from './shapes/request.ts';
@@ -44,5 +45,9 @@ export async function listOutdated(
 
 async function readRecords(deps: Deps, db: Queryable, environmentId: string, type: string | null): Promise<ServiceRecord[]> {
   const rows = await db.many(readServices, [environmentId, type]);
-  return Promise.all(rows.map(async (row) => kindOf(row.type).record(row, await capsOf(deps.engine, row.driver))));
+  const groups = await readGroups(
+    db,
+    rows.map(({ spec }) => spec),
+  );
+  return Promise.all(rows.map(async (row) => kindOf(row.type).record(row, await capsOf(deps.engine, row.driver), groups)));
 }

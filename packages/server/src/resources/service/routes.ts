@@ -55,9 +55,9 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
 }
 
 // Checked against the contract before it comes here.
-function named(body: unknown): { readonly name: string } {
+function named(body: unknown): service.NewService {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return body as { readonly name: string };
+  return body as service.NewService;
 }
 
 function wholeNumber(value: unknown): number | undefined {

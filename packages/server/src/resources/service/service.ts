@@ -7,20 +7,27 @@ import { invalidReference, notFound, Problems } from '../shared/problems.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { capsOf } from './caps.ts';
 import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
+import { readGroups, shareGroups } from './groups.ts';
 import { claimPorts } from './host-ports.ts';
 import { kindOf } from './kinds/index.ts';
 import type { SpecRules } from './kinds/kind.ts';
 import { lockService, type ServiceReference } from './lock.ts';
 import type { ServiceRow } from './rows.ts';
+import type { GroupsRequest } from './shapes/groups.ts';
 import { hostPorts, type ReservedPorts } from './shapes/ports.ts';
 import type { ServiceRecord } from './shapes/request.ts';
 import * as store from './store.ts';
 
-/** Reads one record. One query. */
+/** Reads one record. One query, but for the groups where it names any. */
 export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
   const row = await deps.database.maybe(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
-  return kindOf(type).record(row, await capsOf(deps.engine, row.driver));
+  return kindOf(type).record(row, await capsOf(deps.engine, row.driver), await readGroups(deps.database, [row.spec]));
+}
+
+/** What requests to create have in common; the rest is the kind's. */
+export interface NewService extends GroupsRequest {
+  readonly name: string;
 }
 
 interface Place {
@@ -29,12 +36,7 @@ interface Place {
 }
 
 /** Creates a service. Nothing runs before a deployment. NAME_TAKEN, IN_USE, BEING_DELETED, VALIDATION_FAILED, INVALID_REFERENCE. */
-export async function createService(
-  deps: Deps,
-  caller: Caller,
-  place: Place,
-  request: { readonly name: string },
-): Promise<ServiceRecord> {
+export async function createService(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
   return (await createAtOnce(deps, caller, place, request)) ?? (await createLocked(deps, caller, place, request));
 }
 
@@ -42,15 +44,10 @@ export async function createService(
  * By what is remembered of the environment, which the insert checks: one statement. Undefined: that does not hold any more, or
  * there is more to do or to say than an insert.
  */
-async function createAtOnce(
-  deps: Deps,
-  caller: Caller,
-  place: Place,
-  request: { readonly name: string },
-): Promise<ServiceRecord | undefined> {
+async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
-  if (rules.problems.found.length > 0 || hostPorts(row.spec.ports).length > 0 || gitTokenId(row) !== null) return undefined;
+  if (rules.problems.found.length > 0 || hasReferences(row)) return undefined;
   const times = await refuseTaken(request.name, () => deps.database.maybe(store.insertService, insertValues(row, environment)));
   if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps);
   forgetEnvironment(deps, place.environmentId);
@@ -58,18 +55,14 @@ async function createAtOnce(
 }
 
 /** In a transaction that holds the environment. */
-async function createLocked(
-  deps: Deps,
-  caller: Caller,
-  place: Place,
-  request: { readonly name: string },
-): Promise<ServiceRecord> {
+async function createLocked(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     await openEnvironment(tx, caller, place.environmentId, 'change');
     const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
     const { row, rules } = await newService(deps, environment, place, request);
     rules.problems.throwIfAny();
     const tokenName = await gitTokenName(tx, row);
+    await shareGroups(tx, row.organization_id, request);
     const values = insertValues(row, environment);
     const times = await refuseTaken(request.name, async () => {
       const inserted = await tx.maybe(store.insertService, values);
@@ -79,7 +72,8 @@ async function createLocked(
       return tx.one(store.insertService, values);
     });
     await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
-    return kindOf(row.type).record({ ...row, ...times, git_token_name: tokenName }, rules.caps);
+    const groups = await readGroups(tx, [row.spec]);
+    return kindOf(row.type).record({ ...row, ...times, git_token_name: tokenName }, rules.caps, groups);
   });
 }
 
@@ -89,7 +83,7 @@ async function newService(
   deps: Deps,
   environment: store.EnvironmentRow,
   { environmentId, type }: Place,
-  request: { readonly name: string },
+  request: NewService,
 ): Promise<{ readonly row: NewRow; readonly rules: SpecRules }> {
   const rules = await specRules(deps, environment.driver, environment.auto_preview);
   const row = {
@@ -120,7 +114,7 @@ export async function editService(
   deps: Deps,
   caller: Caller,
   reference: ServiceReference,
-  request: { readonly name?: string },
+  request: Partial<NewService>,
 ): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
@@ -131,10 +125,12 @@ export async function editService(
     const edited = { ...facts, spec };
     const isSameToken = gitTokenId(edited) === gitTokenId(facts);
     const tokenName = isSameToken ? facts.git_token_name : await gitTokenName(tx, edited);
+    await shareGroups(tx, facts.organization_id, request);
     const name = request.name ?? facts.name;
     const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
     await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: spec.ports });
-    return kind.record({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps);
+    const groups = await readGroups(tx, [spec]);
+    return kind.record({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps, groups);
   });
 }
 
@@ -158,6 +154,13 @@ function reservedPorts({ config }: Deps): ReservedPorts {
     [config.gatewayPort, 'the gateway of Davit'],
     [config.port, 'the API of Davit'],
   ]);
+}
+
+/** Whether it takes or names something that others have, for which an insert alone is not enough. */
+function hasReferences(row: NewRow): boolean {
+  const { ports, annotations_groups, labels_groups } = row.spec;
+  const hasGroups = annotations_groups !== undefined || labels_groups !== undefined;
+  return hasGroups || hostPorts(ports).length > 0 || gitTokenId(row) !== null;
 }
 
 function gitTokenId({ type, spec }: Pick<ServiceRow, 'type' | 'spec'>): string | null {

@@ -284,8 +284,12 @@ test('paths and commands of the build are checked', () => {
   ]);
 });
 
-test('groups that do not exist are refused', () => {
-  const id = '00000000-0000-4000-8000-000000000000';
-  expect(() => faults({ labels_groups: [{ id }] })).toThrow(expect.objectContaining({ code: 'INVALID_REFERENCE' }));
-  expect(faults({ labels_groups: [], annotations_groups: null })).toEqual([]);
+test('groups are kept by their ids, each once, and a spec without any has no such member', () => {
+  const [a, b] = ['00000000-0000-4000-8000-00000000000A', '00000000-0000-4000-8000-00000000000b'] as const;
+  const spec = made({ annotations_groups: [{ id: b }, { id: a }, { id: a.toLowerCase() }], labels_groups: [] });
+  expect(spec.annotations_groups).toEqual([b, a.toLowerCase()]);
+  expect(Object.keys(spec)).not.toContain('labels_groups');
+  expect(edited(spec, { description: 'x' }).annotations_groups).toEqual([b, a.toLowerCase()]);
+  for (const none of [null, []])
+    expect(Object.keys(edited(spec, { annotations_groups: none }))).not.toContain('annotations_groups');
 });

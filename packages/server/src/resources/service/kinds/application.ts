@@ -1,5 +1,6 @@
 import { kinds } from '@davit/contract';
 import { hasControlCharacter, invalid, leavesRoot, type Problems } from '../../shared/problems.ts';
+import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
 import type { CreateRequest, DeployRequest, EditRequest, ServiceRecord } from '../shapes/request.ts';
@@ -43,7 +44,7 @@ export const application = defineKind({
   },
 });
 
-/** The spec of a new application. What is wrong is added to `rules.problems`; INVALID_REFERENCE is thrown. */
+/** The spec of a new application. What is wrong is added to `rules.problems`. */
 export function newApplication(request: CreateRequest, rules: SpecRules): ApplicationSpec {
   const repository = { problems: rules.problems, allowLocal: rules.allowLocalRepositories };
   const former: ApplicationSpec = {
@@ -87,8 +88,8 @@ function checkBuild(spec: ApplicationSpec, problems: Problems): void {
   }
 }
 
-/** The contract's record. */
-export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps | null): ServiceRecord {
+/** The contract's record. `groups`: those that the spec names. */
+export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps | null, groups?: Groups): ServiceRecord {
   const { spec } = row;
   return {
     id: row.id,
@@ -102,7 +103,7 @@ export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps
     docker_target_build_stage: spec.docker_target_build_stage,
     ...(caps === null ? {} : { maximum_cpu: caps.cpuMillicores, maximum_memory: caps.memoryMiB }),
     maximun_gpu: maximumGpu,
-    ...processRecord(spec),
+    ...processRecord(spec, groups),
     git_repository: toGitRecord(row),
   };
 }

@@ -1,6 +1,7 @@
 import type { ServedType } from '@davit/contract';
 import type { ReleaseSource } from '@davit/engine/port';
 import type { Problems } from '../../shared/problems.ts';
+import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import type { ReservedPorts } from '../shapes/ports.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
@@ -29,12 +30,12 @@ export interface ServiceKind {
   readonly stageName: string;
   /** `app-z1a2b3c4d` is the name of an application for its neighbours (semantics 4.6). */
   readonly hostPrefix: string;
-  /** The spec of a new service, with defaults. What is wrong is added to `rules.problems`; INVALID_REFERENCE is thrown. */
+  /** The spec of a new service, with defaults. What is wrong is added to `rules.problems`. */
   create(request: unknown, rules: SpecRules): ProcessSpec;
   /** The spec after an edit. What is left out stays. */
   edit(request: unknown, former: ProcessSpec, rules: SpecRules): ProcessSpec;
-  /** The contract's record. */
-  record(row: ServiceRow, caps: Caps | null): ServiceRecord;
+  /** The contract's record. `groups`: those that the spec names. */
+  record(row: ServiceRow, caps: Caps | null, groups?: Groups): ServiceRecord;
   /** Where the image of a release comes from. */
   source(spec: ProcessSpec): ReleaseSource;
   /** What a request to deploy asks for. VALIDATION_FAILED is thrown. */
@@ -53,7 +54,7 @@ interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
   readonly hostPrefix: string;
   create(request: Create, rules: SpecRules): Spec;
   edit(request: Edit, former: Spec, rules: SpecRules): Spec;
-  record(row: ServiceRow<Spec>, caps: Caps | null): ServiceRecord;
+  record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups): ServiceRecord;
   source(spec: Spec): ReleaseSource;
   wish(request: Deploy): DeployWish;
 }

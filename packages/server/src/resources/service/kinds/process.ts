@@ -1,5 +1,6 @@
-import { invalidReference } from '../../shared/problems.ts';
+import { toGroupRecords, type Groups } from '../groups.ts';
 import { parseCommand } from '../shapes/command.ts';
+import { toGroups, type GroupsSpec } from '../shapes/groups.ts';
 import { toPorts, type PortSpec } from '../shapes/ports.ts';
 import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
 import type { ProcessRequest, ServiceRecord } from '../shapes/request.ts';
@@ -7,7 +8,7 @@ import { toStorage, type StorageSpec } from '../shapes/storage.ts';
 import type { SpecRules } from './kind.ts';
 
 /** What a user can set of a service that runs as processes, wherever its image comes from, with defaults applied. */
-export interface ProcessSpec {
+export interface ProcessSpec extends GroupsSpec {
   readonly description: string;
   readonly icon_uri: string;
   readonly cpu: number;
@@ -54,7 +55,6 @@ export function blankProcess(icon: string, request: ProcessRequest, rules: SpecR
  */
 export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rules: SpecRules): ProcessSpec {
   const { problems } = rules;
-  refuseGroups(request);
   const spec: ProcessSpec = {
     description: request.description === undefined ? former.description : (request.description ?? ''),
     icon_uri: request.icon_uri ?? former.icon_uri,
@@ -70,20 +70,12 @@ export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rule
     ports: request.ports ? toPorts(request.ports, former.ports, rules) : former.ports,
     storage: request.storage ? toStorage(request.storage, former.storage, problems) : former.storage,
     healthchecks: request.healthchecks ? toHealthchecks(request.healthchecks, problems) : former.healthchecks,
+    ...toGroups(request, former),
   };
   const command = parseCommand(spec.entrypoint ?? '');
   if ('fault' in command) problems.add('entrypoint', `${command.fault}; quote it as for a shell`);
   checkResources(spec, request, rules);
   return spec;
-}
-
-// Groups are not served yet, so no id can be that of one.
-function refuseGroups(request: ProcessRequest): void {
-  for (const path of ['annotations_groups', 'labels_groups'] as const) {
-    if ((request[path]?.length ?? 0) > 0) {
-      throw invalidReference(`${path}.0.id`, `is not the id of a group of this organization; it has none, so leave ${path} out`);
-    }
-  }
 }
 
 function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, caps }: SpecRules): void {
@@ -108,8 +100,8 @@ function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, 
   if (request.gpu && spec.gpu > maximumGpu) problems.add('gpu', `must be ${maximumGpu}: the cluster has no GPU (maximun_gpu)`);
 }
 
-/** What records of such services share. */
-export function processRecord(spec: ProcessSpec) {
+/** What records of such services share. `groups`: those that the spec names. */
+export function processRecord(spec: ProcessSpec, groups?: Groups) {
   return {
     description: spec.description,
     icon_uri: spec.icon_uri,
@@ -125,8 +117,7 @@ export function processRecord(spec: ProcessSpec) {
     ports: spec.ports.map(toPortRecord),
     storage: [...spec.storage],
     healthchecks: spec.healthchecks,
-    annotations_groups: [],
-    labels_groups: [],
+    ...toGroupRecords(spec, groups),
   };
 }
 

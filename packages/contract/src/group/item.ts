@@ -1,0 +1,16 @@
+import Type from 'typebox';
+import { Uuid, Words } from '../shape.ts';
+import { groupItemTypes } from '../shared/words.ts';
+
+/** What uses a group of annotations or labels, with where it is. */
+export const GroupItem = Type.Object({
+  cluster_id: Type.Optional(Uuid),
+  cluster_name: Type.Optional(Type.String()),
+  project_id: Type.Optional(Uuid),
+  project_name: Type.Optional(Type.String()),
+  environment_id: Type.Optional(Uuid),
+  environment_name: Type.Optional(Type.String()),
+  item_id: Uuid,
+  item_name: Type.String(),
+  item_type: Words(groupItemTypes),
+});

@@ -1,0 +1,33 @@
+import Type from 'typebox';
+import { Nullable, Optionals } from '../shape.ts';
+
+const member = Nullable(Type.String({ maxLength: 1000 }));
+const secret = Nullable(Type.String({ maxLength: 20_000, description: 'Write-only' }));
+
+/** What is needed to sign in to a registry or repository; which members a kind has is a rule, not a shape. */
+export const credentialFields = {
+  access_key_id: member,
+  secret_access_key: secret,
+  region: member,
+  vendora_access_key: member,
+  vendora_secret_key: secret,
+  vendora_project_id: member,
+  username: member,
+  password: secret,
+  role_arn: member,
+  vendorb_tenant_id: member,
+  vendorb_subscription_id: member,
+};
+export const jsonCredentials = secret;
+
+/** The same without what is secret. */
+export const ShownCredentials = Optionals({
+  username: Type.String(),
+  region: Type.String(),
+  vendora_access_key: Type.String(),
+  vendora_project_id: Type.String(),
+  access_key_id: Type.String(),
+  role_arn: Type.String(),
+  vendorb_tenant_id: Type.String(),
+  vendorb_subscription_id: Type.String(),
+});

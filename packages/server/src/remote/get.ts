@@ -1,0 +1,179 @@
+import dns from 'node:dns';
+import http from 'node:http';
+import https from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { AppError } from '@davit/base';
+import { isPrivateAddress } from './addresses.ts';
+
+/*
+ * GET requests to places that callers name: registries and repositories. Node's fetch has no door for the check of addresses
+ * at the moment of connecting, which is the only one that a name with changing addresses cannot get around.
+ */
+
+/** What is allowed of the places that are asked, and how long all requests for one purpose may take together. */
+export interface RemoteSettings {
+  readonly allowPrivateTargets: boolean;
+  readonly allowHttp: boolean;
+  readonly skipTlsVerification?: boolean;
+  readonly timeoutSeconds: number;
+  /** Ends after `timeoutSeconds`. */
+  readonly signal: AbortSignal;
+}
+
+export function remoteSettings(
+  config: { readonly allowPrivateTargets: boolean; readonly allowHttpRegistries: boolean },
+  {
+    skipTlsVerification = false,
+    timeoutSeconds = 10,
+  }: { readonly skipTlsVerification?: boolean; readonly timeoutSeconds?: number } = {},
+): RemoteSettings {
+  return {
+    allowPrivateTargets: config.allowPrivateTargets,
+    allowHttp: config.allowHttpRegistries,
+    skipTlsVerification,
+    timeoutSeconds,
+    signal: AbortSignal.timeout(timeoutSeconds * 1000),
+  };
+}
+
+export interface RemoteRequest {
+  readonly url: URL;
+  readonly accept: string;
+  readonly authorization?: string | undefined;
+  readonly maximumBytes: number;
+}
+
+export interface RemoteAnswer {
+  /** After redirects. */
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+const mostRedirects = 5;
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Sends a GET and follows redirects; `authorization` goes to the first origin only. Gives the answer whatever its status.
+ * REMOTE_UNREACHABLE, REMOTE_NOT_UNDERSTOOD (too large, too many redirects).
+ */
+export async function get(request: RemoteRequest, settings: RemoteSettings): Promise<RemoteAnswer> {
+  let { url, authorization } = request;
+  for (let count = 0; count <= mostRedirects; count += 1) {
+    const answer = await getOnce({ ...request, url, authorization }, settings);
+    const { location } = answer.headers;
+    if (!redirects.has(answer.status) || location === undefined) return answer;
+    const next = URL.canParse(location, url.href) ? new URL(location, url.href) : null;
+    if (next === null) throw notUnderstood(url, 'it redirects to what is no URL');
+    if (next.origin !== url.origin) authorization = undefined;
+    url = next;
+  }
+  throw notUnderstood(request.url, `it redirects more than ${mostRedirects} times`);
+}
+
+async function getOnce(request: RemoteRequest, settings: RemoteSettings): Promise<RemoteAnswer> {
+  const { url } = request;
+  refuseUrl(url, settings);
+  try {
+    return await exchange(request, settings);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    if (settings.signal.aborted) throw unreachable(url, `it did not answer within ${settings.timeoutSeconds} seconds`, error);
+    throw unreachable(url, reason(error), error);
+  }
+}
+
+function refuseUrl(url: URL, settings: RemoteSettings): void {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && settings.allowHttp)) {
+    throw unreachable(url, 'only https is allowed; the operator may set DAVIT_ALLOW_HTTP_REGISTRIES=true for http');
+  }
+  // For an address there is no look-up, and so no check in it.
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0 && !settings.allowPrivateTargets && isPrivateAddress(host)) throw privateTarget(url.host, host);
+}
+
+function exchange({ url, accept, authorization, maximumBytes }: RemoteRequest, settings: RemoteSettings): Promise<RemoteAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<RemoteAnswer>();
+  const send = url.protocol === 'https:' ? https.get : http.get;
+  const sent = send(
+    url,
+    {
+      agent: false,
+      headers: {
+        accept,
+        'accept-encoding': 'identity',
+        'user-agent': 'davit',
+        ...(authorization === undefined ? {} : { authorization }),
+      },
+      lookup: settings.allowPrivateTargets ? dns.lookup : publicLookup,
+      rejectUnauthorized: settings.skipTlsVerification !== true,
+      signal: settings.signal,
+    },
+    (response) => {
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      response.on('data', (part: Buffer) => {
+        parts.push(part);
+        bytes += part.length;
+        if (bytes > maximumBytes) response.destroy(notUnderstood(url, `its answer is larger than ${maximumBytes} bytes`));
+      });
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({ url, status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
+      );
+    },
+  );
+  sent.on('error', reject);
+  return promise;
+}
+
+/** As `dns.lookup`, but fails where any of the addresses is private. */
+const publicLookup: LookupFunction = (host, options, callback) => {
+  dns.lookup(host, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, '');
+    const hidden = addresses.find(({ address }) => isPrivateAddress(address));
+    if (hidden !== undefined) return callback(privateTarget(host, hidden.address), '');
+    if (options.all === true) return callback(null, addresses);
+    const [first] = addresses;
+    return callback(null, first?.address ?? '', first?.family);
+  });
+};
+
+function privateTarget(host: string, address: string): AppError {
+  const message = `${host} is at the private address ${address}, which is not allowed here. The operator may set DAVIT_ALLOW_PRIVATE_TARGETS=true.`;
+  return new AppError({ code: 'REMOTE_UNREACHABLE', message });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'its name does not resolve',
+  EAI_AGAIN: 'its name does not resolve at the moment',
+  ECONNREFUSED: 'nothing accepts connections there',
+  ECONNRESET: 'it ended the connection',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'there is no route to it',
+  ETIMEDOUT: 'nothing answers there',
+  CERT_HAS_EXPIRED: 'its TLS certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its TLS certificate is signed by itself',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its TLS certificate is signed by an authority that this machine does not trust',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its TLS certificate is signed by an authority that this machine does not trust',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its TLS certificate is signed by an authority that this machine does not trust',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its TLS certificate is for another name',
+};
+
+function reason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return reasons[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`;
+}
+
+export function unreachable(url: URL, why: string, cause?: unknown): AppError {
+  return new AppError({ code: 'REMOTE_UNREACHABLE', message: `${url.host} cannot be reached: ${why}.`, cause });
+}
+
+export function notUnderstood(url: URL, why: string, cause?: unknown): AppError {
+  return new AppError({ code: 'REMOTE_NOT_UNDERSTOOD', message: `The answer of ${url.host} cannot be used: ${why}.`, cause });
+}
+
+export function refused(url: URL, why: string): AppError {
+  return new AppError({ code: 'REMOTE_REFUSED', message: `${url.host} refused: ${why}.` });
+}

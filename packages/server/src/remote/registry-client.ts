@@ -1,0 +1,136 @@
+import { get, notUnderstood, refused, type RemoteAnswer, type RemoteSettings } from './get.ts';
+
+/*
+ * Reads a container registry by the HTTP API V2 (OCI Distribution Specification 1.1, "Content Discovery"), with its two ways
+ * of signing in: Basic, and tokens as of the "Token Authentication Specification" of the distribution project.
+ */
+
+export interface RegistryAccess {
+  /** Origin of the API; what is below `/v2/`. */
+  readonly api: URL;
+  /** null: as anybody. */
+  readonly credentials: { readonly username: string; readonly password: string } | null;
+  readonly settings: RemoteSettings;
+}
+
+const maximumBytes = 8 * 1024 * 1024;
+const pageSize = 1000;
+/** Whoever has more tags than these asks the registry itself. */
+const mostPages = 20;
+
+export class RegistryClient {
+  readonly #access: RegistryAccess;
+  #authorization: string | undefined;
+
+  constructor(access: RegistryAccess) {
+    this.#access = access;
+  }
+
+  /** The tags of an image, in no order; null: it has no such image. `name` has its namespace. */
+  async tags(name: string): Promise<readonly string[] | null> {
+    const what = `image ${name}`;
+    const url = new URL(`/v2/${name}/tags/list?n=${pageSize}`, this.#access.api);
+    return this.#pages(url, { what, scope: `repository:${name}:pull`, member: 'tags' });
+  }
+
+  /** The names of all images; null: the registry does not list them. */
+  async images(): Promise<readonly string[] | null> {
+    const url = new URL(`/v2/_catalog?n=${pageSize}`, this.#access.api);
+    return this.#pages(url, { what: 'the list of its images', scope: 'registry:catalog:*', member: 'repositories' });
+  }
+
+  async #pages(first: URL, list: { what: string; scope: string; member: string }): Promise<readonly string[] | null> {
+    const found: string[] = [];
+    let url: URL | null = first;
+    for (let page = 0; url !== null && page < mostPages; page += 1) {
+      const answer = await this.#read(url, list.scope);
+      if (answer.status === 404) return null;
+      found.push(...namesOf(answer, list));
+      url = nextPage(answer);
+    }
+    return found;
+  }
+
+  async #read(url: URL, scope: string): Promise<RemoteAnswer> {
+    const answer = await this.#get(url, this.#authorization);
+    if (answer.status !== 401) return answer;
+    this.#authorization = await this.#signIn(url, answer.headers['www-authenticate'] ?? '', scope);
+    return this.#authorization === undefined ? answer : this.#get(url, this.#authorization);
+  }
+
+  #get(url: URL, authorization: string | undefined): Promise<RemoteAnswer> {
+    return get({ url, accept: 'application/json', authorization, maximumBytes }, this.#access.settings);
+  }
+
+  /** What to send as Authorization for this challenge; undefined: there is nothing that would help. */
+  async #signIn(url: URL, challenge: string, scope: string): Promise<string | undefined> {
+    const { credentials } = this.#access;
+    const basic =
+      credentials === null
+        ? undefined
+        : `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`, 'utf8').toString('base64')}`;
+    if (!/\bBearer\s/i.test(challenge)) return basic;
+    const parameters = challengeParameters(challenge);
+    const realm = parameters.get('realm') ?? '';
+    if (!URL.canParse(realm)) throw notUnderstood(url, 'it wants a token and does not say where to get one');
+    const place = new URL(realm);
+    const service = parameters.get('service');
+    if (service !== undefined) place.searchParams.set('service', service);
+    place.searchParams.set('scope', parameters.get('scope') ?? scope);
+    const answer = await this.#get(place, basic);
+    if (answer.status === 401 || answer.status === 403) throw refused(place, 'the credentials in config are not right');
+    if (answer.status !== 200) throw notUnderstood(place, `asked for a token, it answered ${answer.status}`);
+    const token = tokenOf(parsed(answer));
+    if (token === null) throw notUnderstood(place, 'asked for a token, it answered none');
+    return `Bearer ${token}`;
+  }
+}
+
+function challengeParameters(challenge: string): ReadonlyMap<string, string> {
+  const found = challenge.matchAll(/([a-zA-Z_]+)="((?:[^"\\]|\\.)*)"/g);
+  return new Map(Array.from(found, ([, name = '', value = '']) => [name.toLowerCase(), value.replace(/\\(.)/g, '$1')]));
+}
+
+function namesOf(answer: RemoteAnswer, { what, member }: { readonly what: string; readonly member: string }): string[] {
+  if (answer.status === 401 || answer.status === 403) {
+    throw refused(answer.url, `${what} does not exist there, or the credentials in config do not suffice to read it`);
+  }
+  if (answer.status === 429) throw refused(answer.url, 'it was asked too often; try again later');
+  if (answer.status !== 200) throw notUnderstood(answer.url, `asked for ${what}, it answered ${answer.status}`);
+  const body = parsed(answer);
+  const names: unknown = isRecord(body) ? body[member] : undefined;
+  // A registry answers null for an image whose last tag was deleted.
+  if (names === null) return [];
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
+    throw notUnderstood(answer.url, 'it does not speak the HTTP API V2 of container registries');
+  }
+  return names;
+}
+
+/** Within the same origin: the next page is asked for with the same credentials. */
+function nextPage({ headers, url }: RemoteAnswer): URL | null {
+  const link = [headers['link'] ?? ''].flat().join(',');
+  const target = /<([^>]*)>\s*;\s*rel="?next"?/i.exec(link)?.[1];
+  if (target === undefined || !URL.canParse(target, url.href)) return null;
+  const next = new URL(target, url.href);
+  return next.origin === url.origin ? next : null;
+}
+
+function parsed(answer: RemoteAnswer): unknown {
+  try {
+    return JSON.parse(answer.body.toString('utf8'));
+  } catch (error) {
+    throw notUnderstood(answer.url, 'it is not JSON', error);
+  }
+}
+
+function tokenOf(body: unknown): string | null {
+  if (!isRecord(body)) return null;
+  const token = body['token'] ?? body['access_token'];
+  // As it becomes a header.
+  return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token) ? token : null;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

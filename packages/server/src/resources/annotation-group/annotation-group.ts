@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { groupItemTypes, type Body, type operations, type Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readOrganization } from '../organization/index.ts';
+import { readUses, refuseUsed, toAssociatedItem } from '../service-use/index.ts';
+import { refuseTakenName } from '../shared/naming.ts';
+import { Problems } from '../shared/problems.ts';
+import { checkKeys } from '../shared/qualified-name.ts';
+import * as store from './store.ts';
+
+export type AnnotationGroup = Response<(typeof operations)['getOrganizationAnnotationsGroup']>;
+type AnnotationGroups = Response<(typeof operations)['listOrganizationAnnotationsGroup']>;
+type Items = Response<(typeof operations)['getOrganizationAnnotationsGroupAssociatedItems']>;
+type Request = Body<(typeof operations)['createOrganizationAnnotationsGroup']>;
+
+/** An id below an organization. */
+export interface Place {
+  readonly organizationId: string;
+  readonly annotationsGroupId: string;
+}
+
+export async function listAnnotationGroups(deps: Deps, caller: Caller, organizationId: string): Promise<AnnotationGroups> {
+  const rows = await deps.database.many(store.annotationGroupList, [organizationId, caller.organizationId]);
+  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
+  return { results: rows };
+}
+
+export async function createAnnotationGroup(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+  request: Request,
+): Promise<AnnotationGroup> {
+  const parent = [organizationId, caller.organizationId, randomUUID()];
+  const row = await refuseTaken(request.name, () =>
+    deps.database.maybe(store.annotationGroupCreate, [...parent, ...fields(request)]),
+  );
+  if (row === undefined) throw notFound('organization');
+  return row;
+}
+
+export async function readAnnotationGroup(deps: Deps, caller: Caller, place: Place): Promise<AnnotationGroup> {
+  const row = await deps.database.maybe(store.annotationGroupRead, placeValues(caller, place));
+  if (row === undefined) throw notFound('annotation group');
+  return row;
+}
+
+export async function editAnnotationGroup(deps: Deps, caller: Caller, place: Place, request: Request): Promise<AnnotationGroup> {
+  const row = await refuseTaken(request.name, () =>
+    deps.database.maybe(store.annotationGroupEdit, [...placeValues(caller, place), ...fields(request)]),
+  );
+  if (row === undefined) throw notFound('annotation group');
+  return row;
+}
+
+/** NOT_FOUND; IN_USE while a service uses it. */
+export async function deleteAnnotationGroup(deps: Deps, caller: Caller, place: Place): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const row = await tx.maybe(store.annotationGroupLock, placeValues(caller, place));
+    if (row === undefined) throw notFound('annotation group');
+    await refuseUsed(tx, 'annotationGroup', { id: row.id, noun: 'annotation group' });
+    await tx.run(store.annotationGroupDelete, [row.id]);
+  });
+}
+
+export async function listAnnotationGroupItems(deps: Deps, caller: Caller, place: Place): Promise<Items> {
+  const { id } = await readAnnotationGroup(deps, caller, place);
+  const uses = await readUses(deps.database, 'annotationGroup', id);
+  return { results: uses.map((use) => toAssociatedItem(use, groupItemTypes)) };
+}
+
+/** Those of these ids that there are, in no order. */
+export function readAnnotationGroups(db: Queryable, ids: readonly string[]): Promise<AnnotationGroup[]> {
+  return db.many(store.annotationGroupsRead, [[...ids]]);
+}
+
+/** Which of these ids the organization has; none of them is deleted before the transaction ends. */
+export async function shareAnnotationGroups(tx: Queryable, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
+  return new Set((await tx.many(store.annotationGroupsShare, [organizationId, [...ids]])).map(({ id }) => id));
+}
+
+function fields({ name, annotations, scopes }: Request): unknown[] {
+  const problems = new Problems();
+  checkKeys('annotations', annotations, problems);
+  problems.throwIfAny();
+  const plain = annotations.map(({ key, value }) => ({ key, value }));
+  return [name, JSON.stringify(plain), [...new Set(scopes)]];
+}
+
+function placeValues(caller: Caller, place: Place): unknown[] {
+  return [place.organizationId, caller.organizationId, place.annotationsGroupId];
+}
+
+function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
+  const taken = { index: 'annotation_group_name', noun: 'annotation group', name, where: 'in this organization' };
+  return refuseTakenName(taken, write);
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { containerRegistryKinds, type Body, type operations, type Response } from '@davit/contract';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readOrganization } from '../organization/index.ts';
+import { readUses, refuseUsed, toAssociatedService } from '../service-use/index.ts';
+import { openedCredentials, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
+import { refuseTakenName } from '../shared/naming.ts';
+import { Problems } from '../shared/problems.ts';
+import { kindRules, registryUrl, rulesOf } from './kinds.ts';
+import * as store from './store.ts';
+
+type ContainerRegistry = Response<(typeof operations)['getContainerRegistry']>;
+type Available = Response<(typeof operations)['listAvailableContainerRegistry']>;
+type Associated = Response<(typeof operations)['getContainerRegistryAssociatedServices']>;
+type Request = Body<(typeof operations)['createContainerRegistry']>;
+
+/** An id below an organization. */
+export interface Place {
+  readonly organizationId: string;
+  readonly containerRegistryId: string;
+}
+
+/** None is mandatory: the local cluster needs no registry of its own. */
+export function listAvailable(): Available {
+  const results = containerRegistryKinds.flatMap((kind) => {
+    const rules = kindRules[kind];
+    return rules === null ? [] : [{ kind, required_config: requiredConfig(rules), is_mandatory: false }];
+  });
+  return { results };
+}
+
+export async function listContainerRegistries(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+): Promise<{ results: ContainerRegistry[] }> {
+  const rows = await deps.database.many(store.containerRegistryList, [organizationId, caller.organizationId]);
+  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
+  return { results: rows };
+}
+
+/** VALIDATION_FAILED, NAME_TAKEN. The registry is not asked: it may come into being later. */
+export async function createContainerRegistry(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+  request: Request,
+): Promise<ContainerRegistry> {
+  const problems = new Problems();
+  const url = registryUrl(request.kind, request.url ?? null, deps.config, problems);
+  const credentials = toCredentials(request.config, {}, rulesOf(request.kind, problems), problems);
+  problems.throwIfAny();
+  const id = randomUUID();
+  const { config, sealed } = storedCredentials(deps.vault, id, credentials);
+  const parent = [organizationId, caller.organizationId];
+  const fields = [request.name, request.description ?? '', request.kind, url, JSON.stringify(config), sealed];
+  const row = await refuseTaken(request.name, () =>
+    deps.database.maybe(store.containerRegistryCreate, [...parent, id, ...fields]),
+  );
+  if (row === undefined) throw notFound('organization');
+  return row;
+}
+
+export async function readContainerRegistry(deps: Deps, caller: Caller, place: Place): Promise<ContainerRegistry> {
+  const row = await deps.database.maybe(store.containerRegistryRead, placeValues(caller, place));
+  if (row === undefined) throw notFound('container registry');
+  return row;
+}
+
+/**
+ * What the request leaves out stays, credentials too; but with another kind or url they begin anew: those of one registry must
+ * not be sent to another.
+ */
+export async function editContainerRegistry(
+  deps: Deps,
+  caller: Caller,
+  place: Place,
+  request: Request,
+): Promise<ContainerRegistry> {
+  return deps.database.transaction(async (tx) => {
+    const former = await tx.maybe(store.containerRegistryLock, placeValues(caller, place));
+    if (former === undefined) throw notFound('container registry');
+    const problems = new Problems();
+    const isSameKind = former.kind === request.kind;
+    const wanted = request.url ?? (isSameKind ? former.url : null);
+    const url = registryUrl(request.kind, wanted, deps.config, problems);
+    const before = isSameKind && former.url === url ? openedCredentials(deps.vault, former.id, former) : {};
+    const credentials = toCredentials(request.config, before, rulesOf(request.kind, problems), problems);
+    problems.throwIfAny();
+    const { config, sealed } = storedCredentials(deps.vault, former.id, credentials);
+    const description = request.description === undefined ? former.description : (request.description ?? '');
+    const fields = [request.name, description, request.kind, url, JSON.stringify(config), sealed];
+    return refuseTaken(request.name, () => tx.one(store.containerRegistryEdit, [former.id, ...fields]));
+  });
+}
+
+/** NOT_FOUND; IN_USE while a service uses it. */
+export async function deleteContainerRegistry(deps: Deps, caller: Caller, place: Place): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const row = await tx.maybe(store.containerRegistryLock, placeValues(caller, place));
+    if (row === undefined) throw notFound('container registry');
+    await refuseUsed(tx, 'containerRegistry', { id: row.id, noun: 'container registry' });
+    await tx.run(store.containerRegistryDelete, [row.id]);
+  });
+}
+
+export async function listAssociatedServices(deps: Deps, caller: Caller, place: Place): Promise<Associated> {
+  const { id } = await readContainerRegistry(deps, caller, place);
+  const uses = await readUses(deps.database, 'containerRegistry', id);
+  return { results: uses.map((use) => toAssociatedService(use, ['CONTAINER', 'LIFECYCLE', 'CRON'])) };
+}
+
+export function placeValues(caller: Caller, place: Place): unknown[] {
+  return [place.organizationId, caller.organizationId, place.containerRegistryId];
+}
+
+function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
+  const taken = { index: 'container_registry_name', noun: 'container registry', name, where: 'in this organization' };
+  return refuseTakenName(taken, write);
+}

@@ -1,0 +1,2 @@
+export { registryCredentials } from './images.ts';
+export { mountContainerRegistry } from './routes.ts';

@@ -1,0 +1,2 @@
+export { mountLabelGroup } from './routes.ts';
+export { readLabelGroups, shareLabelGroups, type LabelGroup } from './label-group.ts';

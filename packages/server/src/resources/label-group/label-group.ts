@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { groupItemTypes, type Body, type operations, type Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readOrganization } from '../organization/index.ts';
+import { readUses, refuseUsed, toAssociatedItem } from '../service-use/index.ts';
+import { refuseTakenName } from '../shared/naming.ts';
+import { Problems } from '../shared/problems.ts';
+import { checkKeys, checkLabelValues } from '../shared/qualified-name.ts';
+import * as store from './store.ts';
+
+export type LabelGroup = Response<(typeof operations)['getOrganizationLabelssGroup']>;
+type LabelGroups = Response<(typeof operations)['listOrganizationLabelsGroup']>;
+type Items = Response<(typeof operations)['getOrganizationLabelsGroupAssociatedItems']>;
+type Request = Body<(typeof operations)['createOrganizationLabelsGroup']>;
+
+/** An id below an organization. */
+export interface Place {
+  readonly organizationId: string;
+  readonly labelsGroupId: string;
+}
+
+export async function listLabelGroups(deps: Deps, caller: Caller, organizationId: string): Promise<LabelGroups> {
+  const rows = await deps.database.many(store.labelGroupList, [organizationId, caller.organizationId]);
+  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
+  return { results: rows };
+}
+
+export async function createLabelGroup(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+  request: Request,
+): Promise<LabelGroup> {
+  const parent = [organizationId, caller.organizationId, randomUUID()];
+  const row = await refuseTaken(request.name, () => deps.database.maybe(store.labelGroupCreate, [...parent, ...fields(request)]));
+  if (row === undefined) throw notFound('organization');
+  return row;
+}
+
+export async function readLabelGroup(deps: Deps, caller: Caller, place: Place): Promise<LabelGroup> {
+  const row = await deps.database.maybe(store.labelGroupRead, placeValues(caller, place));
+  if (row === undefined) throw notFound('label group');
+  return row;
+}
+
+export async function editLabelGroup(deps: Deps, caller: Caller, place: Place, request: Request): Promise<LabelGroup> {
+  const row = await refuseTaken(request.name, () =>
+    deps.database.maybe(store.labelGroupEdit, [...placeValues(caller, place), ...fields(request)]),
+  );
+  if (row === undefined) throw notFound('label group');
+  return row;
+}
+
+/** NOT_FOUND; IN_USE while a service uses it. */
+export async function deleteLabelGroup(deps: Deps, caller: Caller, place: Place): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const row = await tx.maybe(store.labelGroupLock, placeValues(caller, place));
+    if (row === undefined) throw notFound('label group');
+    await refuseUsed(tx, 'labelGroup', { id: row.id, noun: 'label group' });
+    await tx.run(store.labelGroupDelete, [row.id]);
+  });
+}
+
+export async function listLabelGroupItems(deps: Deps, caller: Caller, place: Place): Promise<Items> {
+  const { id } = await readLabelGroup(deps, caller, place);
+  const uses = await readUses(deps.database, 'labelGroup', id);
+  return { results: uses.map((use) => toAssociatedItem(use, groupItemTypes)) };
+}
+
+/** Those of these ids that there are, in no order. */
+export function readLabelGroups(db: Queryable, ids: readonly string[]): Promise<LabelGroup[]> {
+  return db.many(store.labelGroupsRead, [[...ids]]);
+}
+
+/** Which of these ids the organization has; none of them is deleted before the transaction ends. */
+export async function shareLabelGroups(tx: Queryable, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
+  return new Set((await tx.many(store.labelGroupsShare, [organizationId, [...ids]])).map(({ id }) => id));
+}
+
+function fields({ name, labels }: Request): unknown[] {
+  const problems = new Problems();
+  checkKeys('labels', labels, problems);
+  checkLabelValues('labels', labels, problems);
+  problems.throwIfAny();
+  const plain = labels.map(({ key, value, propagate_to_cloud_provider }) => ({ key, value, propagate_to_cloud_provider }));
+  return [name, JSON.stringify(plain)];
+}
+
+function placeValues(caller: Caller, place: Place): unknown[] {
+  return [place.organizationId, caller.organizationId, place.labelsGroupId];
+}
+
+function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
+  const taken = { index: 'label_group_name', noun: 'label group', name, where: 'in this organization' };
+  return refuseTakenName(taken, write);
+}

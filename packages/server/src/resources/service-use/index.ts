@@ -1,0 +1,1 @@
+export { readUses, refuseUsed, toAssociatedItem, toAssociatedService } from './service-use.ts';
