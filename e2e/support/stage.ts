@@ -117,17 +117,18 @@ export class Stage {
   /** Waits until a deployment after `former` has ended and nothing waits. */
   async ends(applicationId: string, former: string | undefined) {
     try {
-      await eventually(
-        async () => ((await this.latest(applicationId)) !== former && (await this.isIdle()) ? true : undefined),
-        'the end of the deployment',
-        120_000,
-      );
+      await this.idleAfter(async () => (await this.latest(applicationId)) !== former);
     } catch (error) {
       const status = JSON.stringify(await this.status(applicationId));
       const output = this.davit.output.split('\n').slice(-20).join('\n');
       throw new Error(`${status}\n${await this.log()}\n${output}`, { cause: error });
     }
     return this.status(applicationId);
+  }
+
+  /** Waits until this holds and nothing is deployed any more. */
+  async idleAfter(happened: () => Promise<boolean>): Promise<void> {
+    await eventually(async () => ((await happened()) && (await this.isIdle()) ? true : undefined), 'the end', 120_000);
   }
 
   async isIdle(): Promise<boolean> {

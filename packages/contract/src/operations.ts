@@ -9,6 +9,7 @@ import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as containerRegistry from './registry/container-registry.ts';
 import { applicationOperations } from './service/application.ts';
+import { containerOperations } from './service/container.ts';
 import * as variable from './service/variable-operations.ts';
 
 const modules = {
@@ -25,14 +26,14 @@ const modules = {
 };
 
 /** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */
-export const serviceOperations = { APPLICATION: applicationOperations };
+export const serviceOperations = { APPLICATION: applicationOperations, CONTAINER: containerOperations };
 
 type ById<O extends Operation> = { [One in O as One['id']]: One };
 type ValueOf<T> = T[keyof T];
 type InModules = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];
 };
-type Declared = InModules & ById<ValueOf<typeof applicationOperations>>;
+type Declared = InModules & ById<ValueOf<typeof applicationOperations>> & ById<ValueOf<typeof containerOperations>>;
 
 function isOperation(value: unknown): value is Operation {
   return typeof value === 'object' && value !== null && 'id' in value && 'method' in value && 'path' in value;

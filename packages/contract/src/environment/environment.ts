@@ -11,6 +11,7 @@ import {
 } from '../shared/deployment.ts';
 import { environmentModes } from '../shared/words.ts';
 import { Application } from '../service/application.ts';
+import { Container } from '../service/container.ts';
 
 export const Environment = Type.Object({
   id: Uuid,
@@ -152,7 +153,7 @@ export const listServicesByEnvironmentId = operation({
   scope: 'READ',
   target: 'environment',
   status: 200,
-  response: List(Application),
+  response: List(Type.Union([Application, Container])),
   errors: [],
 });
 

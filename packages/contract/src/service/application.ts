@@ -1,19 +1,9 @@
 import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
-import { DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
-import { serviceTypes } from '../shared/words.ts';
+import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
 import { kinds } from './kinds.ts';
-import {
-  GitRepository,
-  GitRepositoryRequest,
-  Group,
-  Healthchecks,
-  ServicePort,
-  ServicePortRequest,
-  Storage,
-  StorageRequest,
-} from './parts.ts';
+import { GitRepository, GitRepositoryRequest, Healthchecks, ServicePort, processFields, Storage } from './parts.ts';
 import * as shared from './shared-operations.ts';
 
 export const Application = Type.Object({
@@ -23,7 +13,8 @@ export const Application = Type.Object({
   environment: Reference,
   name: Type.String(),
   description: Type.Optional(Type.String()),
-  service_type: Words(serviceTypes),
+  // Only its own, so that one record of several types can be told from another.
+  service_type: Words(['APPLICATION'] as const),
   icon_uri: Type.String(),
   build_mode: Type.Optional(Words(['DOCKER'] as const)),
   dockerfile_path: Type.Optional(Nullable(Type.String())),
@@ -48,33 +39,23 @@ export const Application = Type.Object({
   labels_groups: Type.Optional(Type.Array(LabelsGroup)),
 });
 
-const requestFields = {
-  storage: Type.Optional(Nullable(Type.Array(StorageRequest, { maxItems: 50 }))),
-  ports: Type.Optional(Nullable(Type.Array(ServicePortRequest, { maxItems: 100 }))),
-  description: Type.Optional(Nullable(Text)),
+const buildFields = {
   build_mode: Type.Optional(Nullable(Words(['DOCKER'] as const, { default: 'DOCKER' }))),
   dockerfile_path: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
   docker_target_build_stage: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
-  cpu: Type.Optional(Nullable(Type.Integer({ default: 500, minimum: 10, maximum: 2_147_483_647 }))),
-  memory: Type.Optional(Nullable(Type.Integer({ default: 512, minimum: 6, maximum: 2_147_483_647 }))),
-  gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
-  min_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: 0, maximum: 1000 }))),
-  max_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: -1, maximum: 1000 }))),
-  healthchecks: Type.Optional(Nullable(Healthchecks)),
-  auto_preview: Type.Optional(Nullable(Type.Boolean())),
-  auto_deploy: Type.Optional(Nullable(Type.Boolean())),
-  arguments: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 10_000 }), { maxItems: 1000 }))),
-  entrypoint: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
-  annotations_groups: Type.Optional(Nullable(Type.Array(Group, { maxItems: 100 }))),
-  labels_groups: Type.Optional(Nullable(Type.Array(Group, { maxItems: 100 }))),
-  icon_uri: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 2000 }))),
 };
 
-export const ApplicationRequest = Type.Object({ name: Name, git_repository: GitRepositoryRequest, ...requestFields });
+export const ApplicationRequest = Type.Object({
+  name: Name,
+  git_repository: GitRepositoryRequest,
+  ...buildFields,
+  ...processFields,
+});
 const ApplicationEditRequest = Type.Object({
   name: Type.Optional(Name),
   git_repository: Type.Optional(Nullable(GitRepositoryRequest)),
-  ...requestFields,
+  ...buildFields,
+  ...processFields,
 });
 
 const DeployRequest = Type.Object({

@@ -26,6 +26,15 @@ export const kinds = {
     many: 'applications',
     icon: 'application',
   },
+  CONTAINER: {
+    type: 'CONTAINER',
+    noun: 'container',
+    Noun: 'Container',
+    Nouns: 'Container',
+    one: 'a container',
+    many: 'containers',
+    icon: 'container',
+  },
 } as const satisfies Partial<Record<ServiceType, Kind>>;
 
 /** Types that are not here are not served yet. */

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Count, DateTime, Nullable, Uuid, Words } from '../shape.ts';
+import { Count, DateTime, Nullable, Text, Uuid, Words } from '../shape.ts';
 import { gitProviders, portProtocols, serviceTypes } from '../shared/words.ts';
 
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
@@ -100,6 +100,26 @@ export const GitRepositoryRequest = Type.Object({
 });
 
 export const Group = Type.Object({ id: Uuid });
+
+/** What requests for services that run as processes share. */
+export const processFields = {
+  storage: Type.Optional(Nullable(Type.Array(StorageRequest, { maxItems: 50 }))),
+  ports: Type.Optional(Nullable(Type.Array(ServicePortRequest, { maxItems: 100 }))),
+  description: Type.Optional(Nullable(Text)),
+  cpu: Type.Optional(Nullable(Type.Integer({ default: 500, minimum: 10, maximum: 2_147_483_647 }))),
+  memory: Type.Optional(Nullable(Type.Integer({ default: 512, minimum: 6, maximum: 2_147_483_647 }))),
+  gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
+  min_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: 0, maximum: 1000 }))),
+  max_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: -1, maximum: 1000 }))),
+  healthchecks: Type.Optional(Nullable(Healthchecks)),
+  auto_preview: Type.Optional(Nullable(Type.Boolean())),
+  auto_deploy: Type.Optional(Nullable(Type.Boolean())),
+  arguments: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 10_000 }), { maxItems: 1000 }))),
+  entrypoint: Type.Optional(Nullable(Type.String({ maxLength: 10_000 }))),
+  annotations_groups: Type.Optional(Nullable(Type.Array(Group, { maxItems: 100 }))),
+  labels_groups: Type.Optional(Nullable(Type.Array(Group, { maxItems: 100 }))),
+  icon_uri: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 2000 }))),
+};
 
 export const Link = Type.Object({
   service_id: Uuid,

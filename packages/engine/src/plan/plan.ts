@@ -62,18 +62,23 @@ export function needsHalt(config: ReleaseConfig): boolean {
   return config.volumes.length > 0 || config.ports.some((port) => port.protocol === 'UDP' && port.public);
 }
 
-/** What makes the image. */
-function imageSteps(config: ReleaseConfig | null): readonly StepName[] {
-  return config?.source.type === 'IMAGE' ? ['pull'] : ['resolve', 'checkout', 'build'];
+type Steps = Pick<PlannedTask, 'build' | 'deploy'>;
+
+const noImageSteps: Steps = { build: [], deploy: [] };
+
+/** What makes the image. One that is not built has no building phase: its pull is part of the deploying. */
+function imageSteps(config: ReleaseConfig | null): Steps {
+  if (config?.source.type === 'IMAGE') return { build: [], deploy: ['pull'] };
+  return { build: ['resolve', 'checkout', 'build'], deploy: [] };
 }
 
-function stepsOf(action: Action, input: PlanInput): Pick<PlannedTask, 'build' | 'deploy'> {
+function stepsOf(action: Action, input: PlanInput): Steps {
   switch (action) {
     case 'DEPLOY':
     case 'RESTART': {
       const halt: readonly StepName[] = input.config !== null && needsHalt(input.config) ? ['halt'] : [];
-      const build = input.hasImage || action === 'RESTART' ? [] : imageSteps(input.config);
-      return { build, deploy: [...halt, 'start', 'ready', 'route', 'retire'] };
+      const image = input.hasImage || action === 'RESTART' ? noImageSteps : imageSteps(input.config);
+      return { build: image.build, deploy: [...image.deploy, ...halt, 'start', 'ready', 'route', 'retire'] };
     }
     case 'STOP':
       return { build: [], deploy: ['unroute', 'stop'] };

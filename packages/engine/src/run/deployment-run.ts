@@ -78,9 +78,9 @@ export class DeploymentRun {
         stageName: task.stage.name,
         stagePosition: task.stage.position,
         config: task.config,
-        // From the journal where there is one: a build that is done must stay in the plan that is resumed.
+        // From the journal where there is one: a build or pull that is done must stay in the plan that is resumed.
         hasImage: journal.has(task.serviceId)
-          ? !(journal.get(task.serviceId) ?? []).some((step) => step.name === 'build')
+          ? !(journal.get(task.serviceId) ?? []).some((step) => step.name === 'build' || step.name === 'pull')
           : rows[index]?.image_id !== null && rows[index]?.image_id !== undefined,
       })),
     );

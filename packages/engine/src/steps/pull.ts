@@ -13,7 +13,7 @@ export const pull: Step = {
     const { task, call, journal } = context;
     const { source } = configOf(task);
     if (source.type !== 'IMAGE') throw new Error(`${task.name} has no image to pull`);
-    const reference = `${source.image}:${source.tag}`;
+    const reference = source.tag.startsWith('sha256:') ? `${source.image}@${source.tag}` : `${source.image}:${source.tag}`;
     call.log(`Pulling ${reference}.`);
     const image = await driverSet(context).builder.pull({ reference, credentials: await credentialsOf(context, source) }, call);
     const name = image.digest === null ? reference : `${source.image}@${image.digest}`;

@@ -59,6 +59,10 @@ async function makeIds(): Promise<Record<string, string>> {
     params: organization,
     body: { name: 'labels', labels: [] },
   });
+  const container = await client.call('createContainer', {
+    params: inEnvironment,
+    body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
+  });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
@@ -67,6 +71,7 @@ async function makeIds(): Promise<Record<string, string>> {
     projectId: project.id,
     environmentId: environment.id,
     applicationId: application.id,
+    containerId: container.id,
     serviceId: application.id,
     deploymentStageId: first?.id ?? '',
     stageId: second?.id ?? '',
@@ -100,7 +105,17 @@ function bodyOf(operation: Operation): Record<string, unknown> {
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
   const registry = { kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} };
   const group = { annotations: [], scopes: [], labels: [] };
-  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository, ...registry, ...group };
+  const image = { registry_id: ids['containerRegistryId'], image_name: 'stolen', tag: '1' };
+  return {
+    name: 'renamed by a stranger',
+    type: 'HOSTA',
+    token: 'stolen',
+    ...key,
+    ...repository,
+    ...registry,
+    ...group,
+    ...image,
+  };
 }
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {

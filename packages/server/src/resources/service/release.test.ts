@@ -33,6 +33,7 @@ function facts(changes: Partial<ServiceFacts> = {}, spec: Partial<ApplicationSpe
     updated_at: at,
     driver: 'docker',
     git_token_name: null,
+    registry: null,
     deployed_commit: { id: 'c0ffee' },
     project_created_at: at,
     environment_name: 'Production',

@@ -33,7 +33,7 @@ export function composeRelease(
   const config: ReleaseConfig = {
     version: 1,
     name: facts.name,
-    source: kind.source(spec),
+    source: kind.source(facts),
     entrypoint: commandWords(spec.entrypoint),
     arguments: spec.arguments,
     environment,
@@ -58,7 +58,7 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
       ? null
       : publicHost(addressed(facts), { name: defaultPort.name, isDefault: true }, settings.gatewayDomain);
   const kind = kindOf(facts.type);
-  const source = kind.source(facts.spec);
+  const source = kind.source(facts);
   const known: BuiltInFacts = {
     organizationId: facts.organization_id,
     projectId: facts.project_id,
@@ -75,6 +75,7 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     serviceType: kind.type,
     serviceName: facts.name,
     serviceCreatedAt: facts.created_at,
+    isBuilt: source.type === 'GIT',
     branch: source.type === 'GIT' ? source.branch : null,
     deployedCommitId: facts.deployed_commit?.id ?? null,
     internalHost: internalHosts(addressed(facts), kind.hostPrefix)[0] ?? '',

@@ -1,5 +1,14 @@
+import type { ContainerRegistryKind } from '@davit/contract';
 import type { ReleaseCommit } from '@davit/engine/port';
 import type { ProcessSpec } from './kinds/process.ts';
+
+/** A container registry, as the services that use it show it. */
+export interface RegistryDetails {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly kind: ContainerRegistryKind;
+}
 
 /** A service as its record shows it. */
 export interface ServiceRow<Spec extends ProcessSpec = ProcessSpec> {
@@ -14,6 +23,8 @@ export interface ServiceRow<Spec extends ProcessSpec = ProcessSpec> {
   /** Kind of cluster that it is on. */
   readonly driver: string;
   readonly git_token_name: string | null;
+  /** Of services whose image comes from one. */
+  readonly registry: RegistryDetails | null;
   /** Of the release that is deployed. */
   readonly deployed_commit: ReleaseCommit | null;
 }

@@ -10,9 +10,10 @@ import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from
 import { readGroups, shareGroups } from './groups.ts';
 import { claimPorts } from './host-ports.ts';
 import { kindOf } from './kinds/index.ts';
-import type { SpecRules } from './kinds/kind.ts';
+import type { Caps, SpecRules } from './kinds/kind.ts';
 import { lockService, type ServiceReference } from './lock.ts';
-import type { ServiceRow } from './rows.ts';
+import { namesOthers, referencesOf } from './references.ts';
+import type { RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
 import type { GroupsRequest } from './shapes/groups.ts';
 import { hostPorts, type ReservedPorts } from './shapes/ports.ts';
 import type { ServiceRecord } from './shapes/request.ts';
@@ -61,7 +62,7 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
     const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
     const { row, rules } = await newService(deps, environment, place, request);
     rules.problems.throwIfAny();
-    const tokenName = await gitTokenName(tx, row);
+    const named = await shareNamed(tx, row);
     await shareGroups(tx, row.organization_id, request);
     const values = insertValues(row, environment);
     const times = await refuseTaken(request.name, async () => {
@@ -73,7 +74,7 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
     });
     await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
     const groups = await readGroups(tx, [row.spec]);
-    return kindOf(row.type).record({ ...row, ...times, git_token_name: tokenName }, rules.caps, groups);
+    return kindOf(row.type).record({ ...row, ...times, ...named }, rules.caps, groups);
   });
 }
 
@@ -95,6 +96,7 @@ async function newService(
     spec: kindOf(type).create(request, rules),
     driver: environment.driver,
     git_token_name: null,
+    registry: null,
     deployed_commit: null,
   };
   return { row, rules };
@@ -118,20 +120,27 @@ export async function editService(
 ): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
-    const rules = await specRules(deps, facts.driver, facts.spec.auto_preview);
-    const kind = kindOf(facts.type);
-    const spec = kind.edit(request, facts.spec, rules);
-    rules.problems.throwIfAny();
-    const edited = { ...facts, spec };
-    const isSameToken = gitTokenId(edited) === gitTokenId(facts);
-    const tokenName = isSameToken ? facts.git_token_name : await gitTokenName(tx, edited);
-    await shareGroups(tx, facts.organization_id, request);
-    const name = request.name ?? facts.name;
-    const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
-    await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: spec.ports });
-    const groups = await readGroups(tx, [spec]);
-    return kind.record({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps, groups);
+    const { row, caps } = await editLocked(deps, tx, caller, { facts, request });
+    return kindOf(row.type).record(row, caps, await readGroups(tx, [row.spec]));
   });
+}
+
+/** Edits a service that the transaction has locked. */
+export async function editLocked(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { facts, request }: { readonly facts: ServiceFacts; readonly request: Partial<NewService> },
+): Promise<{ readonly row: ServiceFacts; readonly caps: Caps | null }> {
+  const rules = await specRules(deps, facts.driver, facts.spec.auto_preview);
+  const spec = kindOf(facts.type).edit(request, facts.spec, rules);
+  rules.problems.throwIfAny();
+  const named = await shareNamed(tx, { ...facts, spec });
+  await shareGroups(tx, facts.organization_id, request);
+  const name = request.name ?? facts.name;
+  const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
+  await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: spec.ports });
+  return { row: { ...facts, ...written, ...named, name, spec }, caps: rules.caps };
 }
 
 /** Removes the record and all that hangs on it. Idempotent. What it has on a cluster must be gone, or never have been. */
@@ -160,23 +169,31 @@ function reservedPorts({ config }: Deps): ReservedPorts {
 function hasReferences(row: NewRow): boolean {
   const { ports, annotations_groups, labels_groups } = row.spec;
   const hasGroups = annotations_groups !== undefined || labels_groups !== undefined;
-  return hasGroups || hostPorts(ports).length > 0 || gitTokenId(row) !== null;
+  return hasGroups || hostPorts(ports).length > 0 || namesOthers(row.spec);
 }
 
-function gitTokenId({ type, spec }: Pick<ServiceRow, 'type' | 'spec'>): string | null {
-  const source = kindOf(type).source(spec);
-  return source.type === 'GIT' ? source.gitTokenId : null;
+/** What the spec names of the organization's records, by name, as the service's record shows it. */
+type Named = Pick<ServiceRow, 'git_token_name' | 'registry'>;
+
+/** The same records stay until the transaction ends. INVALID_REFERENCE when the organization has none of an id. */
+async function shareNamed(tx: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<Named> {
+  const { gitTokenId, registryId } = referencesOf(row.spec);
+  return {
+    git_token_name: gitTokenId === null ? null : await gitTokenName(tx, row.organization_id, gitTokenId),
+    registry: registryId === null ? null : await registryDetails(tx, row.organization_id, registryId),
+  };
 }
 
-/** Name of the git token that the spec names; INVALID_REFERENCE when the organization has none of that id. */
-async function gitTokenName(db: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<string | null> {
-  const id = gitTokenId(row);
-  if (id === null) return null;
-  const token = await db.maybe(store.readGitToken, [id, row.organization_id]);
-  if (token === undefined) {
-    throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
-  }
-  return token.name;
+async function gitTokenName(db: Queryable, organizationId: string, id: string): Promise<string> {
+  const token = await db.maybe(store.readGitToken, [id, organizationId]);
+  if (token !== undefined) return token.name;
+  throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
+}
+
+async function registryDetails(tx: Queryable, organizationId: string, id: string): Promise<RegistryDetails> {
+  const registry = await tx.maybe(store.shareRegistry, [id, organizationId]);
+  if (registry !== undefined) return registry;
+  throw invalidReference('registry_id', 'is not the id of a container registry of this organization; create one first');
 }
 
 async function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {

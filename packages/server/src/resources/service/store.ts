@@ -1,11 +1,13 @@
 import { statement } from '@davit/db';
-import type { ServiceFacts, ServiceRow } from './rows.ts';
+import type { RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
 
 const recordColumns = `s.id, s.organization_id, s.environment_id, s.type, s.name, s.spec, s.created_at, s.updated_at,
-  s.driver, g.name AS git_token_name, CASE WHEN t.desired <> 'NONE' THEN t.commit END AS deployed_commit`;
+  s.driver, g.name AS git_token_name,
+  CASE WHEN cr.id IS NOT NULL THEN jsonb_build_object('id', cr.id, 'name', cr.name, 'url', cr.url, 'kind', cr.kind) END AS registry, CASE WHEN t.desired <> 'NONE' THEN t.commit END AS deployed_commit`;
 
 const recordTables = `service s
   LEFT JOIN git_token g ON g.id = (s.spec -> 'git_repository' ->> 'git_token_id')::uuid AND g.organization_id = s.organization_id
+  LEFT JOIN container_registry cr ON cr.id = (s.spec ->> 'registry_id')::uuid
   LEFT JOIN service_runtime t ON t.service_id = s.id`;
 
 const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name AS stage_name, st.position AS stage_position,
@@ -136,6 +138,12 @@ export const deleteService = statement('deleteService', `DELETE FROM service WHE
 export const readGitToken = statement<{ name: string }>(
   'readGitTokenOfService',
   `SELECT name FROM git_token WHERE id = $1 AND organization_id = $2`,
+);
+
+/** Id, organization. It stays until the transaction ends, which must write what names it. */
+export const shareRegistry = statement<RegistryDetails>(
+  'shareRegistryOfService',
+  `SELECT id, name, url, kind FROM container_registry WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
 );
 
 export const readRelease = statement<{ id: string }>(

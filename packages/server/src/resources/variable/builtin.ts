@@ -17,6 +17,8 @@ export interface BuiltInFacts {
   readonly serviceType: string;
   readonly serviceName: string;
   readonly serviceCreatedAt: string;
+  /** Whether its image is built from a repository: only then it has branch and commit. */
+  readonly isBuilt: boolean;
   /** null: the repository's default branch. */
   readonly branch: string | null;
   readonly deployedCommitId: string | null;
@@ -73,7 +75,7 @@ export function builtIns(facts: BuiltInFacts, prefix: string): readonly BuiltIn[
     ofService(`${own}_NAME`, facts.serviceName),
     ofService(`${own}_ENVIRONMENT_NAME`, facts.environmentName),
     ...(facts.branch === null ? [] : [ofService(`${own}_GIT_BRANCH`, facts.branch)]),
-    { ...ofService(`${own}_GIT_COMMIT_ID`, facts.deployedCommitId ?? ''), isSetAtStart: true },
+    ...(facts.isBuilt ? [{ ...ofService(`${own}_GIT_COMMIT_ID`, facts.deployedCommitId ?? ''), isSetAtStart: true }] : []),
     ofService(`${own}_HOST_INTERNAL`, facts.internalHost),
     ...(facts.externalHost === null ? [] : [ofService(`${own}_HOST_EXTERNAL`, facts.externalHost)]),
   ];

@@ -3,8 +3,8 @@ import { hasControlCharacter, invalid, leavesRoot, type Problems } from '../../s
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
-import type { CreateRequest, DeployRequest, EditRequest, ServiceRecord } from '../shapes/request.ts';
-import { defineKind, type Caps, type SpecRules } from './kind.ts';
+import type { ApplicationRecord, CreateRequest, DeployRequest, EditRequest } from '../shapes/request.ts';
+import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
 
 /** What a user can set of an application, in the contract's words, with defaults applied. Stored as it is. */
@@ -25,14 +25,14 @@ export const application = defineKind({
   create: newApplication,
   edit: editedApplication,
   record: toApplicationRecord,
-  source: ({ git_repository: git, ...spec }: ApplicationSpec) => ({
+  source: ({ spec }: SourceRow<ApplicationSpec>) => ({
     type: 'GIT',
-    url: git.url,
-    branch: git.branch,
-    rootPath: git.root_path,
+    url: spec.git_repository.url,
+    branch: spec.git_repository.branch,
+    rootPath: spec.git_repository.root_path,
     dockerfilePath: plainPath(spec.dockerfile_path),
     targetStage: spec.docker_target_build_stage,
-    gitTokenId: git.git_token_id,
+    gitTokenId: spec.git_repository.git_token_id,
   }),
   wish: (request: DeployRequest) => {
     const commitId = request?.git_commit_id?.toLowerCase() ?? null;
@@ -89,7 +89,7 @@ function checkBuild(spec: ApplicationSpec, problems: Problems): void {
 }
 
 /** The contract's record. `groups`: those that the spec names. */
-export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps | null, groups?: Groups): ServiceRecord {
+export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps | null, groups?: Groups): ApplicationRecord {
   const { spec } = row;
   return {
     id: row.id,
@@ -112,7 +112,7 @@ function toGitRecord({
   spec,
   git_token_name,
   deployed_commit: commit,
-}: ServiceRow<ApplicationSpec>): NonNullable<ServiceRecord['git_repository']> {
+}: ServiceRow<ApplicationSpec>): NonNullable<ApplicationRecord['git_repository']> {
   const { branch, ...repository } = spec.git_repository;
   return {
     has_access: true,

@@ -37,15 +37,19 @@ export interface ServiceKind {
   /** The contract's record. `groups`: those that the spec names. */
   record(row: ServiceRow, caps: Caps | null, groups?: Groups): ServiceRecord;
   /** Where the image of a release comes from. */
-  source(spec: ProcessSpec): ReleaseSource;
+  source(row: SourceRow): ReleaseSource;
   /** What a request to deploy asks for. VALIDATION_FAILED is thrown. */
   wish(request: unknown): DeployWish;
 }
 
-/** An earlier release, or the configuration of now: at a commit, or at the newest one. */
+/** What of a row a source comes from. */
+export type SourceRow<Spec extends ProcessSpec = ProcessSpec> = Pick<ServiceRow<Spec>, 'spec' | 'registry'>;
+
+/** An earlier release, or the configuration of now: at a commit, or at the newest one, edited by `edit` first. */
 export interface DeployWish {
   readonly releaseId: string | null;
   readonly commitId: string | null;
+  readonly edit?: object;
 }
 
 interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
@@ -55,7 +59,7 @@ interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
   create(request: Create, rules: SpecRules): Spec;
   edit(request: Edit, former: Spec, rules: SpecRules): Spec;
   record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups): ServiceRecord;
-  source(spec: Spec): ReleaseSource;
+  source(row: SourceRow<Spec>): ReleaseSource;
   wish(request: Deploy): DeployWish;
 }
 

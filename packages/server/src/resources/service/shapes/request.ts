@@ -3,7 +3,9 @@ import type { Body, operations, Response } from '@davit/contract';
 export type CreateRequest = Body<(typeof operations)['createApplication']>;
 export type EditRequest = Body<(typeof operations)['editApplication']>;
 export type DeployRequest = Body<(typeof operations)['deployApplication']>;
-export type ServiceRecord = Response<(typeof operations)['getApplication']>;
+/** A record of a service of any type. */
+export type ServiceRecord = Response<(typeof operations)['getApplication' | 'getContainer']>;
+export type ApplicationRecord = Response<(typeof operations)['getApplication']>;
 
 /** What requests for services that run as processes share. */
 export type ProcessRequest = Omit<

@@ -11,7 +11,7 @@ import { kindOf } from '../../kinds/index.ts';
 import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
 import type { ComposedRelease } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
-import { removeService } from '../../service.ts';
+import { editLocked, removeService } from '../../service.ts';
 import { findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
 import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
@@ -27,6 +27,8 @@ type DeployedCommit = { readonly deployedCommit: { readonly id: string } | null 
 interface Wanted {
   readonly action: Action;
   readonly wish?: Wish;
+  /** Of the service, before it is deployed: a member of its edit request. */
+  readonly edit?: object;
   /** Answers what would be done instead of doing it. */
   readonly dryRun: boolean;
 }
@@ -41,10 +43,10 @@ export async function deployService(
   reference: ServiceReference,
   { body, dryRun }: { readonly body: unknown; readonly dryRun: boolean },
 ): Promise<DeployAnswer> {
-  const { releaseId, commitId } = kindOf(reference.type).wish(body);
+  const { releaseId, commitId, edit } = kindOf(reference.type).wish(body);
   const wish: Wish = releaseId === null ? { commitId: () => commitId } : { releaseId };
-  const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun });
-  if (dryRun) return answer;
+  const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, ...(edit && { edit }) });
+  if (dryRun || reference.type !== 'APPLICATION') return answer;
   return { ...answer, status: 'QUEUED', application_id: reference.id, created_at: new Date().toISOString() };
 }
 
@@ -99,7 +101,9 @@ async function act(deps: Deps, caller: Caller, reference: ServiceReference, want
   if (wanted.dryRun) return plan(deps, caller, reference, wanted);
   const purpose = wanted.action === 'DEPLOY' ? 'deploy' : 'change';
   return deps.database.transaction(async (tx) => {
-    const facts = await lockService(deps, tx, caller, { ...reference, purpose });
+    const locked = await lockService(deps, tx, caller, { ...reference, purpose });
+    const { edit } = wanted;
+    const facts = edit === undefined ? locked : (await editLocked(deps, tx, caller, { facts: locked, request: edit })).row;
     const composed = await currentRelease(deps, tx, facts);
     const release = await wantedRelease(deps, tx, { facts, composed, wish: wanted.wish });
     if (release !== undefined && 'config' in release) await releasable(deps, tx, facts, composed);

@@ -1,0 +1,108 @@
+import { kinds, type Body, type operations } from '@davit/contract';
+import { invalid, type Problems } from '../../shared/problems.ts';
+import type { Groups } from '../groups.ts';
+import type { RegistryDetails, ServiceRow } from '../rows.ts';
+import type { ServiceRecord } from '../shapes/request.ts';
+import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
+import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
+
+type CreateRequest = Body<(typeof operations)['createContainer']>;
+type EditRequest = Body<(typeof operations)['editContainer']>;
+type DeployRequest = Body<(typeof operations)['deployContainer']>;
+
+/** What a user can set of a container, in the contract's words, with defaults applied. Stored as it is. */
+export interface ContainerSpec extends ProcessSpec {
+  readonly registry_id: string;
+  readonly image_name: string;
+  readonly tag: string;
+}
+
+/** Runs an image of a registry. */
+export const container = defineKind({
+  type: kinds.CONTAINER.type,
+  stageName: 'CONTAINER DEFAULT',
+  hostPrefix: 'container',
+  create: newContainer,
+  edit: editedContainer,
+  record: toContainerRecord,
+  source: ({ spec, registry }: SourceRow<ContainerSpec>) => ({
+    type: 'IMAGE',
+    image: imageReference(registry, spec.image_name),
+    tag: spec.tag,
+    registryId: spec.registry_id,
+  }),
+  wish: (request: DeployRequest) => {
+    const tag = request?.image_tag ?? null;
+    const releaseId = request?.release_id ?? null;
+    if (tag !== null && releaseId !== null) {
+      throw invalid('release_id', 'cannot be sent together with image_tag: a release has its image; send one of them');
+    }
+    return { releaseId, commitId: null, ...(tag !== null && { edit: { tag } }) };
+  },
+});
+
+function newContainer(request: CreateRequest, rules: SpecRules): ContainerSpec {
+  const former: ContainerSpec = {
+    ...blankProcess(kinds.CONTAINER.icon, request, rules),
+    registry_id: request.registry_id.toLowerCase(),
+    image_name: request.image_name,
+    tag: request.tag,
+  };
+  return editedContainer(request, former, rules);
+}
+
+function editedContainer(request: EditRequest, former: ContainerSpec, rules: SpecRules): ContainerSpec {
+  const spec: ContainerSpec = {
+    ...mergedProcess(request, former, rules),
+    registry_id: request.registry_id?.toLowerCase() ?? former.registry_id,
+    image_name: request.image_name ?? former.image_name,
+    tag: request.tag ?? former.tag,
+  };
+  checkImage(spec, rules.problems);
+  return spec;
+}
+
+// The grammars of the OCI Distribution Specification 1.1.
+const nameForm = /^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$/;
+const tagForm = /^(\w[\w.-]{0,127}|sha256:[0-9a-f]{64})$/;
+
+function checkImage({ image_name, tag }: ContainerSpec, problems: Problems): void {
+  if (!nameForm.test(image_name)) {
+    problems.add(
+      'image_name',
+      'must be the name of an image without registry and tag, as in team/web: small letters, digits, . _ - /',
+    );
+  }
+  if (!tagForm.test(tag)) {
+    problems.add('tag', 'must be a tag, as in 1.2 or latest (letters, digits, . _ -), or a digest: sha256: and 64 digits');
+  }
+}
+
+/** `registry.example.org:5000/folder/team/web` */
+function imageReference(registry: RegistryDetails | null, name: string): string {
+  if (registry === null) throw new Error('a container has no registry');
+  const { host, pathname } = new URL(registry.url);
+  return [host, ...pathname.split('/'), name].filter((part) => part !== '').join('/');
+}
+
+function toContainerRecord(row: ServiceRow<ContainerSpec>, caps: Caps | null, groups?: Groups): ServiceRecord {
+  const { spec, registry } = row;
+  if (registry === null) throw new Error(`container ${row.id} has no registry`);
+  return {
+    id: row.id,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    environment: { id: row.environment_id },
+    name: row.name,
+    service_type: kinds.CONTAINER.type,
+    image_name: spec.image_name,
+    tag: spec.tag,
+    registry_id: spec.registry_id,
+    registry,
+    // Required by the contract. A cluster that never answered gives at least what was accepted.
+    maximum_cpu: caps?.cpuMillicores ?? spec.cpu,
+    maximum_memory: caps?.memoryMiB ?? spec.memory,
+    maximum_gpu: maximumGpu,
+    ...processRecord(spec, groups),
+  };
+}
