@@ -8,11 +8,13 @@ import type { Operation } from './operation.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as containerRegistry from './registry/container-registry.ts';
+import * as helmRepository from './registry/helm-repository.ts';
 import * as service from './service/operations.ts';
 
 const modules = {
   ...organization,
   ...containerRegistry,
+  ...helmRepository,
   ...annotationsGroup,
   ...labelsGroup,
   ...project,

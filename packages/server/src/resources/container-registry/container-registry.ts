@@ -84,7 +84,7 @@ export async function editContainerRegistry(
     if (former === undefined) throw notFound('container registry');
     const problems = new Problems();
     const isSameKind = former.kind === request.kind;
-    const wanted = request.url ?? (isSameKind ? former.url : null);
+    const wanted = request.url || (isSameKind ? former.url : null);
     const url = registryUrl(request.kind, wanted, deps.config, problems);
     const before = isSameKind && former.url === url ? openedCredentials(deps.vault, former.id, former) : {};
     const credentials = toCredentials(request.config, before, rulesOf(request.kind, problems), problems);

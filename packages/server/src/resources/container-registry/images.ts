@@ -71,7 +71,7 @@ export function registrySignIn(
   credentials: Credentials,
 ): { readonly username: string; readonly password: string } | null {
   if (kind === 'ECR') {
-    const message = 'Davit cannot ask registries of kind ECR for their images yet: their passwords are made by another API.';
+    const message = 'Davit cannot read registries of kind ECR yet: their passwords are made by another API.';
     throw new AppError({ code: 'NOT_SUPPORTED', message });
   }
   const password = credentials.password ?? credentials.vendora_secret_key ?? credentials.json_credentials;
