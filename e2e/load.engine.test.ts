@@ -96,6 +96,8 @@ function startLoad(address: string): { end(atLeast: number): Promise<LoadResult>
         });
       });
       sent.on('error', (error) => fail(error.message));
+      // An answer that never comes is a lost request too.
+      sent.setTimeout(30_000, () => sent.destroy(new Error(`no answer to ${method} within 30 s`)));
       sent.end(method === 'POST' ? 'x'.repeat(1_000) : undefined);
     });
   const client = async (agent: Agent | false, index: number): Promise<void> => {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openApi, operationList, scopes, type Operation } from '@davit/contract';
+import { kinds, openApi, operationList, scopes, serviceOperations, type Operation } from '@davit/contract';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const contractSource = path.join(root, 'packages/contract/src');
@@ -44,7 +44,12 @@ function permissionsText(): string {
 
 async function declaringFiles(): Promise<ReadonlyMap<string, string>> {
   const names = await readdir(contractSource, { recursive: true });
-  const files = new Map<string, string>();
+  // Operations that kinds of services share are made by functions; each kind says in its file which it has.
+  const files = new Map<string, string>(
+    Object.values(kinds).flatMap(({ type, noun }) =>
+      Object.values(serviceOperations[type]).map(({ id }) => [id, `src/service/${noun}.ts`] as const),
+    ),
+  );
   for (const name of names.filter((file) => file.endsWith('.ts')).sort()) {
     const text = await readFile(path.join(contractSource, name), 'utf8');
     for (const [, id] of text.matchAll(/^\s+id: '(\w+)',$/gm)) if (id !== undefined) files.set(id, `src/${name}`);

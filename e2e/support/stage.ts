@@ -116,13 +116,17 @@ export class Stage {
 
   /** Waits until a deployment after `former` has ended and nothing waits. */
   async ends(applicationId: string, former: string | undefined) {
-    await eventually(
-      async () => {
-        return (await this.latest(applicationId)) !== former && (await this.isIdle()) ? true : undefined;
-      },
-      'the end of the deployment',
-      180_000,
-    );
+    try {
+      await eventually(
+        async () => ((await this.latest(applicationId)) !== former && (await this.isIdle()) ? true : undefined),
+        'the end of the deployment',
+        120_000,
+      );
+    } catch (error) {
+      const status = JSON.stringify(await this.status(applicationId));
+      const output = this.davit.output.split('\n').slice(-20).join('\n');
+      throw new Error(`${status}\n${await this.log()}\n${output}`, { cause: error });
+    }
     return this.status(applicationId);
   }
 

@@ -9,7 +9,8 @@ import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as containerRegistry from './registry/container-registry.ts';
 import * as helmRepository from './registry/helm-repository.ts';
-import * as service from './service/operations.ts';
+import { applicationOperations } from './service/application.ts';
+import * as variable from './service/variable-operations.ts';
 
 const modules = {
   ...organization,
@@ -22,22 +23,31 @@ const modules = {
   ...environment,
   ...stage,
   ...queue,
-  ...service,
+  ...variable,
 };
 
-type Declared = {
+/** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */
+export const serviceOperations = { APPLICATION: applicationOperations };
+
+type ById<O extends Operation> = { [One in O as One['id']]: One };
+type ValueOf<T> = T[keyof T];
+type InModules = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];
 };
+type Declared = InModules & ById<ValueOf<typeof applicationOperations>>;
 
 function isOperation(value: unknown): value is Operation {
   return typeof value === 'object' && value !== null && 'id' in value && 'method' in value && 'path' in value;
 }
 
+const declared: readonly Operation[] = [
+  ...Object.entries(modules).flatMap(([name, value]) => (isOperation(value) && value.id === name ? [value] : [])),
+  ...Object.values(serviceOperations).flatMap((byRole) => Object.values(byRole)),
+];
+
 /** Every operation of the API by its id. What is not in here is not served. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- TypeScript does not know the keys that a filter leaves; `Declared` filters the same way
-export const operations = Object.fromEntries(
-  Object.entries(modules).filter(([name, value]) => isOperation(value) && value.id === name),
-) as unknown as Declared;
+export const operations = Object.fromEntries(declared.map((one) => [one.id, one])) as unknown as Declared;
 
 export type OperationId = keyof Declared;
-export const operationList: readonly Operation[] = Object.values(operations);
+export const operationList: readonly Operation[] = declared;

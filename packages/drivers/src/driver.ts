@@ -131,6 +131,23 @@ export interface BuiltImage {
 }
 
 /** Builds images where the cluster can run them. */
+/** Identification at a registry. */
+export interface RegistryCredentials {
+  readonly username: string;
+  readonly password: Sensitive;
+}
+
+export interface PullRequest {
+  /** Complete: `registry.example.org:5000/team/app:1.2` or `…/app@sha256:…`. */
+  readonly reference: string;
+  readonly credentials: RegistryCredentials | null;
+}
+
+export interface PulledImage extends BuiltImage {
+  /** `sha256:…` of what the registry gave under this reference; null where the engine does not say. */
+  readonly digest: string | null;
+}
+
 export interface ImageBuilder {
   /**
    * Names of the build arguments that the Dockerfile declares; none when it is not there or not readable, which `build` reports
@@ -147,6 +164,12 @@ export interface ImageBuilder {
    * ENGINE_UNREACHABLE. On abort the engine's build is stopped too.
    */
   build(request: BuildRequest, context: CallContext): Promise<BuiltImage>;
+
+  /**
+   * Brings an image from its registry, also when the engine has one of that name already: a tag may have moved. Progress goes to
+   * the log. Fails with IMAGE_NOT_FOUND, REGISTRY_ACCESS_DENIED, REGISTRY_UNREACHABLE, DISK_FULL, ENGINE_UNREACHABLE.
+   */
+  pull(request: PullRequest, context: CallContext): Promise<PulledImage>;
 
   /** Removes images of a service by their engine id. One that is in use or gone is no failure. */
   removeImages(ids: readonly string[], context: CallContext): Promise<void>;

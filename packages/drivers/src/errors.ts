@@ -25,6 +25,12 @@ export const causes = {
   BUILD_OUT_OF_MEMORY:
     'The build needed more memory than it may use. Make the build need less, or have the operator raise DAVIT_BUILD_MEMORY_MIB.',
   IMAGE_MISSING: 'The image of this release is no longer on the engine. Deploy again to build it anew.',
+  IMAGE_NOT_FOUND:
+    'The registry has no such image, or does not show it without credentials. Check image_name and tag, and the registry’s username and password where it is private.',
+  REGISTRY_ACCESS_DENIED:
+    'The registry refused access. Check username and password of the container registry, and that they may read this image.',
+  REGISTRY_UNREACHABLE:
+    'The registry could not be reached from the container engine. Check its address and the network of this machine; deploying again is safe.',
   START_FAILED:
     'The engine could not start the process. Check entrypoint and arguments: the program must exist in the image, be executable, and fit this machine’s processor.',
   PROCESS_EXITED: 'The process ended instead of running on. Its last lines are below; a service must stay in the foreground.',

@@ -40,6 +40,19 @@ describe('a deployment', () => {
     ]);
   });
 
+  test('of an image pulls it, and runs what its tag meant then', async () => {
+    const image = { type: 'IMAGE', image: 'registry.example/cache', tag: '7', registryId: null } as const;
+    const cache = service({ name: 'cache', config: config({ source: image }) });
+    await world.deploy([cache]);
+    const view = await world.reaches(cache.serviceId, 'DEPLOYED');
+    expect(view.deployedCommit).toBeNull();
+    expect(view.steps?.details.map((step) => step.metric)).toContain('MIRROR_IMAGE');
+    const pulls = world.fake.calls.filter((call) => call.method === 'pull').map((call) => call.detail);
+    expect(pulls).toEqual(['registry.example/cache:7']);
+    await finished(2, () => world.deploy([cache], { action: 'RESTART' }));
+    expect(world.fake.calls.filter((call) => call.method === 'pull')).toHaveLength(1);
+  });
+
   test('of an unchanged service builds nothing and keeps what runs', async () => {
     const shop = service();
     await world.deploy([shop]);

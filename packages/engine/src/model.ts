@@ -31,7 +31,9 @@ export interface ReleasePort {
   readonly pathRewrite: string | null;
 }
 
-export interface ReleaseSource {
+/** Built from a Dockerfile of a git repository. */
+export interface GitReleaseSource {
+  readonly type: 'GIT';
   readonly url: string;
   readonly branch: string | null;
   readonly rootPath: string;
@@ -39,6 +41,18 @@ export interface ReleaseSource {
   readonly targetStage: string | null;
   readonly gitTokenId: string | null;
 }
+
+/** Taken from a registry. */
+export interface ImageReleaseSource {
+  readonly type: 'IMAGE';
+  /** Without tag: `registry.example.org:5000/team/app`. */
+  readonly image: string;
+  readonly tag: string;
+  /** Whose credentials are used; null: none are needed. */
+  readonly registryId: string | null;
+}
+
+export type ReleaseSource = GitReleaseSource | ImageReleaseSource;
 
 /**
  * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is

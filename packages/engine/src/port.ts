@@ -238,6 +238,8 @@ export interface EngineHooks {
   secrets(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** What a git host wants for a git token; null: the token was deleted. */
   gitCredentials(gitTokenId: string): Promise<{ readonly username: string; readonly password: string } | null>;
+  /** Of a container registry; null: it needs none; undefined: there is no such registry. */
+  registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
   /** A service is off its cluster: remove its record. In the transaction that ends its deployment. Idempotent. */
   serviceDeleted(tx: Queryable, serviceId: string): Promise<void>;
   /** An environment is off its cluster: remove its record and what is below. Idempotent. */

@@ -38,15 +38,24 @@ function addBusybox(archive: Pack): void {
   archive.entry({ name: 'etc/group', mode: 0o644 }, 'root:x:0:\nnogroup:x:65534:\n');
 }
 
-async function load(docker: Dockerode, reference: string, fill: (archive: Pack) => void): Promise<string> {
-  const [name = reference, tag = 'latest'] = reference.split(':');
-  if (await isThere(docker, reference)) return reference;
+/** The files of the busybox image as a tar. */
+export async function busyboxArchive(): Promise<Buffer> {
+  return tarOf(addBusybox);
+}
+
+async function tarOf(fill: (archive: Pack) => void): Promise<Buffer> {
   const archive = pack();
   fill(archive);
   archive.finalize();
   const chunks: Uint8Array[] = [];
   for await (const chunk of archive) if (chunk instanceof Uint8Array) chunks.push(chunk);
-  const said = await imported(docker, Readable.from([Buffer.concat(chunks)]), { repo: name, tag });
+  return Buffer.concat(chunks);
+}
+
+async function load(docker: Dockerode, reference: string, fill: (archive: Pack) => void): Promise<string> {
+  const [name = reference, tag = 'latest'] = reference.split(':');
+  if (await isThere(docker, reference)) return reference;
+  const said = await imported(docker, Readable.from([await tarOf(fill)]), { repo: name, tag });
   const id = /sha256:[0-9a-f]{64}/.exec(said)?.[0];
   if (id === undefined) throw new Error(`the engine imported no image: ${said}`);
   // Podman 4.3 imports without looking at the tag.

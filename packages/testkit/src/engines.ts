@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findProgram, ownPodmanPlaces, startOwnPodman } from '@davit/drivers';
+import { freePort } from './site.ts';
 
 export type EngineKind = 'docker' | 'podman';
 
@@ -35,6 +36,16 @@ export function testEngineKinds(): EngineKind[] {
 /** Where the engines of tests keep everything. `DAVIT_TEST_ENGINES_FOLDER` separates runs that go on at the same time. */
 export function testEnginesFolder(): string {
   return process.env.DAVIT_TEST_ENGINES_FOLDER ?? `/tmp/davit-test-engines-${process.getuid?.() ?? 0}`;
+}
+
+/**
+ * Where tests run a registry of their own, as the engines of this folder are told to speak plain HTTP to that one only. Docker
+ * does so on all of 127.0.0.0/8.
+ */
+export async function testRegistryPort(): Promise<number> {
+  const file = join(testEnginesFolder(), 'registry-port');
+  if (!existsSync(file)) writeFileSync(file, String(await freePort()));
+  return Number(readFileSync(file, 'utf8'));
 }
 
 /** Starts the engine, or adopts the one that another test file of this run started. */
@@ -186,7 +197,10 @@ function podmanEngine(parent: string): TestEngine {
   const places = ownPodmanPlaces(state);
   const start = async (): Promise<void> => {
     mkdirSync(state, { recursive: true, mode: 0o700 });
-    const options = { subnets: `${subnetOf(parent, 224)}.0.0/16` };
+    const registries = join(state, 'registries.conf');
+    const location = `127.0.0.1:${await testRegistryPort()}`;
+    writeFileSync(registries, `[[registry]]\nlocation = "${location}"\ninsecure = true\n`);
+    const options = { subnets: `${subnetOf(parent, 224)}.0.0/16`, registries };
     const socket = await startOwnPodman(state, new AbortController().signal, options);
     if (socket === null) throw new Error('podman is not installed');
   };

@@ -1,118 +1,122 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type RequestListener } from 'node:http';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { findProgram } from '@davit/drivers';
+import { busyboxArchive } from './engine-images.ts';
+import { freePort } from './site.ts';
 
 /** Whether this machine has the program of a real container registry. */
 export const hasRegistry = findProgram('docker-registry') !== null;
 
-/** A real container registry on loopback, over http, with one user. */
+/** A real container registry (Distribution) on loopback over http, with one user, empty at first. */
 export interface TestRegistry {
-  /** `http://127.0.0.1:<port>` */
+  /** `127.0.0.1:<port>`, as image names begin. */
+  readonly address: string;
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** Stores an image without layers under these tags. */
-  push(name: string, tags: readonly string[]): Promise<void>;
-  stop(): Promise<void>;
+  /** Puts an image of busybox there that runs this command; gives its digest. */
+  push(name: string, tag: string, command?: readonly string[]): Promise<string>;
+  close(): Promise<void>;
 }
 
 const username = 'davit';
 const password = 'open-sesame';
-// bcrypt of the password, as the registry wants it.
+// Of the password by bcrypt, as the registry wants it.
 const passwordHash = '$2y$05$davitregistrytestsalu.nFgylIRuLDQf2r/csgpf7mQLZ3LUliW';
 
-export async function startTestRegistry(): Promise<TestRegistry> {
+/** `port`: for engines that know only one, `testRegistryPort`; default: a free one. Fails when `docker-registry` is not installed. */
+export async function startTestRegistry(port?: number): Promise<TestRegistry> {
   const program = findProgram('docker-registry');
-  if (program === null) throw new Error('docker-registry is not installed');
-  const folder = await mkdtemp(path.join(tmpdir(), 'davit-registry-'));
-  const place = await startTestSite((_request, response) => response.end());
-  await place.close();
-  const configuration = {
+  if (program === null) throw new Error('docker-registry is not installed (Debian: apt-get install docker-registry)');
+  const address = `127.0.0.1:${port ?? (await freePort())}`;
+  const folder = mkdtempSync(join(tmpdir(), 'davit-registry-'));
+  writeFileSync(join(folder, 'htpasswd'), `${username}:${passwordHash}\n`);
+  const settings = {
     version: '0.1',
     log: { level: 'error', accesslog: { disabled: true } },
-    storage: { filesystem: { rootdirectory: path.join(folder, 'data') } },
-    http: { addr: `127.0.0.1:${place.port}` },
-    auth: { htpasswd: { realm: 'test', path: path.join(folder, 'users') } },
+    storage: { filesystem: { rootdirectory: join(folder, 'data') } },
+    http: { addr: address, secret: randomBytes(16).toString('hex') },
+    auth: { htpasswd: { realm: 'tests', path: join(folder, 'htpasswd') } },
   };
-  await writeFile(path.join(folder, 'users'), `${username}:${passwordHash}\n`);
   // JSON is YAML.
-  await writeFile(path.join(folder, 'config.yml'), JSON.stringify(configuration));
-  const child = spawn(program, ['serve', path.join(folder, 'config.yml')], { stdio: 'ignore' });
-  const { url } = place;
-  const stop = async (): Promise<void> => {
-    const ended = once(child, 'exit');
-    if (child.kill()) await ended;
-    await rm(folder, { recursive: true, force: true });
-  };
-  try {
-    await answers(`${url}/v2/`, () => child.exitCode !== null);
-  } catch (error) {
-    await stop();
-    throw error;
+  writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings));
+  const child = spawn(program, ['serve', join(folder, 'config.yml')], { stdio: 'ignore' });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const headers = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+  const base = `http://${address}/v2/`;
+  const deadline = Date.now() + 20_000;
+  while ((await fetch(base, { headers }).catch(() => null))?.status !== 200) {
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${program} did not come up`);
+    await pause(20);
   }
   return {
-    url,
+    address,
+    url: `http://${address}`,
     username,
     password,
-    push: (name, tags) => push(url, name, tags),
-    stop,
-  };
-}
-
-async function answers(url: string, hasEnded: () => boolean): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
-    if (hasEnded()) break;
-    const answer = await fetch(url).catch(() => null);
-    if (answer !== null) return;
-    await pause(50);
-  }
-  throw new Error(`the registry does not answer at ${url}`);
-}
-
-const manifestType = 'application/vnd.docker.distribution.manifest.v2+json';
-
-async function push(url: string, name: string, tags: readonly string[]): Promise<void> {
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-  const config = '{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":[]}}';
-  const digest = `sha256:${createHash('sha256').update(config).digest('hex')}`;
-  const send = async (place: string, method: string, type: string, body: string): Promise<Response> => {
-    const answer = await fetch(new URL(place, url), { method, headers: { authorization, 'content-type': type }, body });
-    if (!answer.ok) throw new Error(`${method} ${place} answered ${answer.status}: ${await answer.text()}`);
-    return answer;
-  };
-  const upload = await send(`/v2/${name}/blobs/uploads/`, 'POST', 'application/octet-stream', '');
-  const place = new URL(upload.headers.get('location') ?? '', url);
-  place.searchParams.set('digest', digest);
-  await send(place.href, 'PUT', 'application/octet-stream', config);
-  const manifest = {
-    schemaVersion: 2,
-    mediaType: manifestType,
-    config: { mediaType: 'application/vnd.docker.container.image.v1+json', size: config.length, digest },
-    layers: [],
-  };
-  for (const tag of tags) await send(`/v2/${name}/manifests/${tag}`, 'PUT', manifestType, JSON.stringify(manifest));
-}
-
-/** A web server on loopback that answers what a test wants. */
-export async function startTestSite(listener: RequestListener): Promise<{ url: string; port: number; close(): Promise<void> }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    port: address.port,
+    push: (name, tag, command = ['true']) => pushImage({ base, headers }, { name, tag, command }),
     close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+      child.kill('SIGTERM');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+interface Place {
+  readonly base: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const types = {
+  manifest: 'application/vnd.docker.distribution.manifest.v2+json',
+  config: 'application/vnd.docker.container.image.v1+json',
+  layer: 'application/vnd.docker.image.rootfs.diff.tar.gzip',
+};
+
+async function pushImage(
+  place: Place,
+  { name, tag, command }: { readonly name: string; readonly tag: string; readonly command: readonly string[] },
+): Promise<string> {
+  const files = await busyboxArchive();
+  const config = JSON.stringify({
+    architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
+    os: 'linux',
+    config: { Cmd: command, Env: ['PATH=/bin'] },
+    rootfs: { type: 'layers', diff_ids: [digestOf(files)] },
+  });
+  const manifest = JSON.stringify({
+    schemaVersion: 2,
+    mediaType: types.manifest,
+    config: { mediaType: types.config, ...(await pushBlob(place, name, Buffer.from(config))) },
+    layers: [{ mediaType: types.layer, ...(await pushBlob(place, name, gzipSync(files))) }],
+  });
+  const headers = { ...place.headers, 'content-type': types.manifest };
+  const answer = await fetch(`${place.base}${name}/manifests/${tag}`, { method: 'PUT', headers, body: manifest });
+  if (answer.status !== 201) throw new Error(`the registry did not take the manifest: ${await answer.text()}`);
+  return digestOf(Buffer.from(manifest));
+}
+
+async function pushBlob(
+  place: Place,
+  name: string,
+  content: Buffer,
+): Promise<{ readonly size: number; readonly digest: string }> {
+  const digest = digestOf(content);
+  const begun = await fetch(`${place.base}${name}/blobs/uploads/`, { method: 'POST', headers: place.headers });
+  const location = new URL(begun.headers.get('location') ?? '', place.base);
+  location.searchParams.set('digest', digest);
+  const headers = { ...place.headers, 'content-type': 'application/octet-stream' };
+  const answer = await fetch(location, { method: 'PUT', headers, body: new Uint8Array(content) });
+  if (answer.status !== 201) throw new Error(`the registry did not take a blob: ${await answer.text()}`);
+  return { size: content.length, digest };
+}
+
+function digestOf(content: Buffer): string {
+  return `sha256:${createHash('sha256').update(content).digest('hex')}`;
 }

@@ -1,107 +1,20 @@
 import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
-import { Count, DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
-import { gitProviders, portProtocols, serviceTypes } from '../shared/words.ts';
-
-const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
-
-export const ServicePort = Type.Object({
-  id: Uuid,
-  name: Type.Optional(Type.String()),
-  internal_port: Type.Integer(),
-  external_port: Type.Optional(Type.Integer()),
-  publicly_accessible: Type.Boolean(),
-  is_default: Type.Optional(Type.Boolean()),
-  protocol: Words(portProtocols, { default: 'HTTP' }),
-  public_path: Type.Optional(Type.String()),
-  public_path_rewrite: Type.Optional(Type.String()),
-});
-
-const path = Type.String({ pattern: '^/', maxLength: 1000 });
-
-const ServicePortRequest = Type.Object({
-  id: Type.Optional(Nullable(Uuid)),
-  name: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 63 }))),
-  internal_port: Port,
-  external_port: Type.Optional(Nullable(Port)),
-  publicly_accessible: Type.Boolean(),
-  is_default: Type.Optional(Nullable(Type.Boolean())),
-  protocol: Type.Optional(Nullable(Words(portProtocols, { default: 'HTTP' }))),
-  public_path: Type.Optional(Nullable(path)),
-  public_path_rewrite: Type.Optional(Nullable(path)),
-});
-
-export const Storage = Type.Object({
-  id: Uuid,
-  type: Words(['FAST_SSD'] as const),
-  size: Type.Integer(),
-  mount_point: Type.String(),
-});
-
-const StorageRequest = Type.Object({
-  id: Type.Optional(Nullable(Uuid)),
-  type: Words(['FAST_SSD'] as const),
-  size: Type.Integer({ minimum: 1, maximum: 65_536 }),
-  mount_point: Type.String({ pattern: '^/.+', maxLength: 1000 }),
-});
-
-const TcpProbe = Type.Object({ port: Port, host: Type.Optional(Nullable(Type.String({ maxLength: 255 }))) });
-const HttpProbe = Type.Object({
-  path: Type.Optional(Nullable(Type.String({ default: '/', maxLength: 2000 }))),
-  scheme: Type.Optional(Nullable(Words(['HTTP', 'HTTPS'] as const, { default: 'HTTP' }))),
-  port: Port,
-});
-const ExecProbe = Type.Object({ command: Type.Array(Type.String({ maxLength: 10_000 }), { minItems: 1, maxItems: 100 }) });
-const GrpcProbe = Type.Object({ service: Type.Optional(Nullable(Type.String({ maxLength: 255 }))), port: Port });
-const seconds = (byDefault: number, minimum: number) =>
-  Type.Optional(Nullable(Type.Integer({ default: byDefault, minimum, maximum: 86_400 })));
-
-/** Exactly one member of `type` is set. */
-export const Probe = Type.Object({
-  type: Type.Object({
-    tcp: Type.Optional(Nullable(TcpProbe)),
-    http: Type.Optional(Nullable(HttpProbe)),
-    exec: Type.Optional(Nullable(ExecProbe)),
-    grpc: Type.Optional(Nullable(GrpcProbe)),
-  }),
-  initial_delay_seconds: seconds(30, 0),
-  period_seconds: seconds(10, 1),
-  timeout_seconds: seconds(5, 1),
-  success_threshold: seconds(1, 1),
-  failure_threshold: seconds(9, 1),
-});
-
-export const Healthchecks = Type.Object({
-  readiness_probe: Type.Optional(Nullable(Probe)),
-  liveness_probe: Type.Optional(Nullable(Probe)),
-});
-
-export const GitRepository = Type.Object({
-  has_access: Type.Optional(Type.Boolean()),
-  provider: Words(gitProviders),
-  owner: Type.String(),
-  url: Type.String(),
-  name: Type.String(),
-  branch: Type.Optional(Type.String()),
-  root_path: Type.Optional(Type.String()),
-  deployed_commit_id: Type.Optional(Type.String()),
-  deployed_commit_date: Type.Optional(DateTime),
-  deployed_commit_contributor: Type.Optional(Type.String()),
-  deployed_commit_tag: Type.Optional(Type.String()),
-  git_token_id: Type.Optional(Nullable(Uuid)),
-  git_token_name: Type.Optional(Nullable(Type.String())),
-});
-
-const GitRepositoryRequest = Type.Object({
-  url: Type.String({ minLength: 1, maxLength: 2000 }),
-  branch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 255 }))),
-  root_path: Type.Optional(Nullable(Type.String({ default: '/', maxLength: 1000 }))),
-  git_token_id: Type.Optional(Nullable(Uuid)),
-  provider: Type.Optional(Nullable(Words(gitProviders))),
-});
-
-const Group = Type.Object({ id: Uuid });
+import { DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
+import { serviceTypes } from '../shared/words.ts';
+import { kinds } from './kinds.ts';
+import {
+  GitRepository,
+  GitRepositoryRequest,
+  Group,
+  Healthchecks,
+  ServicePort,
+  ServicePortRequest,
+  Storage,
+  StorageRequest,
+} from './parts.ts';
+import * as shared from './shared-operations.ts';
 
 export const Application = Type.Object({
   id: Uuid,
@@ -158,31 +71,32 @@ const requestFields = {
 };
 
 export const ApplicationRequest = Type.Object({ name: Name, git_repository: GitRepositoryRequest, ...requestFields });
-export const ApplicationEditRequest = Type.Object({
+const ApplicationEditRequest = Type.Object({
   name: Type.Optional(Name),
   git_repository: Type.Optional(Nullable(GitRepositoryRequest)),
   ...requestFields,
 });
 
-export const DeployRequest = Type.Object({
+const DeployRequest = Type.Object({
   git_commit_id: Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }))),
   release_id: Type.Optional(Nullable(Uuid)),
 });
 
-export const Link = Type.Object({
-  service_id: Uuid,
-  service_type: Words(serviceTypes),
-  url: Type.String(),
-  internal_port: Count,
-  external_port: Count,
-  is_service_domain: Type.Boolean(),
-  is_default: Type.Boolean(),
-});
-
-export const Log = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  message: Type.String(),
-  pod_name: Type.Optional(Type.String()),
-  version: Type.Optional(Type.String()),
-});
+export const applicationOperations = {
+  ...shared.recordOperations(kinds.APPLICATION, {
+    record: Application,
+    create: ApplicationRequest,
+    edit: ApplicationEditRequest,
+  }),
+  ...shared.deployOperations(kinds.APPLICATION, {
+    body: DeployRequest,
+    answer: Type.Partial(Type.Object({ status: Type.String(), application_id: Uuid, created_at: DateTime })),
+    summary: 'Deploy an application: the newest commit of its branch, `git_commit_id`, or an earlier release by `release_id`',
+  }),
+  ...shared.restartOperations(kinds.APPLICATION),
+  ...shared.stopOperations(kinds.APPLICATION),
+  ...shared.statusOperations(kinds.APPLICATION),
+  ...shared.historyOperations(kinds.APPLICATION),
+  ...shared.linkOperations(kinds.APPLICATION),
+  ...shared.logOperations(kinds.APPLICATION),
+};

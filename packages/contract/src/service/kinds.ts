@@ -1,10 +1,32 @@
 import type { ServiceType } from '../shared/words.ts';
 
-/** What tells the service types apart where they share an operation. Types that are not here are not served yet. */
-export const kinds = {
-  APPLICATION: { type: 'APPLICATION', noun: 'application', Noun: 'Application', builds: true, icon: 'application' },
-} as const satisfies Partial<
-  Record<ServiceType, { type: ServiceType; noun: string; Noun: string; builds: boolean; icon: string }>
->;
+/** The words by which one service type is told from another in what they share: paths, ids, sentences. */
+export interface Kind {
+  readonly type: ServiceType;
+  /** In paths, and in their parameters: `/application/{applicationId}`. */
+  readonly noun: string;
+  /** In ids of operations: `getApplication`. */
+  readonly Noun: string;
+  /** In ids of operations that list: `listApplication`. */
+  readonly Nouns: string;
+  /** For sentences: `an application`. */
+  readonly one: string;
+  readonly many: string;
+  /** Last part of the address of its icon. */
+  readonly icon: string;
+}
 
-export type Kind = (typeof kinds)[keyof typeof kinds];
+export const kinds = {
+  APPLICATION: {
+    type: 'APPLICATION',
+    noun: 'application',
+    Noun: 'Application',
+    Nouns: 'Application',
+    one: 'an application',
+    many: 'applications',
+    icon: 'application',
+  },
+} as const satisfies Partial<Record<ServiceType, Kind>>;
+
+/** Types that are not here are not served yet. */
+export type ServedType = keyof typeof kinds;

@@ -11,11 +11,19 @@ export interface EngineRequest {
   readonly body?: object;
   /** Sent as a tar archive. */
   readonly archive?: Buffer;
+  /** Sent as X-Registry-Auth, with which the engine identifies itself to a registry. */
+  readonly registryAuth?: RegistryAuth;
   readonly signal: AbortSignal;
   /** Statuses besides 2xx that are an answer and not a failure. */
   readonly accept?: readonly number[];
   /** For calls that wait on purpose; 0 is without limit. Default two minutes: longer than any engine is busy by itself. */
   readonly timeoutMilliseconds?: number;
+}
+
+export interface RegistryAuth {
+  readonly username: string;
+  readonly password: string;
+  readonly serveraddress: string;
 }
 
 export interface EngineAnswer<Body = unknown> {
@@ -94,6 +102,7 @@ interface ModemOptions {
   method: string;
   options?: { _query: Readonly<Record<string, string>>; _body: object };
   file?: Buffer;
+  authconfig?: RegistryAuth;
   isStream: true;
   statusCodes: Readonly<Record<number, true>>;
   abortSignal: AbortSignal;
@@ -119,6 +128,7 @@ function dial(docker: Dockerode, request: EngineRequest, signal: AbortSignal): P
         method: request.method,
         options: { _query: request.query ?? {}, _body: request.body ?? {} },
         ...(request.archive && { file: request.archive }),
+        ...(request.registryAuth && { authconfig: request.registryAuth }),
         isStream: true,
         statusCodes: allStatuses,
         abortSignal: signal,

@@ -35,7 +35,11 @@ export async function startOwnPodman(
     // Its monitors write a file `oom` into the folder they were started in.
     cwd: places.folder,
     stdio: ['ignore', log, log],
-    env: { ...process.env, CONTAINERS_CONF: places.configuration },
+    env: {
+      ...process.env,
+      CONTAINERS_CONF: places.configuration,
+      ...(options.registries !== undefined && { CONTAINERS_REGISTRIES_CONF: options.registries }),
+    },
   });
   closeSync(log);
   const ended: { reason: string | null } = { reason: null };
@@ -54,6 +58,8 @@ export async function startOwnPodman(
 export interface OwnPodmanOptions {
   /** Addresses for networks, as `10.203.0.0/16`; default Podman's own choice. For tests, where several services run. */
   readonly subnets?: string;
+  /** A registries.conf(5) instead of the machine's. For tests, whose registry speaks plain HTTP. */
+  readonly registries?: string;
 }
 
 export interface OwnPodmanPlaces {

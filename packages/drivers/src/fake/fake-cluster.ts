@@ -269,6 +269,12 @@ class MemoryCluster implements FakeCluster {
         this.images.set(request.image, image);
         return image;
       }),
+    pull: ({ reference }, { signal }) =>
+      this.#call({ method: 'pull', service: '', detail: reference }, signal, () => {
+        const id = `sha256:${digest(reference)}`;
+        this.images.set(reference, { id, sizeBytes: 1_000 });
+        return { id, sizeBytes: 1_000, digest: id };
+      }),
     removeImages: (ids, { signal }) =>
       this.#call({ method: 'removeImages', service: '', detail: ids.join(' ') }, signal, () => {
         for (const [name, image] of this.images) if (ids.includes(image.id)) this.images.delete(name);

@@ -9,6 +9,7 @@ export const stepMetrics = {
   resolve: 'GIT_CLONE',
   checkout: 'GIT_CLONE',
   build: 'BUILD',
+  pull: 'MIRROR_IMAGE',
   halt: 'DEPLOYMENT',
   start: 'DEPLOYMENT',
   ready: 'DEPLOYMENT',
@@ -61,12 +62,17 @@ export function needsHalt(config: ReleaseConfig): boolean {
   return config.volumes.length > 0 || config.ports.some((port) => port.protocol === 'UDP' && port.public);
 }
 
+/** What makes the image. */
+function imageSteps(config: ReleaseConfig | null): readonly StepName[] {
+  return config?.source.type === 'IMAGE' ? ['pull'] : ['resolve', 'checkout', 'build'];
+}
+
 function stepsOf(action: Action, input: PlanInput): Pick<PlannedTask, 'build' | 'deploy'> {
   switch (action) {
     case 'DEPLOY':
     case 'RESTART': {
       const halt: readonly StepName[] = input.config !== null && needsHalt(input.config) ? ['halt'] : [];
-      const build: readonly StepName[] = input.hasImage || action === 'RESTART' ? [] : ['resolve', 'checkout', 'build'];
+      const build = input.hasImage || action === 'RESTART' ? [] : imageSteps(input.config);
       return { build, deploy: [...halt, 'start', 'ready', 'route', 'retire'] };
     }
     case 'STOP':

@@ -1,5 +1,5 @@
 import { redactor } from '@davit/base';
-import type { FailureRecord } from '../model.ts';
+import type { FailureRecord, ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
 import { planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
@@ -145,10 +145,20 @@ export class DeploymentRun {
 
   async #setRedaction(tasks: readonly Task[]): Promise<void> {
     const ids = tasks.flatMap((task) => (task.config === null ? [] : secretIds(task.config)));
-    const tokens = [...new Set(tasks.flatMap((task) => task.config?.source.gitTokenId ?? []))];
-    const credentials = await Promise.all(tokens.map((id) => this.#input.parts.hooks.gitCredentials(id)));
+    const credentials = await Promise.all(tasks.map(({ config }) => this.#credentialsOf(config)));
     const values = ids.length === 0 ? [] : (await this.#input.parts.hooks.secrets([...new Set(ids)])).values();
-    this.#log.redact = redactor([...values, ...credentials.flatMap((one) => (one === null ? [] : [one.password]))]);
+    this.#log.redact = redactor([...values, ...credentials.flatMap((one) => one?.password ?? [])]);
+  }
+
+  /** What fetching the source or the image needs; it must not get into a log. */
+  async #credentialsOf(config: ReleaseConfig | null): Promise<{ readonly password: string } | null | undefined> {
+    const { hooks } = this.#input.parts;
+    if (config?.source.type === 'IMAGE' && config.source.registryId !== null) {
+      return hooks.registryCredentials(config.source.registryId);
+    }
+    return config?.source.type === 'GIT' && config.source.gitTokenId !== null
+      ? hooks.gitCredentials(config.source.gitTokenId)
+      : null;
   }
 
   async #buildStage(members: readonly TaskState[]): Promise<void> {

@@ -3,7 +3,7 @@ import { fetchSource } from './checkout.ts';
 import { buildArguments, checkoutFolder, findImage, imageName, recordImage, removeCheckout } from './image.ts';
 import type { BuildCommit } from '../model.ts';
 import { secretNames } from '../workload.ts';
-import { configOf, driverSet, ownerOf, type Step, type StepContext } from './step.ts';
+import { configOf, driverSet, gitSourceOf, ownerOf, type Step, type StepContext } from './step.ts';
 
 /** Builds the image, unless one of the same name is there by now. */
 export const build: Step = {
@@ -36,14 +36,15 @@ async function ensureSource(context: StepContext): Promise<BuildCommit> {
 function buildImage(context: StepContext, image: string, commit: BuildCommit) {
   const { settings } = context.parts;
   const config = configOf(context.task);
+  const source = gitSourceOf(context.task);
   return driverSet(context).builder.build(
     {
       owner: ownerOf(context),
       image,
       directory: checkoutFolder(context),
-      rootPath: config.source.rootPath,
-      dockerfilePath: config.source.dockerfilePath,
-      targetStage: config.source.targetStage,
+      rootPath: source.rootPath,
+      dockerfilePath: source.dockerfilePath,
+      targetStage: source.targetStage,
       arguments: buildArguments(context, commit.declaredArguments ?? []),
       secretNames: secretNames(config),
       cpuMillicores: settings.buildCpuMillicores,

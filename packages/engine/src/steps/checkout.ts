@@ -2,7 +2,7 @@ import { DriverError } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceOf } from './source.ts';
-import { configOf, driverSet, type Step, type StepContext } from './step.ts';
+import { driverSet, gitSourceOf, type Step, type StepContext } from './step.ts';
 
 /** Fetches the tree of the commit. */
 export const checkout: Step = {
@@ -25,7 +25,7 @@ export async function fetchSource(context: StepContext): Promise<BuildCommit> {
   const folder = checkoutFolder(context);
   const source = { ...(await sourceOf(context)), commit: task.commit.id };
   const fetched = await onDisk(() => driverSet(context).source.checkout(source, folder, call));
-  const { rootPath, dockerfilePath } = configOf(task).source;
+  const { rootPath, dockerfilePath } = gitSourceOf(task);
   const declaredArguments = await driverSet(context).builder.declaredArguments({ directory: folder, rootPath, dockerfilePath });
   const commit: BuildCommit = { ...fetched, declaredArguments };
   task.commit = commit;

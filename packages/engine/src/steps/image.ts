@@ -5,11 +5,11 @@ import type { BuildCommit } from '../model.ts';
 import { imageKey } from '../image-key.ts';
 import * as store from '../store/journal.ts';
 import { plainValues } from '../workload.ts';
-import { configOf, driverSet, type StepContext } from './step.ts';
+import { configOf, driverSet, gitSourceOf, type StepContext } from './step.ts';
 
 /** `davit/<service>:<key>`: the same commit, settings and build arguments have the same name and are built once. */
 export function imageName(context: StepContext, commit: BuildCommit): string {
-  const { source } = configOf(context.task);
+  const source = gitSourceOf(context.task);
   const key = imageKey({
     commit: commit.id,
     repositoryUrl: source.url,

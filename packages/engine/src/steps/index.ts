@@ -1,6 +1,7 @@
 import type { StepName } from '../plan/plan.ts';
 import { build } from './build.ts';
 import { checkout } from './checkout.ts';
+import { pull } from './pull.ts';
 import { remove, stop, unroute } from './removal.ts';
 import { resolve } from './resolve.ts';
 import { halt, ready, retire, route, start } from './rollout.ts';
@@ -10,6 +11,7 @@ export const steps: Readonly<Record<StepName, Step>> = {
   resolve,
   checkout,
   build,
+  pull,
   halt,
   start,
   ready,

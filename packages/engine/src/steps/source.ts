@@ -1,10 +1,10 @@
 import { Sensitive } from '@davit/base';
 import { DriverError, type GitSource } from '@davit/drivers';
-import { configOf, type StepContext } from './step.ts';
+import { gitSourceOf, type StepContext } from './step.ts';
 
 /** Where a task's source comes from, with the credentials of its git token. */
 export async function sourceOf(context: StepContext): Promise<GitSource> {
-  const { url, branch, gitTokenId } = configOf(context.task).source;
+  const { url, branch, gitTokenId } = gitSourceOf(context.task);
   const credentials = gitTokenId === null ? null : await context.parts.hooks.gitCredentials(gitTokenId);
   if (gitTokenId !== null && credentials === null) {
     throw new DriverError({

@@ -1,5 +1,5 @@
 import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
-import type { BuildCommit, ReleaseConfig } from '../model.ts';
+import type { BuildCommit, GitReleaseSource, ReleaseConfig } from '../model.ts';
 import { driversOf, type DriverSet, type EngineParts } from '../parts.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
@@ -68,6 +68,13 @@ export function ownerOf(context: StepContext): Ownership {
 export function configOf(task: Task): ReleaseConfig {
   if (task.config === null) throw new Error(`${task.name} has no release to run`);
   return task.config;
+}
+
+/** Where the release's image is built from. */
+export function gitSourceOf(task: Task): GitReleaseSource {
+  const { source } = configOf(task);
+  if (source.type !== 'GIT') throw new Error(`${task.name} is not built from a repository`);
+  return source;
 }
 
 /** The workload of the task's release, or of the former one. With secrets when instances are to be made. */

@@ -6,6 +6,7 @@ export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
     version: 1,
     name: 'shop',
     source: {
+      type: 'GIT',
       url: 'https://git.example/shop',
       branch: 'main',
       rootPath: '/',

@@ -45,6 +45,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
       hooks: {
         secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
         gitCredentials: () => Promise.resolve(null),
+        registryCredentials: () => Promise.resolve(null),
         serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
         environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
       },

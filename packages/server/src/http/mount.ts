@@ -38,6 +38,12 @@ export interface MountedOperation {
 export class Mounting {
   readonly mounted: MountedOperation[] = [];
 
+  /** The same for operations that several kinds share: the handler takes what all of their declarations have in common. */
+  onAny(operation: Operation, handler: (call: AnyCall) => Promise<unknown>): this {
+    this.mounted.push({ operation, handler });
+    return this;
+  }
+
   on<O extends Operation>(operation: O, handler: Handler<O>): this {
     // The HTTP layer has checked that the call is what the declaration says; types cannot follow it there.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isUuid } from '@davit/base';
 import { operationList, scopes, type Operation, type Scope } from '@davit/contract';
 import { statement, type Statement } from '@davit/db';
-import { startTestSite } from '@davit/testkit/registry';
+import { startTestSite } from '@davit/testkit/site';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 

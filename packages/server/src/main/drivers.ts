@@ -119,6 +119,7 @@ function lateBuilder(connect: Connect): ImageBuilder {
     declaredArguments: async (source) => (await builder(forever)).declaredArguments(source),
     find: async (image, signal) => (await builder(signal)).find(image, signal),
     build: async (request, context) => (await builder(context.signal)).build(request, context),
+    pull: async (request, context) => (await builder(context.signal)).pull(request, context),
     removeImages: async (ids, context) => (await builder(context.signal)).removeImages(ids, context),
   };
 }

@@ -1,6 +1,7 @@
 import type { Database } from '@davit/db';
 import type { EngineHooks } from '@davit/engine/port';
 import type { Vault } from '../secrets/vault.ts';
+import { registryCredentials } from './container-registry/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
 import { removeService } from './service/index.ts';
@@ -14,6 +15,7 @@ export function engineHooks(database: Database, vault: Vault): EngineHooks {
       return new Map(rows.map(({ id, sealed }) => [id, vault.open(id, sealed)]));
     },
     gitCredentials: (gitTokenId) => gitCredentials(database, vault, gitTokenId),
+    registryCredentials: (registryId) => registryCredentials(database, vault, registryId),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
   };

@@ -12,6 +12,7 @@ import { endOrphanGroups, killControlGroup, newGroupName, removeControlGroup, wa
 import { takesConnections } from './listening.ts';
 import { findStage, parseDockerfile, type Dockerfile } from './dockerfile.ts';
 import { askBuildTraits, type BuildTraits } from './engine-traits.ts';
+import { pullImage } from './image-pull.ts';
 import { BuildOutput, type BuildOutcome } from './output.ts';
 
 export interface ImageBuilderInput {
@@ -63,6 +64,7 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
         if (group !== null) await removeControlGroup(group);
       }
     },
+    pull: (request, context) => pullImage(docker, request, context),
     removeImages: async (ids, context) => {
       for (const id of ids) await removeImage(docker, id, { installation, context });
     },

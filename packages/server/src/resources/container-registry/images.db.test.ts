@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallInput, Client } from '@davit/client';
-import { hasRegistry, startTestRegistry, startTestSite, type TestRegistry } from '@davit/testkit/registry';
+import { hasRegistry, startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
+import { startTestSite } from '@davit/testkit/site';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
@@ -32,11 +33,11 @@ describe.skipIf(!hasRegistry)('a real registry', () => {
   beforeAll(async () => {
     registry = await startTestRegistry();
     config = { username: registry.username, password: registry.password };
-    await registry.push('team/web', ['1.9', '1.10', 'latest']);
-    await registry.push('team/worker', ['1.0']);
-    await registry.push('other', ['main']);
+    for (const tag of ['1.9', '1.10', 'latest']) await registry.push('team/web', tag);
+    await registry.push('team/worker', '1.0');
+    await registry.push('other', 'main');
   });
-  afterAll(() => registry.stop());
+  afterAll(() => registry.close());
 
   test('is asked for the tags of an image', async () => {
     const { results } = await images(registry.url, config, { imageName: 'team/web' });

@@ -1,11 +1,13 @@
 import { AppError } from '@davit/base';
 import type { ContainerRegistryKind, operations, Query, Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { remoteSettings } from '../../remote/get.ts';
 import { RegistryClient, type RegistryAccess } from '../../remote/registry-client.ts';
 import { isVendorRegistry, keyUsers, type VendorRegistries, type VendorRegistry } from '../../vendors.ts';
+import type { Vault } from '../../secrets/vault.ts';
 import { openedCredentials, type Credentials } from '../shared/credentials.ts';
 import { invalid } from '../shared/problems.ts';
 import { placeValues, type Place } from './container-registry.ts';
@@ -65,13 +67,23 @@ async function namesOf(client: RegistryClient, prefix: string, search: string): 
     .map((name) => ({ image_name: name }));
 }
 
+/** What an engine identifies itself with; null: nothing; undefined: there is no such registry. NOT_SUPPORTED. */
+export async function registryCredentials(
+  database: Queryable,
+  vault: Vault,
+  id: string,
+): Promise<{ readonly username: string; readonly password: string } | null | undefined> {
+  const row = await database.maybe(store.containerRegistrySealed, [id]);
+  return row === undefined ? undefined : registrySignIn(row.kind, openedCredentials(vault, id, row));
+}
+
 /** The user name and password that a registry of this kind takes; null: none. NOT_SUPPORTED. */
 export function registrySignIn(
   kind: ContainerRegistryKind,
   credentials: Credentials,
 ): { readonly username: string; readonly password: string } | null {
   if (kind === 'ECR') {
-    const message = 'Davit cannot read registries of kind ECR yet: their passwords are made by another API.';
+    const message = 'Davit cannot identify itself at registries of kind ECR yet: their passwords are made by another API.';
     throw new AppError({ code: 'NOT_SUPPORTED', message });
   }
   const password = credentials.password ?? credentials.vendora_secret_key ?? credentials.json_credentials;

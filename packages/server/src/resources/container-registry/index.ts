@@ -1,3 +1,3 @@
-export { mountContainerRegistry } from './routes.ts';
-export { registrySignIn } from './images.ts';
+export { registryCredentials, registrySignIn } from './images.ts';
 export { rulesOf } from './kinds.ts';
+export { mountContainerRegistry } from './routes.ts';

@@ -9,7 +9,8 @@ import path from 'node:path';
 import type { CallInput, Client } from '@davit/client';
 import { statement } from '@davit/db';
 import { findProgram } from '@davit/drivers';
-import { hasRegistry, startTestRegistry, startTestSite } from '@davit/testkit/registry';
+import { hasRegistry, startTestRegistry } from '@davit/testkit/registry';
+import { startTestSite } from '@davit/testkit/site';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -213,14 +214,14 @@ test('charts in an OCI registry are not listed, and it says so', async () => {
 test.skipIf(!hasRegistry)('the versions of one chart come from its OCI registry', async () => {
   const registry = await startTestRegistry();
   try {
-    await registry.push('charts/web', ['1.9.0', '1.10.0_build.5']);
+    for (const tag of ['1.9.0', '1.10.0_build.5']) await registry.push('charts/web', tag);
     const { username, password } = registry;
     const url = `${registry.url.replace('http:', 'oci:')}/charts`;
     const body = { kind: 'OCI_GENERIC_CR', url, config: { username, password } } as const;
     expect(await charts(body, 'web')).toEqual([{ chart_name: 'web', versions: ['1.10.0+build.5', '1.9.0'] }]);
     expect(await charts(body, 'nothing')).toEqual([]);
   } finally {
-    await registry.stop();
+    await registry.close();
   }
 });
 

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { capsOf } from './caps.ts';
 import { serviceStatuses } from './facets/status/status.ts';
 import { readGroups } from './groups.ts';
-import { toApplicationRecord } from './kinds/application.ts';
+import { kindOf } from './kinds/index.ts';
 import { readVisibleEnvironment } from './environment.ts';
 import type { ServiceRecord } from './shapes/request.ts';
 import { readServices } from './store.ts';
@@ -49,5 +49,5 @@ async function readRecords(deps: Deps, db: Queryable, environmentId: string, typ
     db,
     rows.map(({ spec }) => spec),
   );
-  return Promise.all(rows.map(async (row) => toApplicationRecord(row, await capsOf(deps.engine, row.driver), groups)));
+  return Promise.all(rows.map(async (row) => kindOf(row.type).record(row, await capsOf(deps.engine, row.driver), groups)));
 }

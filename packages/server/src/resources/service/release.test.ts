@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { VariableRow } from '../variable/index.ts';
 import { internalHosts, publicHost, serviceLabel } from './address.ts';
 import { composeRelease, serviceBuiltIns } from './release.ts';
+import type { ApplicationSpec } from './kinds/application.ts';
 import type { ServiceFacts } from './rows.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 
@@ -20,7 +21,7 @@ const port: PortSpec = {
   public_path_rewrite: null,
 };
 
-function facts(changes: Partial<ServiceFacts> = {}, spec: Partial<ServiceFacts['spec']> = {}): ServiceFacts {
+function facts(changes: Partial<ServiceFacts> = {}, spec: Partial<ApplicationSpec> = {}): ServiceFacts {
   return {
     id: '1a2b3c4d-0000-4000-8000-000000000000',
     organization_id: 'o',

@@ -1,9 +1,9 @@
-import { kinds } from '@davit/contract';
 import type { ReleaseConfig, ReleasePort } from '@davit/engine/port';
 import type { Configuration } from '../../main/config.ts';
 import { builtIns, effective, type BuiltIn, type BuiltInFacts, type DerivedSecret, type VariableRow } from '../variable/index.ts';
 import { hostAndPort, internalHosts, publicHost } from './address.ts';
 import type { ServiceFacts } from './rows.ts';
+import { kindOf } from './kinds/index.ts';
 import { parseCommand } from './shapes/command.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 import { toDriverProbe } from './shapes/probe.ts';
@@ -28,26 +28,19 @@ export function composeRelease(
   settings: ReleaseSettings,
 ): ComposedRelease {
   const { spec } = facts;
+  const kind = kindOf(facts.type);
   const { environment, files, derived } = effective(variables, serviceBuiltIns(facts, settings));
-  const git = spec.git_repository;
   const config: ReleaseConfig = {
     version: 1,
     name: facts.name,
-    source: {
-      url: git.url,
-      branch: git.branch,
-      rootPath: git.root_path,
-      dockerfilePath: plainPath(spec.dockerfile_path),
-      targetStage: spec.docker_target_build_stage,
-      gitTokenId: git.git_token_id,
-    },
+    source: kind.source(spec),
     entrypoint: commandWords(spec.entrypoint),
     arguments: spec.arguments,
     environment,
     files,
     ports: spec.ports.map((port) => toReleasePort(port, facts, settings)),
     volumes: spec.storage.map(({ id, mount_point, size }) => ({ id, mountPath: mountPath(mount_point), sizeGiB: size })),
-    hostnames: internalHosts(addressed(facts), hostPrefix),
+    hostnames: internalHosts(addressed(facts), kind.hostPrefix),
     cpuMillicores: spec.cpu,
     memoryMiB: spec.memory,
     instances: spec.min_running_instances,
@@ -57,9 +50,6 @@ export function composeRelease(
   return { config, derived };
 }
 
-// `app-z1a2b3c4d` is the name of an application for its neighbours (semantics 4.6).
-const hostPrefix = 'app';
-
 /** The built-in variables of a service. */
 export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings): readonly BuiltIn[] {
   const defaultPort = facts.spec.ports.find((port) => isPublicRouted(port) && port.is_default);
@@ -67,6 +57,8 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     defaultPort === undefined
       ? null
       : publicHost(addressed(facts), { name: defaultPort.name, isDefault: true }, settings.gatewayDomain);
+  const kind = kindOf(facts.type);
+  const source = kind.source(facts.spec);
   const known: BuiltInFacts = {
     organizationId: facts.organization_id,
     projectId: facts.project_id,
@@ -80,12 +72,12 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     region: facts.region,
     domain: settings.gatewayDomain,
     serviceId: facts.id,
-    serviceType: kinds.APPLICATION.type,
+    serviceType: kind.type,
     serviceName: facts.name,
     serviceCreatedAt: facts.created_at,
-    branch: facts.spec.git_repository.branch,
+    branch: source.type === 'GIT' ? source.branch : null,
     deployedCommitId: facts.deployed_commit?.id ?? null,
-    internalHost: internalHosts(addressed(facts), hostPrefix)[0] ?? '',
+    internalHost: internalHosts(addressed(facts), kind.hostPrefix)[0] ?? '',
     externalHost: host === null ? null : hostAndPort(host, settings.gatewayPort),
   };
   return builtIns(known, settings.variablePrefix);
@@ -116,11 +108,4 @@ function commandWords(entrypoint: string | null): readonly string[] {
   const command = parseCommand(entrypoint ?? '');
   // Checked when it was stored.
   return 'words' in command ? command.words : [];
-}
-
-function plainPath(path: string): string {
-  return path
-    .split('/')
-    .filter((segment) => segment !== '' && segment !== '.')
-    .join('/');
 }

@@ -1,6 +1,6 @@
-import { kinds, operations } from '@davit/contract';
+import { kinds, operations, serviceOperations, type ServedType } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
-import { OtherStatus, type Mounting } from '../../http/mount.ts';
+import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
 import { readHistory } from './facets/history/history.ts';
 import { readLinks } from './facets/link/link.ts';
@@ -11,65 +11,63 @@ import type { ServiceReference } from './lock.ts';
 import { listOutdated, listServicesOfType } from './list.ts';
 import * as service from './service.ts';
 
-const { type } = kinds.APPLICATION;
-
-function application(params: { readonly applicationId: string }): ServiceReference {
-  return { id: params.applicationId, type };
-}
-
 /** All operations on services by their type; those on the services of an environment are the deployment room's. */
 export function mountService(mounting: Mounting, deps: Deps): void {
-  mountRecords(mounting, deps);
-  mountActions(mounting, deps);
-  mountReads(mounting, deps);
+  for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
   mountVariables(mounting, deps);
   mountSecrets(mounting, deps);
 }
 
-function mountRecords(mounting: Mounting, deps: Deps): void {
-  mounting
-    .on(operations.listApplication, ({ caller, params, query }) =>
-      (query.toUpdate === true ? listOutdated : listServicesOfType)(deps, caller, { environmentId: params.environmentId, type }),
-    )
-    .on(operations.createApplication, ({ caller, params, body }) =>
-      service.createService(deps, caller, { environmentId: params.environmentId, type }, body),
-    )
-    .on(operations.getApplication, ({ caller, params }) => service.readService(deps, caller, application(params)))
-    .on(operations.editApplication, ({ caller, params, body }) => service.editService(deps, caller, application(params), body))
-    .on(operations.deleteApplication, ({ caller, params }) => action.deleteService(deps, caller, application(params)));
+function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds)[ServedType]): void {
+  const handlers = sharedHandlers(deps);
+  const reference = ({ params }: AnyCall): ServiceReference => ({ id: params[`${noun}Id`] ?? '', type });
+  for (const [role, operation] of Object.entries(serviceOperations[type])) {
+    const handler = handlers[role];
+    if (handler === undefined) throw new Error(`nothing serves the role ${role} of ${operation.id}`);
+    mounting.onAny(operation, (call) => handler(call, reference(call)));
+  }
 }
 
-function mountActions(mounting: Mounting, deps: Deps): void {
-  mounting
-    .on(operations.deployApplication, ({ caller, params, query, body }) =>
-      action.deployService(deps, caller, application(params), { body, dryRun: query.dry_run ?? false }),
-    )
-    .on(operations.redeployApplication, ({ caller, params, query }) =>
-      action.redeployService(deps, caller, application(params), query.dry_run ?? false),
-    )
-    .on(operations.rebootApplication, ({ caller, params, query }) =>
-      action.restartService(deps, caller, application(params), query.dry_run ?? false),
-    )
-    .on(operations.stopApplication, ({ caller, params, query }) =>
-      action.stopService(deps, caller, application(params), query.dry_run ?? false),
-    )
-    .on(
-      operations.uninstallApplication,
-      async ({ caller, params }) => (await action.uninstallService(deps, caller, application(params))) ?? new OtherStatus(204),
-    );
+type SharedHandler = (call: AnyCall, reference: ServiceReference) => Promise<unknown>;
+
+/** By role; see `shared-operations.ts` of the contract. In operations on an environment the reference has its type only. */
+function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
+  const dryRun = ({ query }: AnyCall): boolean => query['dry_run'] === true;
+  const place = ({ params }: AnyCall, type: string) => ({ environmentId: params['environmentId'] ?? '', type });
+  return {
+    list: (call, { type }) =>
+      (call.query['toUpdate'] === true ? listOutdated : listServicesOfType)(deps, call.caller, place(call, type)),
+    create: (call, { type }) => service.createService(deps, call.caller, place(call, type), named(call.body)),
+    read: ({ caller }, reference) => service.readService(deps, caller, reference),
+    edit: ({ caller, body }, reference) => service.editService(deps, caller, reference, named(body)),
+    delete: ({ caller }, reference) => action.deleteService(deps, caller, reference),
+    deploy: (call, reference) => action.deployService(deps, call.caller, reference, { body: call.body, dryRun: dryRun(call) }),
+    redeploy: (call, reference) => action.redeployService(deps, call.caller, reference, dryRun(call)),
+    restart: (call, reference) => action.restartService(deps, call.caller, reference, dryRun(call)),
+    stop: (call, reference) => action.stopService(deps, call.caller, reference, dryRun(call)),
+    uninstall: async ({ caller }, reference) => (await action.uninstallService(deps, caller, reference)) ?? new OtherStatus(204),
+    status: ({ caller }, reference) => readServiceStatus(deps, caller, reference),
+    statuses: (call, { type }) => listStatuses(deps, call.caller, place(call, type)),
+    history: ({ caller, query }, reference) => readHistory(deps, caller, reference, query),
+    links: ({ caller }, reference) => readLinks(deps, caller, reference),
+    log: ({ caller, query }, reference) => readLog(deps, caller, reference, wholeNumber(query['tail'])),
+  };
 }
 
-function mountReads(mounting: Mounting, deps: Deps): void {
-  mounting
-    .on(operations.getApplicationStatus, ({ caller, params }) => readServiceStatus(deps, caller, application(params)))
-    .on(operations.getEnvironmentApplicationStatus, ({ caller, params }) =>
-      listStatuses(deps, caller, { environmentId: params.environmentId, type }),
-    )
-    .on(operations.listApplicationLinks, ({ caller, params }) => readLinks(deps, caller, application(params)))
-    .on(operations.listApplicationLog, ({ caller, params, query }) => readLog(deps, caller, application(params), query.tail))
-    .on(operations.listApplicationDeploymentHistoryV2, ({ caller, params, query }) =>
-      readHistory(deps, caller, application(params), query),
-    );
+// Checked against the contract before it comes here.
+function named(body: unknown): service.NewService {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return body as service.NewService;
+}
+
+function wholeNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+const { type } = kinds.APPLICATION;
+
+function application(params: { readonly applicationId: string }): ServiceReference {
+  return { id: params.applicationId, type };
 }
 
 function mountVariables(mounting: Mounting, deps: Deps): void {

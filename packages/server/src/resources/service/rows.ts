@@ -1,14 +1,14 @@
 import type { ReleaseCommit } from '@davit/engine/port';
-import type { ApplicationSpec } from './kinds/application.ts';
+import type { ProcessSpec } from './kinds/process.ts';
 
 /** A service as its record shows it. */
-export interface ServiceRow {
+export interface ServiceRow<Spec extends ProcessSpec = ProcessSpec> {
   readonly id: string;
   readonly organization_id: string;
   readonly environment_id: string;
   readonly type: string;
   readonly name: string;
-  readonly spec: ApplicationSpec;
+  readonly spec: Spec;
   readonly created_at: string;
   readonly updated_at: string;
   /** Kind of cluster that it is on. */

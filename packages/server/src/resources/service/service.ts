@@ -9,27 +9,25 @@ import { capsOf } from './caps.ts';
 import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
 import { readGroups, shareGroups } from './groups.ts';
 import { claimPorts } from './host-ports.ts';
-import {
-  editedApplication,
-  newApplication,
-  toApplicationRecord,
-  type ApplicationSpec,
-  type SpecRules,
-} from './kinds/application.ts';
+import { kindOf } from './kinds/index.ts';
+import type { SpecRules } from './kinds/kind.ts';
 import { lockService, type ServiceReference } from './lock.ts';
 import type { ServiceRow } from './rows.ts';
+import type { GroupsRequest } from './shapes/groups.ts';
 import { hostPorts, type ReservedPorts } from './shapes/ports.ts';
-import type { CreateRequest, EditRequest, ServiceRecord } from './shapes/request.ts';
+import type { ServiceRecord } from './shapes/request.ts';
 import * as store from './store.ts';
-
-/** Stage that a new service of a type goes into. */
-const stageNames: Readonly<Record<string, string>> = { APPLICATION: 'APPLICATION DEFAULT' };
 
 /** Reads one record. One query, but for the groups where it names any. */
 export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
   const row = await deps.database.maybe(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
-  return toApplicationRecord(row, await capsOf(deps.engine, row.driver), await readGroups(deps.database, [row.spec]));
+  return kindOf(type).record(row, await capsOf(deps.engine, row.driver), await readGroups(deps.database, [row.spec]));
+}
+
+/** What requests to create have in common; the rest is the kind's. */
+export interface NewService extends GroupsRequest {
+  readonly name: string;
 }
 
 interface Place {
@@ -38,7 +36,7 @@ interface Place {
 }
 
 /** Creates a service. Nothing runs before a deployment. NAME_TAKEN, IN_USE, BEING_DELETED, VALIDATION_FAILED, INVALID_REFERENCE. */
-export async function createService(deps: Deps, caller: Caller, place: Place, request: CreateRequest): Promise<ServiceRecord> {
+export async function createService(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
   return (await createAtOnce(deps, caller, place, request)) ?? (await createLocked(deps, caller, place, request));
 }
 
@@ -46,43 +44,36 @@ export async function createService(deps: Deps, caller: Caller, place: Place, re
  * By what is remembered of the environment, which the insert checks: one statement. Undefined: that does not hold any more, or
  * there is more to do or to say than an insert.
  */
-async function createAtOnce(
-  deps: Deps,
-  caller: Caller,
-  place: Place,
-  request: CreateRequest,
-): Promise<ServiceRecord | undefined> {
+async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
-  if (rules.problems.found.length > 0 || hostPorts(row.spec.ports).length > 0 || usesGitToken(row.spec) || usesGroups(row.spec)) {
-    return undefined;
-  }
+  if (rules.problems.found.length > 0 || hasReferences(row)) return undefined;
   const times = await refuseTaken(request.name, () => deps.database.maybe(store.insertService, insertValues(row, environment)));
-  if (times !== undefined) return toApplicationRecord({ ...row, ...times }, rules.caps);
+  if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps);
   forgetEnvironment(deps, place.environmentId);
   return undefined;
 }
 
 /** In a transaction that holds the environment. */
-async function createLocked(deps: Deps, caller: Caller, place: Place, request: CreateRequest): Promise<ServiceRecord> {
+async function createLocked(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     await openEnvironment(tx, caller, place.environmentId, 'change');
     const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
     const { row, rules } = await newService(deps, environment, place, request);
     rules.problems.throwIfAny();
-    const tokenName = await gitTokenName(tx, environment.organization_id, row.spec);
-    await shareGroups(tx, environment.organization_id, request);
+    const tokenName = await gitTokenName(tx, row);
+    await shareGroups(tx, row.organization_id, request);
     const values = insertValues(row, environment);
     const times = await refuseTaken(request.name, async () => {
       const inserted = await tx.maybe(store.insertService, values);
       if (inserted !== undefined) return inserted;
       // All its stages were deleted.
-      await tx.run(store.insertStage, [place.environmentId, stageNames[place.type] ?? '']);
+      await tx.run(store.insertStage, [place.environmentId, kindOf(place.type).stageName]);
       return tx.one(store.insertService, values);
     });
     await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
     const groups = await readGroups(tx, [row.spec]);
-    return toApplicationRecord({ ...row, ...times, git_token_name: tokenName }, rules.caps, groups);
+    return kindOf(row.type).record({ ...row, ...times, git_token_name: tokenName }, rules.caps, groups);
   });
 }
 
@@ -92,7 +83,7 @@ async function newService(
   deps: Deps,
   environment: store.EnvironmentRow,
   { environmentId, type }: Place,
-  request: CreateRequest,
+  request: NewService,
 ): Promise<{ readonly row: NewRow; readonly rules: SpecRules }> {
   const rules = await specRules(deps, environment.driver, environment.auto_preview);
   const row = {
@@ -101,7 +92,7 @@ async function newService(
     environment_id: environmentId,
     type,
     name: request.name,
-    spec: newApplication(request, rules),
+    spec: kindOf(type).create(request, rules),
     driver: environment.driver,
     git_token_name: null,
     deployed_commit: null,
@@ -110,7 +101,7 @@ async function newService(
 }
 
 function insertValues(row: NewRow, environment: store.EnvironmentRow): unknown[] {
-  const stageName = stageNames[row.type] ?? '';
+  const { stageName } = kindOf(row.type);
   const spec = JSON.stringify(row.spec);
   return [row.id, row.environment_id, row.type, row.name, spec, stageName, row.driver, environment.auto_preview];
 }
@@ -123,21 +114,23 @@ export async function editService(
   deps: Deps,
   caller: Caller,
   reference: ServiceReference,
-  request: EditRequest,
+  request: Partial<NewService>,
 ): Promise<ServiceRecord> {
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
     const rules = await specRules(deps, facts.driver, facts.spec.auto_preview);
-    const spec = editedApplication(request, facts.spec, rules);
+    const kind = kindOf(facts.type);
+    const spec = kind.edit(request, facts.spec, rules);
     rules.problems.throwIfAny();
-    const isSameToken = spec.git_repository.git_token_id === facts.spec.git_repository.git_token_id;
-    const tokenName = isSameToken ? facts.git_token_name : await gitTokenName(tx, facts.organization_id, spec);
+    const edited = { ...facts, spec };
+    const isSameToken = gitTokenId(edited) === gitTokenId(facts);
+    const tokenName = isSameToken ? facts.git_token_name : await gitTokenName(tx, edited);
     await shareGroups(tx, facts.organization_id, request);
     const name = request.name ?? facts.name;
     const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
     await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: spec.ports });
     const groups = await readGroups(tx, [spec]);
-    return toApplicationRecord({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps, groups);
+    return kind.record({ ...facts, ...written, name, spec, git_token_name: tokenName }, rules.caps, groups);
   });
 }
 
@@ -163,19 +156,23 @@ function reservedPorts({ config }: Deps): ReservedPorts {
   ]);
 }
 
-function usesGitToken({ git_repository }: ApplicationSpec): boolean {
-  return git_repository.git_token_id !== null;
+/** Whether it takes or names something that others have, for which an insert alone is not enough. */
+function hasReferences(row: NewRow): boolean {
+  const { ports, annotations_groups, labels_groups } = row.spec;
+  const hasGroups = annotations_groups !== undefined || labels_groups !== undefined;
+  return hasGroups || hostPorts(ports).length > 0 || gitTokenId(row) !== null;
 }
 
-function usesGroups({ annotations_groups, labels_groups }: ApplicationSpec): boolean {
-  return annotations_groups !== undefined || labels_groups !== undefined;
+function gitTokenId({ type, spec }: Pick<ServiceRow, 'type' | 'spec'>): string | null {
+  const source = kindOf(type).source(spec);
+  return source.type === 'GIT' ? source.gitTokenId : null;
 }
 
 /** Name of the git token that the spec names; INVALID_REFERENCE when the organization has none of that id. */
-async function gitTokenName(db: Queryable, organizationId: string, spec: ApplicationSpec): Promise<string | null> {
-  const id = spec.git_repository.git_token_id;
+async function gitTokenName(db: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<string | null> {
+  const id = gitTokenId(row);
   if (id === null) return null;
-  const token = await db.maybe(store.readGitToken, [id, organizationId]);
+  const token = await db.maybe(store.readGitToken, [id, row.organization_id]);
   if (token === undefined) {
     throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
   }

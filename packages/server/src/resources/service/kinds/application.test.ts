@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Problems } from '../../shared/problems.ts';
 import type { CreateRequest, EditRequest, PortRequest } from '../shapes/request.ts';
-import { editedApplication, newApplication, toApplicationRecord, type ApplicationSpec, type SpecRules } from './application.ts';
+import { editedApplication, newApplication, toApplicationRecord, type ApplicationSpec } from './application.ts';
+import type { SpecRules } from './kind.ts';
 
 const caps = { cpuMillicores: 2000, memoryMiB: 4096 };
 const minimal: CreateRequest = { name: 'web', git_repository: { url: 'https://github.com/acme/shop.git' } };

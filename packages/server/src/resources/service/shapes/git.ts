@@ -133,3 +133,11 @@ export function isBranchName(name: string): boolean {
   if (name.includes('..') || name.includes('@{') || name.endsWith('.') || name === 'HEAD') return false;
   return name.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
 }
+
+/** A path without what leads nowhere: `./a//b/` is `a/b`. */
+export function plainPath(path: string): string {
+  return path
+    .split('/')
+    .filter((segment) => segment !== '' && segment !== '.')
+    .join('/');
+}

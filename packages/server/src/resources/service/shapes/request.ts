@@ -2,7 +2,14 @@ import type { Body, operations, Response } from '@davit/contract';
 
 export type CreateRequest = Body<(typeof operations)['createApplication']>;
 export type EditRequest = Body<(typeof operations)['editApplication']>;
+export type DeployRequest = Body<(typeof operations)['deployApplication']>;
 export type ServiceRecord = Response<(typeof operations)['getApplication']>;
+
+/** What requests for services that run as processes share. */
+export type ProcessRequest = Omit<
+  EditRequest,
+  'name' | 'git_repository' | 'build_mode' | 'dockerfile_path' | 'docker_target_build_stage'
+>;
 
 export type PortRequest = NonNullable<CreateRequest['ports']>[number];
 export type StorageRequest = NonNullable<CreateRequest['storage']>[number];

@@ -1,12 +1,13 @@
-import type { Body, operations, Response } from '@davit/contract';
+import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Action, RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { openEnvironment } from '../../../environment/index.ts';
 import { toPlan } from '../../../shared/engine-views.ts';
-import { invalid, notFound } from '../../../shared/problems.ts';
+import { notFound } from '../../../shared/problems.ts';
 import { currentRelease, releasable } from '../../composition.ts';
+import { kindOf } from '../../kinds/index.ts';
 import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
 import type { ComposedRelease } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
@@ -16,7 +17,6 @@ import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
 import { toRequest } from './request.ts';
 
-export type DeployBody = Body<(typeof operations)['deployApplication']>;
 export type DeployAnswer = Response<(typeof operations)['deployApplication']>;
 export type ActionAnswer = Response<(typeof operations)['stopApplication']>;
 
@@ -39,13 +39,9 @@ export async function deployService(
   deps: Deps,
   caller: Caller,
   reference: ServiceReference,
-  { body, dryRun }: { readonly body: DeployBody; readonly dryRun: boolean },
+  { body, dryRun }: { readonly body: unknown; readonly dryRun: boolean },
 ): Promise<DeployAnswer> {
-  const commitId = body?.git_commit_id?.toLowerCase() ?? null;
-  const releaseId = body?.release_id ?? null;
-  if (commitId !== null && releaseId !== null) {
-    throw invalid('release_id', 'cannot be sent together with git_commit_id: a release has its commit; send one of them');
-  }
+  const { releaseId, commitId } = kindOf(reference.type).wish(body);
   const wish: Wish = releaseId === null ? { commitId: () => commitId } : { releaseId };
   const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun });
   if (dryRun) return answer;

@@ -1,0 +1,268 @@
+import Type, { type TSchema } from 'typebox';
+import { operation } from '../operation.ts';
+import { List, Paging } from '../shape.ts';
+import { DeploymentPlan, DryRun, ServiceHistory, ServiceStatus } from '../shared/deployment.ts';
+import type { Kind } from './kinds.ts';
+import { Link, Log } from './parts.ts';
+
+/*
+ * What service types share, declared once: each function gives operations of one kind by their role. `operations.ts` has them
+ * by id, with all others. Which kind has which is said where the functions are called.
+ */
+
+const target = 'service' as const;
+const StatusOrPlan = Type.Intersect([ServiceStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]);
+
+/** Create, read, list, edit and delete. */
+export function recordOperations<const K extends Kind, Shape extends TSchema, New extends TSchema, Edit extends TSchema>(
+  kind: K,
+  { record, create, edit }: { readonly record: Shape; readonly create: New; readonly edit: Edit },
+) {
+  const all = `/environment/{environmentId}/${kind.noun as K['noun']}` as const;
+  const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
+  const tag = kind.Noun;
+  return {
+    list: operation({
+      id: `list${kind.Nouns as K['Nouns']}`,
+      method: 'GET',
+      path: all,
+      tag,
+      summary: `List the ${kind.many} of an environment; with \`toUpdate\` those that a deployment would change`,
+      scope: 'READ',
+      target: 'environment',
+      query: Type.Partial(Type.Object({ toUpdate: Type.Boolean() })),
+      status: 200,
+      response: List(record),
+      errors: [400],
+    }),
+    create: operation({
+      id: `create${kind.Noun as K['Noun']}`,
+      method: 'POST',
+      path: all,
+      tag,
+      summary: `Create ${kind.one}; nothing is deployed yet`,
+      scope: 'WRITE',
+      target: 'environment',
+      body: create,
+      status: 201,
+      response: record,
+      errors: [400, 409],
+    }),
+    read: operation({
+      id: `get${kind.Noun as K['Noun']}`,
+      method: 'GET',
+      path: at,
+      tag,
+      summary: `Read ${kind.one}`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: record,
+      errors: [],
+    }),
+    edit: operation({
+      id: `edit${kind.Noun as K['Noun']}`,
+      method: 'PUT',
+      path: at,
+      tag,
+      summary: `Edit ${kind.one}; fields that are left out stay as they are, and nothing changes at run time before a deployment`,
+      scope: 'WRITE',
+      target,
+      body: edit,
+      status: 200,
+      response: record,
+      errors: [400, 409],
+    }),
+    delete: operation({
+      id: `delete${kind.Noun as K['Noun']}`,
+      method: 'DELETE',
+      path: at,
+      tag,
+      summary: `Delete ${kind.one} with all that it has on the cluster, data included; visible as DELETING until it is gone`,
+      scope: 'WRITE',
+      target,
+      status: 204,
+      response: null,
+      errors: [409],
+    }),
+  };
+}
+
+/** Deploy and redeploy. `deploy`: what may be asked of a deployment of this kind, and what its answer has beside the status. */
+export function deployOperations<const K extends Kind, Request extends TSchema, Answer extends TSchema>(
+  kind: K,
+  { body, answer, summary }: { readonly body: Request; readonly answer: Answer; readonly summary: string },
+) {
+  const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
+  const tag = kind.Noun;
+  return {
+    deploy: operation({
+      id: `deploy${kind.Noun as K['Noun']}`,
+      method: 'POST',
+      path: `${at}/deploy`,
+      tag,
+      summary: `${summary}; \`dry_run\` answers the plan instead`,
+      scope: 'DEPLOY',
+      target,
+      query: DryRun,
+      body,
+      bodyRequired: false,
+      status: 202,
+      response: Type.Intersect([StatusOrPlan, answer]),
+      errors: [400, 409],
+    }),
+    redeploy: operation({
+      id: `redeploy${kind.Noun as K['Noun']}`,
+      method: 'POST',
+      path: `${at}/redeploy`,
+      tag,
+      summary: 'Deploy what was deployed last with the configuration of now',
+      scope: 'DEPLOY',
+      target,
+      query: DryRun,
+      status: 202,
+      response: StatusOrPlan,
+      errors: [400, 409],
+    }),
+    uninstall: operation({
+      id: `uninstall${kind.Noun as K['Noun']}`,
+      method: 'POST',
+      path: `${at}/uninstall`,
+      tag,
+      summary: `Remove what ${kind.one} has on the cluster, data included; its configuration stays. 204: nothing was deployed`,
+      scope: 'WRITE',
+      target,
+      status: 202,
+      otherStatus: 204,
+      response: StatusOrPlan,
+      errors: [409],
+    }),
+  };
+}
+
+/** Restart, of what runs without an end. */
+export function restartOperations<const K extends Kind>(kind: K) {
+  const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
+  return {
+    restart: operation({
+      id: `reboot${kind.Noun as K['Noun']}`,
+      method: 'POST',
+      path: `${at}/restart-service`,
+      tag: kind.Noun,
+      summary: `Replace the instances of ${kind.one} by new ones of the same release`,
+      scope: 'DEPLOY',
+      target,
+      query: DryRun,
+      status: 202,
+      response: StatusOrPlan,
+      errors: [409],
+    }),
+  };
+}
+
+export function stopOperations<const K extends Kind>(kind: K) {
+  const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
+  return {
+    stop: operation({
+      id: `stop${kind.Noun as K['Noun']}`,
+      method: 'POST',
+      path: `${at}/stop`,
+      tag: kind.Noun,
+      summary: `Stop ${kind.one}; its data stays`,
+      scope: 'DEPLOY',
+      target,
+      query: DryRun,
+      status: 202,
+      response: StatusOrPlan,
+      errors: [409],
+    }),
+  };
+}
+
+/** Status of one and of all of an environment, and the deployments of one. */
+export function statusOperations<const K extends Kind>(kind: K) {
+  const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
+  const tag = kind.Noun;
+  return {
+    status: operation({
+      id: `get${kind.Noun as K['Noun']}Status`,
+      method: 'GET',
+      path: `${at}/status`,
+      tag,
+      summary: `Read the status of ${kind.one}`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: ServiceStatus,
+      errors: [],
+    }),
+    statuses: operation({
+      id: `getEnvironment${kind.Noun as K['Noun']}Status`,
+      method: 'GET',
+      path: `/environment/{environmentId}/${kind.noun as K['noun']}/status`,
+      tag,
+      summary: `Read the status of all ${kind.many} of an environment`,
+      scope: 'READ',
+      target: 'environment',
+      status: 200,
+      response: List(ServiceStatus),
+      errors: [],
+    }),
+  };
+}
+
+export function historyOperations<const K extends Kind>(kind: K) {
+  const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
+  return {
+    history: operation({
+      id: `list${kind.Noun as K['Noun']}DeploymentHistoryV2`,
+      method: 'GET',
+      path: `${at}/deploymentHistoryV2`,
+      tag: kind.Noun,
+      summary: `List the deployments of ${kind.one}, newest first; \`release_id\` is what a rollback names`,
+      scope: 'READ',
+      target,
+      query: Paging,
+      status: 200,
+      response: ServiceHistory,
+      errors: [400],
+    }),
+  };
+}
+
+export function linkOperations<const K extends Kind>(kind: K) {
+  const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
+  return {
+    links: operation({
+      id: `list${kind.Noun as K['Noun']}Links`,
+      method: 'GET',
+      path: `${at}/link`,
+      tag: kind.Noun,
+      summary: `List the addresses under which ${kind.one} answers`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: List(Link),
+      errors: [],
+    }),
+  };
+}
+
+export function logOperations<const K extends Kind>(kind: K) {
+  const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
+  return {
+    log: operation({
+      id: `list${kind.Noun as K['Noun']}Log`,
+      method: 'GET',
+      path: `${at}/log`,
+      tag: kind.Noun,
+      summary: `Read the newest lines that ${kind.one} printed, oldest of them first; also of containers that are gone`,
+      scope: 'READ',
+      target,
+      query: Type.Partial(Type.Object({ tail: Type.Integer({ minimum: 1, maximum: 1000, default: 1000 }) })),
+      status: 200,
+      response: List(Log),
+      errors: [400],
+    }),
+  };
+}

@@ -1,0 +1,110 @@
+import type Dockerode from 'dockerode';
+import type { CallContext, PulledImage, PullRequest } from '../../driver.ts';
+import { DriverError, type Cause } from '../../errors.ts';
+import { call, chunksOf, EngineRefusal, stream, unreachable } from '../engine-api.ts';
+import { BuildOutput } from './output.ts';
+
+interface Inspection {
+  readonly Id: string;
+  readonly Size: number;
+  readonly RepoDigests?: readonly string[] | null;
+}
+
+// Words of Docker Engine 20.10 to 29 and of Podman 4 and 5, and of registries that they repeat.
+const causes: readonly { readonly pattern: RegExp; readonly cause: Cause; readonly hint?: string }[] = [
+  { pattern: /no space left on device|disk quota exceeded/i, cause: 'DISK_FULL' },
+  {
+    pattern: /no matching manifest for|does not match the specified platform|no image found in (image index|manifest list)/i,
+    cause: 'IMAGE_NOT_FOUND',
+    hint: 'The image has no variant for this machine’s processor. Choose a tag that has one, or build it for this processor too.',
+  },
+  {
+    pattern: /manifest (?:for .* )?(?:not found|unknown)|name unknown|repository .* not found|does not exist|not found: /i,
+    cause: 'IMAGE_NOT_FOUND',
+  },
+  {
+    pattern:
+      /unauthorized|authentication required|access (?:to the resource is |was )?denied|forbidden|no basic auth|incorrect username/i,
+    cause: 'REGISTRY_ACCESS_DENIED',
+  },
+  {
+    pattern:
+      /no such host|i\/o timeout|timeout|connection (?:refused|reset)|handshake|network is unreachable|lookup |toomanyrequests|too many requests|certificate|x509|50[0234] |server gave HTTP response to HTTPS client|EOF/i,
+    cause: 'REGISTRY_UNREACHABLE',
+  },
+  { pattern: /invalid reference format/i, cause: 'IMAGE_NOT_FOUND' },
+];
+
+/** See `ImageBuilder.pull`. */
+export async function pullImage(docker: Dockerode, request: PullRequest, context: CallContext): Promise<PulledImage> {
+  const { reference } = request;
+  const output = new BuildOutput((line) => context.log(line));
+  try {
+    await readPull(docker, request, { output, signal: context.signal });
+  } catch (error) {
+    if (error instanceof EngineRefusal) throw pullFailure(reference, error.words);
+    throw error;
+  }
+  const { error } = output.end();
+  if (error !== null) throw pullFailure(reference, error.message);
+  const path = `/images/${reference}/json`;
+  const found = await call<Inspection>(docker, { method: 'GET', path, signal: context.signal, accept: [404] });
+  if (found.status === 404) throw pullFailure(reference, 'the engine does not have it after the pull');
+  const { Id, Size, RepoDigests } = found.body;
+  return {
+    id: Id.startsWith('sha256:') ? Id : `sha256:${Id}`,
+    sizeBytes: Size,
+    digest: digestOf(reference, RepoDigests ?? []),
+  };
+}
+
+async function readPull(
+  docker: Dockerode,
+  { reference, credentials }: PullRequest,
+  { output, signal }: { readonly output: BuildOutput; readonly signal: AbortSignal },
+): Promise<void> {
+  const response = await stream(docker, {
+    method: 'POST',
+    path: '/images/create',
+    query: { fromImage: reference },
+    signal,
+    ...(credentials && {
+      registryAuth: {
+        username: credentials.username,
+        password: credentials.password.reveal(),
+        serveraddress: reference.split('/', 1)[0] ?? '',
+      },
+    }),
+  });
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of chunksOf(response)) output.write(decoder.decode(chunk, { stream: true }));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw unreachable('went away while it pulled an image', error);
+  }
+  if (!response.complete) throw unreachable('went away while it pulled an image', new Error('the answer has no end'));
+}
+
+/** Why an image could not be had, by the engine's words. Pure. */
+export function pullFailure(reference: string, words: string): DriverError {
+  const text = words.trim().replace(/\.$/, '');
+  const known = causes.find(({ pattern }) => pattern.test(text));
+  const cause = known?.cause ?? 'ENGINE_FAILED';
+  return new DriverError({
+    cause,
+    message: `The image ${reference} could not be had: ${text}.`,
+    ...(known?.hint !== undefined && { hint: known.hint }),
+    evidence: { original: text },
+    retryable: cause === 'REGISTRY_UNREACHABLE',
+  });
+}
+
+function digestOf(reference: string, digests: readonly string[]): string | null {
+  const written = /@(sha256:[0-9a-f]{64})$/.exec(reference)?.[1];
+  if (written !== undefined) return written;
+  // Without tag, and as engines shorten names: what comes last tells them apart well enough.
+  const name = reference.replace(/:[^:/]*$/, '');
+  const own = digests.find((digest) => name.endsWith(digest.split('@', 1)[0] ?? '')) ?? digests[0];
+  return own?.split('@')[1] ?? null;
+}

@@ -1,0 +1,67 @@
+import type { ServedType } from '@davit/contract';
+import type { ReleaseSource } from '@davit/engine/port';
+import type { Problems } from '../../shared/problems.ts';
+import type { Groups } from '../groups.ts';
+import type { ServiceRow } from '../rows.ts';
+import type { ReservedPorts } from '../shapes/ports.ts';
+import type { ServiceRecord } from '../shapes/request.ts';
+import type { ProcessSpec } from './process.ts';
+
+/** What the cluster gives to one service at most; null: it does not answer, so nothing is known. */
+export interface Caps {
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
+}
+
+/** What a request is checked against. */
+export interface SpecRules {
+  readonly problems: Problems;
+  readonly caps: Caps | null;
+  readonly reserved: ReservedPorts;
+  readonly allowLocalRepositories: boolean;
+  /** Of the environment: what a new service has when its request says nothing. */
+  readonly autoPreview: boolean;
+}
+
+/** What one service type has of its own. Everything else is written once for all of them, over this. */
+export interface ServiceKind {
+  readonly type: ServedType;
+  /** Stage that a new service goes into. */
+  readonly stageName: string;
+  /** `app-z1a2b3c4d` is the name of an application for its neighbours (semantics 4.6). */
+  readonly hostPrefix: string;
+  /** The spec of a new service, with defaults. What is wrong is added to `rules.problems`. */
+  create(request: unknown, rules: SpecRules): ProcessSpec;
+  /** The spec after an edit. What is left out stays. */
+  edit(request: unknown, former: ProcessSpec, rules: SpecRules): ProcessSpec;
+  /** The contract's record. `groups`: those that the spec names. */
+  record(row: ServiceRow, caps: Caps | null, groups?: Groups): ServiceRecord;
+  /** Where the image of a release comes from. */
+  source(spec: ProcessSpec): ReleaseSource;
+  /** What a request to deploy asks for. VALIDATION_FAILED is thrown. */
+  wish(request: unknown): DeployWish;
+}
+
+/** An earlier release, or the configuration of now: at a commit, or at the newest one. */
+export interface DeployWish {
+  readonly releaseId: string | null;
+  readonly commitId: string | null;
+}
+
+interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
+  readonly type: ServedType;
+  readonly stageName: string;
+  readonly hostPrefix: string;
+  create(request: Create, rules: SpecRules): Spec;
+  edit(request: Edit, former: Spec, rules: SpecRules): Spec;
+  record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups): ServiceRecord;
+  source(spec: Spec): ReleaseSource;
+  wish(request: Deploy): DeployWish;
+}
+
+/** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */
+export function defineKind<Spec extends ProcessSpec, Create, Edit, Deploy>(
+  kind: TypedKind<Spec, Create, Edit, Deploy>,
+): ServiceKind {
+  return kind;
+}

@@ -1,0 +1,132 @@
+import { toGroupRecords, type Groups } from '../groups.ts';
+import { parseCommand } from '../shapes/command.ts';
+import { toGroups, type GroupsSpec } from '../shapes/groups.ts';
+import { toPorts, type PortSpec } from '../shapes/ports.ts';
+import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
+import type { ProcessRequest, ServiceRecord } from '../shapes/request.ts';
+import { toStorage, type StorageSpec } from '../shapes/storage.ts';
+import type { SpecRules } from './kind.ts';
+
+/** What a user can set of a service that runs as processes, wherever its image comes from, with defaults applied. */
+export interface ProcessSpec extends GroupsSpec {
+  readonly description: string;
+  readonly icon_uri: string;
+  readonly cpu: number;
+  readonly memory: number;
+  readonly gpu: number;
+  readonly min_running_instances: number;
+  readonly max_running_instances: number;
+  readonly auto_preview: boolean;
+  readonly auto_deploy: boolean;
+  readonly arguments: readonly string[];
+  readonly entrypoint: string | null;
+  readonly ports: readonly PortSpec[];
+  readonly storage: readonly StorageSpec[];
+  readonly healthchecks: HealthchecksSpec;
+}
+
+// No cluster driver of this version can give a service a GPU.
+export const maximumGpu = 0;
+
+/** The defaults of a new service. */
+export function blankProcess(icon: string, request: ProcessRequest, rules: SpecRules): ProcessSpec {
+  return {
+    description: '',
+    icon_uri: `app://davit-console/${icon}`,
+    cpu: 500,
+    memory: 512,
+    gpu: 0,
+    min_running_instances: 1,
+    // Without a wish for a maximum it follows the minimum.
+    max_running_instances: Math.max(1, request.min_running_instances ?? 1),
+    auto_preview: rules.autoPreview,
+    auto_deploy: false,
+    arguments: [],
+    entrypoint: null,
+    ports: [],
+    storage: [],
+    healthchecks: { readiness_probe: null, liveness_probe: null },
+  };
+}
+
+/**
+ * The spec after a request. What is left out stays; a list replaces the former list; `healthchecks` replaces both probes. null
+ * empties what can be empty, and is as good as left out elsewhere.
+ */
+export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rules: SpecRules): ProcessSpec {
+  const { problems } = rules;
+  const spec: ProcessSpec = {
+    description: request.description === undefined ? former.description : (request.description ?? ''),
+    icon_uri: request.icon_uri ?? former.icon_uri,
+    cpu: request.cpu ?? former.cpu,
+    memory: request.memory ?? former.memory,
+    gpu: request.gpu ?? former.gpu,
+    min_running_instances: request.min_running_instances ?? former.min_running_instances,
+    max_running_instances: request.max_running_instances ?? former.max_running_instances,
+    auto_preview: request.auto_preview ?? former.auto_preview,
+    auto_deploy: request.auto_deploy ?? former.auto_deploy,
+    arguments: request.arguments ?? former.arguments,
+    entrypoint: request.entrypoint === undefined ? former.entrypoint : request.entrypoint || null,
+    ports: request.ports ? toPorts(request.ports, former.ports, rules) : former.ports,
+    storage: request.storage ? toStorage(request.storage, former.storage, problems) : former.storage,
+    healthchecks: request.healthchecks ? toHealthchecks(request.healthchecks, problems) : former.healthchecks,
+    ...toGroups(request, former),
+  };
+  const command = parseCommand(spec.entrypoint ?? '');
+  if ('fault' in command) problems.add('entrypoint', `${command.fault}; quote it as for a shell`);
+  checkResources(spec, request, rules);
+  return spec;
+}
+
+function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, caps }: SpecRules): void {
+  const { min_running_instances: least, max_running_instances: most } = spec;
+  if (most !== -1 && least > most) {
+    if (request.max_running_instances === undefined) {
+      problems.add(
+        'min_running_instances',
+        `must not be above max_running_instances (${most}); raise that too, -1 means no limit`,
+      );
+    } else {
+      problems.add('max_running_instances', `must not be below min_running_instances (${least}); -1 means no limit`);
+    }
+  }
+  // What was accepted once stays editable on a machine that became smaller.
+  if (caps !== null && request.cpu && spec.cpu > caps.cpuMillicores) {
+    problems.add('cpu', `must be at most ${caps.cpuMillicores} millicores: what the cluster has (maximum_cpu)`);
+  }
+  if (caps !== null && request.memory && spec.memory > caps.memoryMiB) {
+    problems.add('memory', `must be at most ${caps.memoryMiB} MB: what the cluster has (maximum_memory)`);
+  }
+  if (request.gpu && spec.gpu > maximumGpu) problems.add('gpu', `must be ${maximumGpu}: the cluster has no GPU (maximun_gpu)`);
+}
+
+/** What records of such services share. `groups`: those that the spec names. */
+export function processRecord(spec: ProcessSpec, groups?: Groups) {
+  return {
+    description: spec.description,
+    icon_uri: spec.icon_uri,
+    cpu: spec.cpu,
+    memory: spec.memory,
+    gpu: spec.gpu,
+    min_running_instances: spec.min_running_instances,
+    max_running_instances: spec.max_running_instances,
+    auto_preview: spec.auto_preview,
+    auto_deploy: spec.auto_deploy,
+    arguments: [...spec.arguments],
+    ...(spec.entrypoint === null ? {} : { entrypoint: spec.entrypoint }),
+    ports: spec.ports.map(toPortRecord),
+    storage: [...spec.storage],
+    healthchecks: spec.healthchecks,
+    ...toGroupRecords(spec, groups),
+  };
+}
+
+function toPortRecord(port: PortSpec): NonNullable<ServiceRecord['ports']>[number] {
+  const { external_port, public_path, public_path_rewrite, ...always } = port;
+  return {
+    ...always,
+    ...(external_port === null ? {} : { external_port }),
+    ...(public_path === null ? {} : { public_path }),
+    ...(public_path_rewrite === null ? {} : { public_path_rewrite }),
+  };
+}
