@@ -8,6 +8,7 @@ import type { Operation } from './operation.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as containerRegistry from './registry/container-registry.ts';
+import * as helmRepository from './registry/helm-repository.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import * as variable from './service/variable-operations.ts';
@@ -15,6 +16,7 @@ import * as variable from './service/variable-operations.ts';
 const modules = {
   ...organization,
   ...containerRegistry,
+  ...helmRepository,
   ...annotationsGroup,
   ...labelsGroup,
   ...project,

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, List, Name, Nullable, Optionals, Text, Uuid, Words } from '../shape.ts';
+import { ServiceStatus } from '../shared/deployment.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
 import { credentialFields, jsonCredentials, ShownCredentials } from './credentials.ts';
 
@@ -135,6 +136,19 @@ export const getContainerRegistryAssociatedServices = operation({
       service_type: Words(['CONTAINER', 'LIFECYCLE', 'CRON'] as const),
     }),
   ),
+  errors: [],
+});
+
+export const getContainerRegistryContainerStatus = operation({
+  id: 'getContainerRegistryContainerStatus',
+  method: 'GET',
+  path: `${onePath}/container/status`,
+  tag,
+  summary: 'List the status of each container whose image is in this registry',
+  scope: 'READ',
+  target: 'organization',
+  status: 200,
+  response: List(ServiceStatus),
   errors: [],
 });
 

@@ -51,6 +51,10 @@ async function makeIds(): Promise<Record<string, string>> {
     params: organization,
     body: { name: 'registry', kind: 'GENERIC_CR', url: site.url, config: {} },
   });
+  const helmRepository = await client.call('createHelmRepository', {
+    params: organization,
+    body: { name: 'charts', kind: 'HTTPS', url: site.url, skip_tls_verification: false, config: {} },
+  });
   const annotationsGroup = await client.call('createOrganizationAnnotationsGroup', {
     params: organization,
     body: { name: 'annotations', annotations: [], scopes: [] },
@@ -79,6 +83,7 @@ async function makeIds(): Promise<Record<string, string>> {
     secretId: secret.id,
     gitTokenId: gitToken.id,
     containerRegistryId: registry.id,
+    helmRepositoryId: helmRepository.id,
     annotationsGroupId: annotationsGroup.id,
     labelsGroupId: labelsGroup.id,
     apiTokenId: tokens.results[0]?.id ?? '',
@@ -103,7 +108,8 @@ async function send(operation: Operation, token: string | null, idOf: Ids = (nam
 function bodyOf(operation: Operation): Record<string, unknown> {
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
-  const registry = { kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} };
+  const kind = operation.path.includes('helmRepository') ? 'HTTPS' : 'GENERIC_CR';
+  const registry = { kind, url: 'https://registry.example.org', skip_tls_verification: false, config: {} };
   const group = { annotations: [], scopes: [], labels: [] };
   const image = { registry_id: ids['containerRegistryId'], image_name: 'stolen', tag: '1' };
   return {
@@ -139,6 +145,7 @@ async function snapshot(): Promise<string> {
     'deployment',
     'git_token',
     'container_registry',
+    'helm_repository',
     'annotation_group',
     'label_group',
     'cluster',

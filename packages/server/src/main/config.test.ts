@@ -27,6 +27,16 @@ test('an empty variable is as good as none, and an unknown one is told', () => {
   expect(configuration.unknownVariables).toEqual(['DAVIT_PROT']);
 });
 
+test('public registries can be replaced by mirrors, one by one', () => {
+  const { vendorRegistries } = readConfiguration({ DAVIT_VENDOR_REGISTRIES: 'HUBA_CR=https://mirror.example.org:5000 , ' });
+  const mirror = 'https://mirror.example.org:5000';
+  expect(vendorRegistries.HUBA_CR).toEqual({ url: mirror, api: mirror, namespace: 'library' });
+  expect(vendorRegistries.HOSTA_CR).toEqual({ url: 'https://ghcr.io' });
+  for (const wrong of ['HUBA_CR', 'HUBA_CR=http://a.example.org', 'GENERIC_CR=https://a.example.org', 'HUBA_CR=https://a/b']) {
+    expect(() => readConfiguration({ DAVIT_VENDOR_REGISTRIES: wrong })).toThrow('DAVIT_VENDOR_REGISTRIES');
+  }
+});
+
 test('docs/operate.md has each variable, and no other', async () => {
   const source = await readFile(new URL('config.ts', import.meta.url), 'utf8');
   const document = await readFile(new URL('../../../../docs/operate.md', import.meta.url), 'utf8');

@@ -188,7 +188,7 @@ class Reader {
     for (const entry of (this.optional(name) ?? '').split(',')) {
       if (entry.trim() === '') continue;
       const [kind = '', url = ''] = entry.split(/=(.*)/s, 2).map((part) => part.trim());
-      if (isVendorRegistry(kind) && /^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url)) table[kind] = { url };
+      if (isVendorRegistry(kind) && /^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url)) table[kind] = { ...table[kind], url, api: url };
       else
         this.#fault(
           name,

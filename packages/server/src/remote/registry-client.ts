@@ -36,7 +36,11 @@ export class RegistryClient {
   /** The names of all images; null: the registry does not list them. */
   async images(): Promise<readonly string[] | null> {
     const url = new URL(`/v2/_catalog?n=${pageSize}`, this.#access.api);
-    return this.#pages(url, { what: 'the list of its images', scope: 'registry:catalog:*', member: 'repositories' });
+    return this.#pages(url, {
+      what: 'the list of its images (which public registries do not give; name an image to have its tags)',
+      scope: 'registry:catalog:*',
+      member: 'repositories',
+    });
   }
 
   async #pages(first: URL, list: { what: string; scope: string; member: string }): Promise<readonly string[] | null> {

@@ -7,6 +7,7 @@ import { mountDeployment } from './deployment/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
 import { mountGitToken } from './git-token/index.ts';
+import { mountHelmRepository } from './helm-repository/index.ts';
 import { mountLabelGroup } from './label-group/index.ts';
 import { mountOrganization } from './organization/index.ts';
 import { mountProject } from './project/index.ts';
@@ -20,6 +21,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
   mountContainerRegistry(mounting, deps);
+  mountHelmRepository(mounting, deps);
   mountAnnotationGroup(mounting, deps);
   mountLabelGroup(mounting, deps);
   mountProject(mounting, deps);

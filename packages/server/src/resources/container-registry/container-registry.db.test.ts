@@ -42,6 +42,7 @@ test('is created, read, listed, edited and deleted', async () => {
   expect(made).toMatchObject({ name: 'hub', kind: 'HUBA_CR', description: 'images', url: 'https://docker.io' });
   expect(made).toMatchObject({ config: { username: 'ann' }, associated_services_count: 0 });
   const place = { ...own, containerRegistryId: made.id };
+  expect(await client.call('getContainerRegistryContainerStatus', { params: place })).toEqual({ results: [] });
   expect(await client.call('getContainerRegistry', { params: place })).toEqual(made);
   expect(await client.call('listContainerRegistry', { params: own })).toEqual({ results: [made] });
   const edited = await client.call('editContainerRegistry', {

@@ -4,7 +4,7 @@ import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
-import { readUses, refuseUsed, toAssociatedService } from '../service-use/index.ts';
+import { readUses, refuseUsed, toAssociatedService, type ServiceUse } from '../service-use/index.ts';
 import { openedCredentials, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { Problems } from '../shared/problems.ts';
@@ -84,7 +84,7 @@ export async function editContainerRegistry(
     if (former === undefined) throw notFound('container registry');
     const problems = new Problems();
     const isSameKind = former.kind === request.kind;
-    const wanted = request.url ?? (isSameKind ? former.url : null);
+    const wanted = request.url || (isSameKind ? former.url : null);
     const url = registryUrl(request.kind, wanted, deps.config, problems);
     const before = isSameKind && former.url === url ? openedCredentials(deps.vault, former.id, former) : {};
     const credentials = toCredentials(request.config, before, rulesOf(request.kind, problems), problems);
@@ -107,9 +107,14 @@ export async function deleteContainerRegistry(deps: Deps, caller: Caller, place:
 }
 
 export async function listAssociatedServices(deps: Deps, caller: Caller, place: Place): Promise<Associated> {
-  const { id } = await readContainerRegistry(deps, caller, place);
-  const uses = await readUses(deps.database, 'containerRegistry', id);
+  const uses = await registryUses(deps, caller, place);
   return { results: uses.map((use) => toAssociatedService(use, ['CONTAINER', 'LIFECYCLE', 'CRON'])) };
+}
+
+/** The services that use a registry which the caller may see, oldest first. NOT_FOUND. */
+export async function registryUses(deps: Deps, caller: Caller, place: Place): Promise<ServiceUse[]> {
+  const { id } = await readContainerRegistry(deps, caller, place);
+  return readUses(deps.database, 'containerRegistry', id);
 }
 
 export function placeValues(caller: Caller, place: Place): unknown[] {

@@ -17,8 +17,8 @@ type Versions = Response<(typeof operations)['getContainerVersions']>;
 type ImageQuery = Query<(typeof operations)['getContainerVersions']>;
 
 /**
- * Asks the registry itself: for the tags of `imageName` (highest version first), else for the names of its images. An image that it does not have is no
- * result. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD, NOT_SUPPORTED.
+ * Asks the registry itself: for the tags of `imageName` (highest version first), else for the names of its images. An image that
+ * it does not have is no result. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD, NOT_SUPPORTED.
  */
 export async function listImages(deps: Deps, caller: Caller, place: Place, query: ImageQuery): Promise<Versions> {
   const row = await deps.database.maybe(store.containerRegistryOpen, placeValues(caller, place));
@@ -34,17 +34,26 @@ export async function listImages(deps: Deps, caller: Caller, place: Place, query
   const vendor = vendorOf(row.kind, deps.config.vendorRegistries);
   const url = new URL(row.url);
   const access: RegistryAccess = {
-    api: new URL(vendor?.api ?? url.origin),
+    api: new URL(vendor === undefined ? url.origin : (vendor.api ?? vendor.url)),
     credentials: signIn,
     settings: remoteSettings(deps.config),
   };
   const client = new RegistryClient(access);
-  const folder = url.pathname.replace(/^\/+|\/+$/g, '');
-  const prefix = folder === '' ? '' : `${folder}/`;
-  if (imageName === undefined) return { results: await namesOf(client, prefix, query.search ?? '') };
-  const namespace = vendor?.namespace !== undefined && !imageName.includes('/') ? `${vendor.namespace}/` : '';
-  const tags = await client.tags(`${prefix}${namespace}${imageName}`);
+  if (imageName === undefined) return { results: await namesOf(client, folderOf(url), query.search ?? '') };
+  const tags = await client.tags(repositoryName(url, imageName, vendor));
   return { results: tags === null ? [] : [{ image_name: imageName, versions: highestFirst(tags) }] };
+}
+
+/** What the API of the registry calls the image: below the path of the url, and in the namespace of those without one. */
+export function repositoryName(url: URL, imageName: string, vendor?: VendorRegistry): string {
+  const namespace = vendor?.namespace !== undefined && !imageName.includes('/') ? `${vendor.namespace}/` : '';
+  return `${folderOf(url)}${namespace}${imageName}`;
+}
+
+/** Path of the url as the begin of a name: empty, or with a slash at its end. */
+function folderOf(url: URL): string {
+  const folder = url.pathname.replace(/^\/+|\/+$/g, '');
+  return folder === '' ? '' : `${folder}/`;
 }
 
 // Registries answer in any order, often the one of their files.

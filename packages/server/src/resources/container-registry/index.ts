@@ -1,2 +1,4 @@
-export { registryCredentials } from './images.ts';
+export { registryUses, type Place as RegistryPlace } from './container-registry.ts';
+export { registryCredentials, registrySignIn } from './images.ts';
+export { rulesOf } from './kinds.ts';
 export { mountContainerRegistry } from './routes.ts';

@@ -27,6 +27,7 @@ function mountStatus(mounting: Mounting, deps: Deps): void {
   mounting
     .on(operations.getEnvironmentStatus, ({ caller, params }) => status.readEnvironmentStatus(deps, caller, params.environmentId))
     .on(operations.getEnvironmentStatuses, ({ caller, params }) => status.readStatuses(deps, caller, params.environmentId))
+    .on(operations.getContainerRegistryContainerStatus, ({ caller, params }) => status.readRegistryStatuses(deps, caller, params))
     .on(operations.listServicesByEnvironmentId, ({ caller, params }) =>
       deployment.listEnvironmentServices(deps, caller, params.environmentId),
     )

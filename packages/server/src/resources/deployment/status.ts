@@ -4,6 +4,7 @@ import { environmentState, type EnvironmentView, type StateWord } from '@davit/e
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { registryUses, type RegistryPlace } from '../container-registry/index.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { serviceStatuses } from '../service/index.ts';
 import * as store from './store.ts';
@@ -32,6 +33,22 @@ export async function readStatuses(deps: Deps, caller: Caller, environmentId: st
     helms: ofType('HELM'),
     terraforms: ofType('TERRAFORM'),
   };
+}
+
+/** The status of each container whose image is in this registry. Three queries for each environment that they are in. */
+export async function readRegistryStatuses(
+  deps: Deps,
+  caller: Caller,
+  place: RegistryPlace,
+): Promise<{ results: ServiceStatus[] }> {
+  const containers = (await registryUses(deps, caller, place)).filter(({ item_type }) => item_type === 'CONTAINER');
+  const ids = new Set(containers.map(({ service_id }) => service_id));
+  const results: ServiceStatus[] = [];
+  for (const environmentId of new Set(containers.map(({ environment_id }) => environment_id))) {
+    const statuses = await serviceStatuses(deps, deps.database, environmentId);
+    results.push(...statuses.filter(({ id }) => ids.has(id)));
+  }
+  return { results };
 }
 
 /** The status of an environment that the caller was found to see. */

@@ -1,0 +1,115 @@
+import { isIPv4 } from 'node:net';
+import { AppError } from '@davit/base';
+import type { operations, Query, Response } from '@davit/contract';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { get, notUnderstood, refused, remoteSettings, type RemoteSettings } from '../../remote/get.ts';
+import { RegistryClient } from '../../remote/registry-client.ts';
+import { isVendorRegistry } from '../../vendors.ts';
+import { registrySignIn } from '../container-registry/index.ts';
+import { openedCredentials, type Credentials } from '../shared/credentials.ts';
+import { invalid } from '../shared/problems.ts';
+import { parseIndex, type Chart } from './chart-index.ts';
+import { placeValues, type Place } from './helm-repository.ts';
+import { registryKinds } from './kinds.ts';
+import * as store from './store.ts';
+
+type Charts = Response<(typeof operations)['getHelmCharts']>;
+type ChartQuery = Query<(typeof operations)['getHelmCharts']>;
+
+// The largest public repositories have indexes of about 20 MB.
+const maximumIndexBytes = 48 * 1024 * 1024;
+const indexTimeoutSeconds = 30;
+
+/**
+ * Asks the repository itself for its charts, or for one of them; each with its versions, newest first. A chart that it does not
+ * have is no result. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD, NOT_SUPPORTED.
+ */
+export async function listCharts(deps: Deps, caller: Caller, place: Place, { chartName }: ChartQuery): Promise<Charts> {
+  const row = await deps.database.maybe(store.helmRepositoryOpen, placeValues(caller, place));
+  if (row === undefined) throw notFound('Helm repository');
+  if (chartName !== undefined && !isChartName(chartName)) {
+    throw invalid('chartName', 'must be the name of a chart, such as web or team/web: small letters, digits, . _ - /');
+  }
+  const credentials = openedCredentials(deps.vault, row.id, row);
+  const settings = remoteSettings(deps.config, {
+    skipTlsVerification: row.skip_tls_verification,
+    timeoutSeconds: indexTimeoutSeconds,
+  });
+  const charts =
+    registryKinds[row.kind] === null
+      ? await indexedCharts(new URL(row.url), credentials, settings)
+      : await registryCharts(deps, row, { credentials, settings, chartName });
+  const results = charts.filter(({ name }) => chartName === undefined || name === chartName);
+  return { results: results.map(({ name, versions }) => ({ chart_name: name, versions: [...versions] })) };
+}
+
+/** Of the repository's index.yaml (Helm 3, "The Chart Repository Guide"). */
+async function indexedCharts(url: URL, credentials: Credentials, settings: RemoteSettings): Promise<readonly Chart[]> {
+  const index = new URL(`${url.origin}${url.pathname.replace(/\/+$/, '')}/index.yaml`);
+  const { username, password } = credentials;
+  const answer = await get(
+    {
+      url: index,
+      accept: 'application/yaml, text/yaml, */*',
+      authorization:
+        username === undefined || password === undefined
+          ? undefined
+          : `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`,
+      maximumBytes: maximumIndexBytes,
+    },
+    settings,
+  );
+  if (answer.status === 401 || answer.status === 403) throw refused(index, 'the credentials in config do not suffice to read it');
+  if (answer.status === 404)
+    throw notUnderstood(index, `there is no ${index.pathname}, so the url is not that of a Helm repository`);
+  if (answer.status !== 200) throw notUnderstood(index, `asked for ${index.pathname}, it answered ${answer.status}`);
+  try {
+    return await parseIndex(answer.body, settings.signal);
+  } catch (error) {
+    throw notUnderstood(index, `${index.pathname} is not the index of a Helm repository, or too large to be read`, error);
+  }
+}
+
+interface RegistryQuestion {
+  readonly credentials: Credentials;
+  readonly settings: RemoteSettings;
+  readonly chartName: string | undefined;
+}
+
+async function registryCharts(
+  deps: Deps,
+  row: store.HelmRepositoryRow,
+  { credentials, settings, chartName }: RegistryQuestion,
+): Promise<readonly Chart[]> {
+  const kind = registryKinds[row.kind] ?? 'GENERIC_CR';
+  if (chartName === undefined) {
+    const message = 'An OCI registry does not tell which of its repositories are charts. Name one with the query chartName.';
+    throw new AppError({ code: 'NOT_SUPPORTED', message });
+  }
+  const url = new URL(row.url);
+  const vendor = isVendorRegistry(kind) ? deps.config.vendorRegistries[kind] : null;
+  const scheme = deps.config.allowHttpRegistries && isLoopback(url.hostname) ? 'http' : 'https';
+  const api = new URL(vendor === null ? `${scheme}://${url.host}` : (vendor.api ?? vendor.url));
+  const client = new RegistryClient({ api, credentials: registrySignIn(kind, credentials), settings });
+  const folder = url.pathname.replace(/^\/+|\/+$/g, '');
+  const tags = await client.tags(folder === '' ? chartName : `${folder}/${chartName}`);
+  // A tag cannot have the + of a version's build part; Helm writes _ for it.
+  return tags === null ? [] : [{ name: chartName, versions: newestFirst(tags.map((tag) => tag.replaceAll('_', '+'))) }];
+}
+
+const byNumbers = new Intl.Collator('en', { numeric: true });
+
+function newestFirst(versions: readonly string[]): string[] {
+  return versions.toSorted((a, b) => byNumbers.compare(b, a));
+}
+
+// As container engines do, which take http for registries of their own machine only.
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+function isChartName(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/.test(name);
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { helmRepositoryKinds, type Body, type operations, type Response } from '@davit/contract';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readOrganization } from '../organization/index.ts';
+import { readUses, refuseUsed, toAssociatedService } from '../service-use/index.ts';
+import { openedCredentials, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
+import { refuseTakenName } from '../shared/naming.ts';
+import { Problems } from '../shared/problems.ts';
+import { repositoryUrl, rulesOf } from './kinds.ts';
+import * as store from './store.ts';
+
+type HelmRepository = Response<(typeof operations)['getHelmRepository']>;
+type Available = Response<(typeof operations)['listAvailableHelmRepository']>;
+type Associated = Response<(typeof operations)['getHelmRepositoryAssociatedServices']>;
+type Request = Body<(typeof operations)['createHelmRepository']>;
+
+/** An id below an organization. */
+export interface Place {
+  readonly organizationId: string;
+  readonly helmRepositoryId: string;
+}
+
+export function listAvailable(): Available {
+  return {
+    results: helmRepositoryKinds.map((kind) => ({ kind, required_config: requiredConfig(rulesOf(kind)), is_mandatory: false })),
+  };
+}
+
+export async function listHelmRepositories(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+): Promise<{ results: HelmRepository[] }> {
+  const rows = await deps.database.many(store.helmRepositoryList, [organizationId, caller.organizationId]);
+  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
+  return { results: rows };
+}
+
+/** VALIDATION_FAILED, NAME_TAKEN. The repository is not asked: it may come into being later. */
+export async function createHelmRepository(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+  request: Request,
+): Promise<HelmRepository> {
+  const problems = new Problems();
+  const url = repositoryUrl(request.kind, request.url ?? null, deps.config, problems);
+  const credentials = toCredentials(request.config, {}, rulesOf(request.kind), problems);
+  problems.throwIfAny();
+  const id = randomUUID();
+  const { config, sealed } = storedCredentials(deps.vault, id, credentials);
+  const parent = [organizationId, caller.organizationId];
+  const fields = [
+    request.name,
+    request.description ?? '',
+    request.kind,
+    url,
+    request.skip_tls_verification,
+    JSON.stringify(config),
+    sealed,
+  ];
+  const row = await refuseTaken(request.name, () => deps.database.maybe(store.helmRepositoryCreate, [...parent, id, ...fields]));
+  if (row === undefined) throw notFound('organization');
+  return row;
+}
+
+export async function readHelmRepository(deps: Deps, caller: Caller, place: Place): Promise<HelmRepository> {
+  const row = await deps.database.maybe(store.helmRepositoryRead, placeValues(caller, place));
+  if (row === undefined) throw notFound('Helm repository');
+  return row;
+}
+
+/**
+ * What the request leaves out stays, credentials too; but with another kind or url they begin anew: those of one repository must
+ * not be sent to another.
+ */
+export async function editHelmRepository(deps: Deps, caller: Caller, place: Place, request: Request): Promise<HelmRepository> {
+  return deps.database.transaction(async (tx) => {
+    const former = await tx.maybe(store.helmRepositoryLock, placeValues(caller, place));
+    if (former === undefined) throw notFound('Helm repository');
+    const problems = new Problems();
+    const isSameKind = former.kind === request.kind;
+    const wanted = request.url || (isSameKind ? former.url : null);
+    const url = repositoryUrl(request.kind, wanted, deps.config, problems);
+    const before = isSameKind && former.url === url ? openedCredentials(deps.vault, former.id, former) : {};
+    const credentials = toCredentials(request.config, before, rulesOf(request.kind), problems);
+    problems.throwIfAny();
+    const { config, sealed } = storedCredentials(deps.vault, former.id, credentials);
+    const description = request.description === undefined ? former.description : (request.description ?? '');
+    const fields = [request.name, description, request.kind, url, request.skip_tls_verification, JSON.stringify(config), sealed];
+    return refuseTaken(request.name, () => tx.one(store.helmRepositoryEdit, [former.id, ...fields]));
+  });
+}
+
+/** NOT_FOUND; IN_USE while a service uses it. */
+export async function deleteHelmRepository(deps: Deps, caller: Caller, place: Place): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const row = await tx.maybe(store.helmRepositoryLock, placeValues(caller, place));
+    if (row === undefined) throw notFound('Helm repository');
+    await refuseUsed(tx, 'helmRepository', { id: row.id, noun: 'Helm repository' });
+    await tx.run(store.helmRepositoryDelete, [row.id]);
+  });
+}
+
+export async function listAssociatedServices(deps: Deps, caller: Caller, place: Place): Promise<Associated> {
+  const { id } = await readHelmRepository(deps, caller, place);
+  const uses = await readUses(deps.database, 'helmRepository', id);
+  return { results: uses.map((use) => toAssociatedService(use, ['HELM'])) };
+}
+
+export function placeValues(caller: Caller, place: Place): unknown[] {
+  return [place.organizationId, caller.organizationId, place.helmRepositoryId];
+}
+
+function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
+  const taken = { index: 'helm_repository_name', noun: 'Helm repository', name, where: 'in this organization' };
+  return refuseTakenName(taken, write);
+}

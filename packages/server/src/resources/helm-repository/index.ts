@@ -1,0 +1,1 @@
+export { mountHelmRepository } from './routes.ts';
