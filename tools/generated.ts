@@ -42,12 +42,22 @@ function permissionsText(): string {
     .join('\n');
 }
 
+// They only gather what the others declare.
+const gathering = new Set(['index.ts', 'operations.ts']);
+
+/** The file whose exports hold an operation, be it alone or in what a function of the contract made. */
 async function declaringFiles(): Promise<ReadonlyMap<string, string>> {
   const names = await readdir(contractSource, { recursive: true });
   const files = new Map<string, string>();
-  for (const name of names.filter((file) => file.endsWith('.ts')).sort()) {
-    const text = await readFile(path.join(contractSource, name), 'utf8');
-    for (const [, id] of text.matchAll(/^\s+id: '(\w+)',$/gm)) if (id !== undefined) files.set(id, `src/${name}`);
+  for (const name of names.filter((file) => file.endsWith('.ts') && !gathering.has(file)).sort()) {
+    const module: unknown = await import(path.join(contractSource, name));
+    for (const id of operationIds(module)) files.set(id, `src/${name}`);
   }
   return files;
+}
+
+function operationIds(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  if ('id' in value && typeof value.id === 'string' && 'method' in value) return [value.id];
+  return Object.values(value).flatMap(operationIds);
 }

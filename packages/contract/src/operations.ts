@@ -6,8 +6,20 @@ import type { Operation } from './operation.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as service from './service/operations.ts';
+import { scopedVariableOperations } from './variable/scopes.ts';
+import * as variable from './variable/operations.ts';
 
-const modules = { ...organization, ...project, ...cluster, ...environment, ...stage, ...queue, ...service };
+const modules = {
+  ...organization,
+  ...project,
+  ...cluster,
+  ...environment,
+  ...stage,
+  ...queue,
+  ...service,
+  ...scopedVariableOperations,
+  ...variable,
+};
 
 type Declared = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];

@@ -51,6 +51,7 @@ async function makeIds(): Promise<Record<string, string>> {
     stageId: second?.id ?? '',
     environmentVariableId: variable.id,
     secretId: secret.id,
+    variableId: variable.id,
     gitTokenId: gitToken.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
@@ -67,14 +68,24 @@ async function send(operation: Operation, token: string | null, idOf: Ids = (nam
   if (operation.body !== undefined) headers['content-type'] = 'application/json';
   const init: RequestInit = { method: operation.method, headers };
   if (operation.body !== undefined) init.body = JSON.stringify(bodyOf(operation));
-  return fetch(`${server.baseUrl}${path}`, init);
+  return fetch(`${server.baseUrl}${path}${queryOf(operation, idOf)}`, init);
+}
+
+/** What a query must have. */
+function queryOf(operation: Operation, idOf: Ids): string {
+  if (operation.id !== 'listVariables') return '';
+  return `?${new URLSearchParams({ scope: 'PROJECT', parent_id: idOf('projectId') ?? '' }).toString()}`;
 }
 
 /** A body that is valid for each operation which needs one; unknown fields are ignored. */
 function bodyOf(operation: Operation): Record<string, unknown> {
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
-  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository };
+  const place = { alias_scope: 'APPLICATION', alias_parent_id: ids['applicationId'] };
+  const override = { override_scope: 'APPLICATION', override_parent_id: ids['applicationId'] };
+  const many = { overwrite: true, vars: [{ name: 'COLOR', value: 'blue', scope: 'APPLICATION', is_secret: false }] };
+  const variable = { ...key, ...place, ...override, ...many };
+  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...variable, ...repository };
 }
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {
@@ -174,6 +185,8 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
     const stageId = stages.results[0]?.id ?? '';
     const firsts: Record<string, string> = {
       organizationId: other.id,
+      projectId: project.id,
+      environmentId: environment.id,
       deploymentStageId: stageId,
       applicationId: (
         await client.call('createApplication', {

@@ -7,8 +7,9 @@ import { mountEnvironment } from './environment/index.ts';
 import { mountGitToken } from './git-token/index.ts';
 import { mountOrganization } from './organization/index.ts';
 import { mountProject } from './project/index.ts';
-import { mountService } from './service/index.ts';
+import { mountService, servicePlaces } from './service/index.ts';
 import { mountToken } from './token/index.ts';
+import { mountVariable } from './variable/index.ts';
 
 /** Everything that is served. */
 export function mountAll(deps: Deps): readonly MountedOperation[] {
@@ -22,5 +23,6 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountDeploymentStage(mounting, deps);
   mountDeployment(mounting, deps);
   mountService(mounting, deps);
+  mountVariable(mounting, deps, servicePlaces(deps));
   return mounting.mounted;
 }

@@ -16,6 +16,8 @@ export interface ComposedRelease {
   readonly config: ReleaseConfig;
   /** Secrets whose resolved text must be there when the release starts. */
   readonly derived: readonly DerivedSecret[];
+  /** Variables whose values lead back to themselves: such a configuration is not deployed. */
+  readonly circles: readonly (readonly string[])[];
 }
 
 /**
@@ -28,7 +30,7 @@ export function composeRelease(
   settings: ReleaseSettings,
 ): ComposedRelease {
   const { spec } = facts;
-  const { environment, files, derived } = effective(variables, serviceBuiltIns(facts, settings));
+  const { environment, files, derived, circles } = effective(variables, serviceBuiltIns(facts, settings));
   const git = spec.git_repository;
   const config: ReleaseConfig = {
     version: 1,
@@ -54,7 +56,7 @@ export function composeRelease(
     readiness: toDriverProbe(spec.healthchecks.readiness_probe),
     liveness: toDriverProbe(spec.healthchecks.liveness_probe),
   };
-  return { config, derived };
+  return { config, derived, circles };
 }
 
 // `app-z1a2b3c4d` is the name of an application for its neighbours (semantics 4.6).

@@ -6,7 +6,6 @@ import { readHistory } from './facets/history/history.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
-import * as variable from './facets/variable/variable.ts';
 import type { ServiceReference } from './lock.ts';
 import { listOutdated, listServicesOfType } from './list.ts';
 import * as service from './service.ts';
@@ -17,13 +16,11 @@ function application(params: { readonly applicationId: string }): ServiceReferen
   return { id: params.applicationId, type };
 }
 
-/** All operations on services by their type; those on the services of an environment are the deployment room's. */
+/** All operations on services by their type; those on the services of an environment are the deployment room's. Variables are mounted by their own. */
 export function mountService(mounting: Mounting, deps: Deps): void {
   mountRecords(mounting, deps);
   mountActions(mounting, deps);
   mountReads(mounting, deps);
-  mountVariables(mounting, deps);
-  mountSecrets(mounting, deps);
 }
 
 function mountRecords(mounting: Mounting, deps: Deps): void {
@@ -70,48 +67,4 @@ function mountReads(mounting: Mounting, deps: Deps): void {
     .on(operations.listApplicationDeploymentHistoryV2, ({ caller, params, query }) =>
       readHistory(deps, caller, application(params), query),
     );
-}
-
-function mountVariables(mounting: Mounting, deps: Deps): void {
-  const { variables: sort } = variable;
-  mounting
-    .on(operations.listApplicationEnvironmentVariable, ({ caller, params }) =>
-      variable.listServiceVariables(deps, caller, application(params)),
-    )
-    .on(operations.createApplicationEnvironmentVariable, ({ caller, params, body }) =>
-      variable.createServiceVariable(deps, caller, { reference: application(params), sort }, body),
-    )
-    .on(operations.editApplicationEnvironmentVariable, ({ caller, params, body }) => {
-      const variableId = params.environmentVariableId;
-      return variable.editServiceVariable(deps, caller, { reference: application(params), sort, variableId }, body);
-    })
-    .on(operations.deleteApplicationEnvironmentVariable, ({ caller, params }) => {
-      const variableId = params.environmentVariableId;
-      return variable.deleteServiceVariable(deps, caller, { reference: application(params), sort, variableId });
-    })
-    .on(operations.createApplicationEnvironmentVariableAlias, ({ caller, params, body }) => {
-      const variableId = params.environmentVariableId;
-      return variable.createServiceAlias(deps, caller, { reference: application(params), sort, variableId }, body);
-    });
-}
-
-function mountSecrets(mounting: Mounting, deps: Deps): void {
-  const { secrets: sort } = variable;
-  mounting
-    .on(operations.listApplicationSecrets, ({ caller, params }) => variable.listServiceSecrets(deps, caller, application(params)))
-    .on(operations.createApplicationSecret, ({ caller, params, body }) =>
-      variable.createServiceVariable(deps, caller, { reference: application(params), sort }, body),
-    )
-    .on(operations.editApplicationSecret, ({ caller, params, body }) => {
-      const variableId = params.secretId;
-      return variable.editServiceVariable(deps, caller, { reference: application(params), sort, variableId }, body);
-    })
-    .on(operations.deleteApplicationSecret, ({ caller, params }) => {
-      const variableId = params.secretId;
-      return variable.deleteServiceVariable(deps, caller, { reference: application(params), sort, variableId });
-    })
-    .on(operations.createApplicationSecretAlias, ({ caller, params, body }) => {
-      const variableId = params.secretId;
-      return variable.createServiceAlias(deps, caller, { reference: application(params), sort, variableId }, body);
-    });
 }
