@@ -1,7 +1,8 @@
 import type { Queryable } from '@davit/db';
 import { hasControlCharacter, leavesRoot, type Problems } from '../shared/problems.ts';
-import { circleOf } from './effective.ts';
+import { circleOf, circlesOf } from './effective.ts';
 import { idOf, standsAt, type VariablePlace } from './place.ts';
+import { referenceKeys } from './references.ts';
 import { level, levelNouns, type VariableRow } from './row.ts';
 import { cycle, keyTaken, placeNoun, type Stored } from './scene.ts';
 import { lockFiles } from './store.ts';
@@ -59,6 +60,14 @@ export async function lockMountPaths(tx: Queryable, place: VariablePlace, mountP
 
 /** VARIABLE_CYCLE when the variable that was written now leads back to itself, as the place sees it. */
 export function assertNoCycle({ row, rows }: Stored, place: VariablePlace): void {
+  // The common case, without looking at all the others.
+  if (row.type !== 'ALIAS' && (row.reference_keys ?? referenceKeys(row.value ?? '')).length === 0) return;
   const way = circleOf(rows, place.builtIns, row.key);
+  if (way !== undefined) throw cycle(way, `at this ${placeNoun(place)}`);
+}
+
+/** The same after many were written. */
+export function assertNoCycles(keys: ReadonlySet<string>, rows: readonly VariableRow[], place: VariablePlace): void {
+  const way = circlesOf(rows, place.builtIns).find((circle) => circle.some((key) => keys.has(key)));
   if (way !== undefined) throw cycle(way, `at this ${placeNoun(place)}`);
 }

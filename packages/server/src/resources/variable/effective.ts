@@ -50,10 +50,8 @@ export function effective(rows: readonly VariableRow[], known: readonly BuiltIn[
   const sources = sourcesByKey(rows, known);
   const edges = edgesOf(sources);
   const resolver = new Resolver();
-  const circles: (readonly string[])[] = [];
-  for (const group of groups(edges)) {
-    const found = circleIn(group, edges);
-    if (found !== undefined) circles.push(found);
+  const ordered = groups(edges);
+  for (const group of ordered) {
     // The members of a group lead to each other, so none of them is known to the others yet.
     const resolved = group.map((key) => [key, resolver.seen(sources.get(key))] as const);
     for (const [key, value] of resolved) resolver.learn(key, value);
@@ -70,7 +68,7 @@ export function effective(rows: readonly VariableRow[], known: readonly BuiltIn[
     environment: environment.sort((a, b) => compare(a.name, b.name)),
     files: [...files.values()].sort((a, b) => compare(a.path, b.path)),
     derived: [...resolver.derived.values()],
-    circles: circles.sort((a, b) => compare(a[0] ?? '', b[0] ?? '')),
+    circles: circlesIn(ordered, edges),
   };
 }
 
@@ -79,11 +77,23 @@ export function circleOf(rows: readonly VariableRow[], known: readonly BuiltIn[]
   return circle(edgesOf(sourcesByKey(rows, known)), key);
 }
 
-function circleIn(group: readonly string[], edges: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
-  const first = group.toSorted(compare)[0];
-  if (first === undefined) return undefined;
-  // Only asked where there is one: looking for it walks through all that the key leads to.
-  return group.length > 1 || edges.get(first)?.includes(first) === true ? circle(edges, first) : undefined;
+/** All such ways, one for keys that lead to each other. */
+export function circlesOf(rows: readonly VariableRow[], known: readonly BuiltIn[]): readonly (readonly string[])[] {
+  const edges = edgesOf(sourcesByKey(rows, known));
+  return circlesIn(groups(edges), edges);
+}
+
+type Edges = ReadonlyMap<string, readonly string[]>;
+
+function circlesIn(all: readonly (readonly string[])[], edges: Edges): readonly (readonly string[])[] {
+  const found = all.flatMap((group) => {
+    const first = group.toSorted(compare)[0] ?? '';
+    // Only asked where there is one: looking for it walks through all that the key leads to.
+    const leadsBack = group.length > 1 || edges.get(first)?.includes(first) === true;
+    const way = leadsBack ? circle(edges, first) : undefined;
+    return way === undefined ? [] : [way];
+  });
+  return found.sort((a, b) => compare(a[0] ?? '', b[0] ?? ''));
 }
 
 function edgesOf(sources: ReadonlyMap<string, Source>): Map<string, readonly string[]> {

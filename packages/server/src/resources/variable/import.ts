@@ -2,10 +2,11 @@ import type { Body, operations, Response, VariableScope } from '@davit/contract'
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import { Problems } from '../shared/problems.ts';
-import { checkLength } from './check.ts';
+import { assertNoCycles, checkLength } from './check.ts';
 import { checkKey } from './key.ts';
 import {
   holdPlace,
+  levelOf,
   standsAt,
   type PlaceReference,
   type ServicePlaceReference,
@@ -13,6 +14,7 @@ import {
   type VariableRoom,
 } from './place.ts';
 import { createOverride } from './relation.ts';
+import { level, type VariableRow } from './row.ts';
 import { visibleAt, type Scene } from './scene.ts';
 import { createVariable, editVariable } from './variable.ts';
 
@@ -35,35 +37,46 @@ export function importVariables(
   const { deps } = room;
   checkItems(request.vars, reference, deps.config.variablePrefix);
   return deps.database.transaction(async (tx) => {
-    const placeOf = await heldPlaces(room, tx, caller, reference);
-    const done: Item[] = [];
+    const places = await heldPlaces(room, tx, caller, { reference, scopes: new Set(request.vars.map(({ scope }) => scope)) });
+    const done = new Set<Item>();
+    let rows: readonly VariableRow[] = await visibleAt(tx, places.service);
     // Wide scopes first, so that a narrower one of the same key in the list overrides it.
     for (const item of request.vars.toSorted((a, b) => order(a.scope) - order(b.scope))) {
-      const scene = { deps, tx, place: await placeOf(item.scope) };
-      if (await importOne(scene, item, request.overwrite)) done.push(item);
+      const place = places.of(item.scope);
+      const known = rows.filter((row) => level(row) <= levelOf(place));
+      const stored = await importOne({ deps, tx, place, known }, item, request.overwrite);
+      if (stored === undefined) continue;
+      rows = [...rows.filter(({ id }) => id !== stored.id), stored];
+      done.add(item);
     }
+    assertNoCycles(new Set([...done].map(({ name }) => name)), rows, places.service);
     return {
       total_variables_to_import: request.vars.length,
       successful_imported_variables: request.vars
-        .filter((item) => done.includes(item))
+        .filter((item) => done.has(item))
         .map(({ name, value, scope, is_secret }) => ({ name, scope, is_secret, ...(is_secret ? {} : { value }) })),
     };
   });
 }
 
-async function importOne(scene: Scene, { name, value, is_secret }: Item, overwrite: boolean): Promise<boolean> {
-  const found = (await visibleAt(scene.tx, scene.place)).filter((row) => row.key === name);
+/** The row that was written; undefined: what is there was left alone. */
+async function importOne(
+  scene: Scene & { readonly known: readonly VariableRow[] },
+  { name, value, is_secret }: Item,
+  overwrite: boolean,
+): Promise<VariableRow | undefined> {
+  const found = scene.known.filter((row) => row.key === name);
   const own = found.find((row) => standsAt(row, scene.place));
+  // What stands behind the overrides on the way.
   const inherited = found.find((row) => row.type !== 'OVERRIDE');
-  if (own === undefined && inherited === undefined) {
-    await createVariable(scene, is_secret, { key: name, value });
-    return true;
-  }
-  const isSame = (own ?? inherited)?.is_secret === is_secret;
-  if (!overwrite || !isSame || own?.type === 'ALIAS') return false;
-  if (own !== undefined) await editVariable(scene, { id: own.id, isSecret: is_secret }, { key: name, value });
-  else if (inherited !== undefined) await createOverride(scene, { id: inherited.id, isSecret: is_secret }, { value });
-  return true;
+  const there = own ?? inherited;
+  if (there === undefined) return (await createVariable(scene, is_secret, { key: name, value })).row;
+  if (!overwrite || there.is_secret !== is_secret || own?.type === 'ALIAS') return undefined;
+  const target = { id: there.id, isSecret: is_secret };
+  const { row } = await (own === undefined
+    ? createOverride(scene, target, { value })
+    : editVariable(scene, target, { key: name, value }));
+  return row;
 }
 
 function checkItems(items: readonly Item[], { scope }: ServicePlaceReference, prefix: string): void {
@@ -90,22 +103,24 @@ function order(scope: VariableScope): number {
   return scope === 'PROJECT' ? 0 : scope === 'ENVIRONMENT' ? 1 : 2;
 }
 
-/** The service and what it is in, each held when it is first asked for. */
+interface Places {
+  readonly service: VariablePlace;
+  readonly of: (scope: VariableScope) => VariablePlace;
+}
+
+/** The service and, where the list names them, what it is in. All are held. */
 async function heldPlaces(
   room: VariableRoom,
   tx: Queryable,
   caller: Caller,
-  reference: ServicePlaceReference,
-): Promise<(scope: VariableScope) => Promise<VariablePlace>> {
+  { reference, scopes }: { readonly reference: ServicePlaceReference; readonly scopes: ReadonlySet<VariableScope> },
+): Promise<Places> {
   const service = await holdPlace(room, tx, caller, reference);
-  const held = new Map<VariableScope, VariablePlace>([[reference.scope, service]]);
-  return async (scope) => {
-    const known = held.get(scope);
-    if (known !== undefined) return known;
-    const wide: PlaceReference =
-      scope === 'PROJECT' ? { scope, id: service.projectId } : { scope: 'ENVIRONMENT', id: service.environmentId ?? '' };
-    const place = await holdPlace(room, tx, caller, wide);
-    held.set(scope, place);
-    return place;
-  };
+  const { projectId, environmentId } = service;
+  const wide: PlaceReference[] = [];
+  if (scopes.has('PROJECT')) wide.push({ scope: 'PROJECT', id: projectId });
+  if (scopes.has('ENVIRONMENT') && environmentId !== null) wide.push({ scope: 'ENVIRONMENT', id: environmentId });
+  const held = new Map<VariableScope, VariablePlace>();
+  for (const one of wide) held.set(one.scope, await holdPlace(room, tx, caller, one));
+  return { service, of: (scope) => held.get(scope) ?? service };
 }

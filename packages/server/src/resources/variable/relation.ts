@@ -6,7 +6,7 @@ import { checkKey } from './key.ts';
 import { standsAt, type VariablePlace } from './place.ts';
 import { variableRecord } from './record.ts';
 import { level, levelNouns, type VariableRow } from './row.ts';
-import { isOfSort, notEditable, placeNoun, sortNoun, visibleAt, type IsSecret, type Scene, type Stored } from './scene.ts';
+import { isOfSort, notEditable, placeNoun, sortNoun, rowsOf, type IsSecret, type Scene, type Stored } from './scene.ts';
 import { findVariable } from './store.ts';
 import { content, insert } from './variable.ts';
 
@@ -25,7 +25,7 @@ export interface TargetWish {
  * the target is narrower than the place.
  */
 export async function createAlias(scene: Scene, wish: TargetWish, request: AliasRequest): Promise<Stored> {
-  const rows = await visibleAt(scene.tx, scene.place);
+  const rows = await rowsOf(scene);
   const { row, builtIn } = await findTarget(scene, rows, wish);
   if (row?.type === 'ALIAS') {
     throw invalid('', `${row.key} is an alias itself; make an alias of the ${sortNoun(row.is_secret)} that it points at`);
@@ -60,7 +60,7 @@ export async function createAlias(scene: Scene, wish: TargetWish, request: Alias
  */
 export async function createOverride(scene: Scene, wish: TargetWish, request: OverrideRequest): Promise<Stored> {
   const { place } = scene;
-  const rows = await visibleAt(scene.tx, place);
+  const rows = await rowsOf(scene);
   const { row, builtIn } = await findTarget(scene, rows, wish);
   if (row === undefined) {
     throw notEditable(`${builtIn?.key ?? 'This'} is a built-in variable: it follows from what it tells of and has no overrides`);

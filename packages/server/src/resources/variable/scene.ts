@@ -11,6 +11,11 @@ export interface Scene {
   readonly deps: Pick<Deps, 'vault' | 'config'>;
   readonly tx: Queryable;
   readonly place: VariablePlace;
+  /**
+   * What the place sees, where one change follows another and reading it each time would take long. Whoever sets it checks for
+   * cycles at the end.
+   */
+  readonly known?: readonly VariableRow[];
 }
 
 /** Whether an operation is about variables, about secrets, or about both (undefined). */
@@ -32,6 +37,10 @@ export function visibleVariables(
 
 export function visibleAt(db: Queryable, place: VariablePlace): Promise<VariableRow[]> {
   return visibleVariables(db, { ...place, serviceId: place.service?.id ?? null });
+}
+
+export async function rowsOf({ tx, place, known }: Pick<Scene, 'tx' | 'place' | 'known'>): Promise<readonly VariableRow[]> {
+  return known ?? visibleAt(tx, place);
 }
 
 /** Whether an operation about these sees the row. */

@@ -13,6 +13,7 @@ import {
   notEditable,
   parentValues,
   placeNoun,
+  rowsOf,
   sortNoun,
   visibleAt,
   withConflicts,
@@ -33,7 +34,7 @@ export async function createVariable(scene: Scene, isSecret: boolean, request: V
   const { tx, place } = scene;
   const mountPath = request.mount_path || null;
   await lockMountPaths(tx, place, mountPath);
-  const rows = await visibleAt(tx, place);
+  const rows = await rowsOf(scene);
   const value = request.value ?? '';
   const problems = new Problems();
   checkKey(request.key, scene.deps.config.variablePrefix, problems);
@@ -70,7 +71,7 @@ export async function editVariable(
 ): Promise<Stored> {
   const { tx, place } = scene;
   await lockMountPaths(tx, place, request.mount_path);
-  const rows = await visibleAt(tx, place);
+  const rows = await rowsOf(scene);
   const row = ownRow({ rows, place }, id, isSecret);
   assertEditable(row, request, { rows, place });
   const mountPath = isFixed(row) || request.mount_path === undefined ? row.mount_path : request.mount_path || null;
@@ -102,7 +103,7 @@ export async function editVariable(
   if (written === undefined) throw notFound(sortNoun(isSecret));
   const now = { ...edited, ...written };
   const stored = { row: now, rows: rows.map((one) => (one.id === id ? now : one)) };
-  assertNoCycle(stored, place);
+  if (scene.known === undefined) assertNoCycle(stored, place);
   return stored;
 }
 
@@ -120,7 +121,7 @@ export type NewRow = Omit<VariableRow, 'id' | 'project_id' | 'environment_id' | 
 };
 
 /** Writes a row at the place and checks that it leads to no cycle. */
-export async function insert({ tx, place }: Scene, rows: readonly VariableRow[], fields: NewRow): Promise<Stored> {
+export async function insert({ tx, place, known }: Scene, rows: readonly VariableRow[], fields: NewRow): Promise<Stored> {
   const { replaces, ...columns } = fields;
   const values = [
     ...parentValues(randomUUID(), place),
@@ -152,7 +153,7 @@ export async function insert({ tx, place }: Scene, rows: readonly VariableRow[],
     service_id: service_id ?? null,
   };
   const stored = { row, rows: [...rows.filter((one) => one.id !== row.id), row] };
-  assertNoCycle(stored, place);
+  if (known === undefined) assertNoCycle(stored, place);
   return stored;
 }
 
