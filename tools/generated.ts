@@ -49,7 +49,7 @@ const gathering = new Set(['index.ts', 'operations.ts']);
 async function declaringFiles(): Promise<ReadonlyMap<string, string>> {
   const names = await readdir(contractSource, { recursive: true });
   const files = new Map<string, string>();
-  for (const name of names.filter((file) => file.endsWith('.ts') && !gathering.has(file)).sort()) {
+  for (const name of names.filter((file) => /(?<!\.test)\.ts$/.test(file) && !gathering.has(file)).sort()) {
     const module: unknown = await import(path.join(contractSource, name));
     for (const id of operationIds(module)) files.set(id, `src/${name}`);
   }

@@ -174,28 +174,51 @@ export function scopedOperations<const S extends ScopeWords>(scope: S) {
   };
 }
 
-/** The import of many variables into a service. Its id does not follow from the kind of service. */
-export function importOperation<const S extends ScopeWords, const Id extends string>(scope: S, id: Id) {
-  const { at } = paths(scope, variable);
-  return operation({
-    id,
-    method: 'POST',
-    path: `${at}/import` as const,
-    tag: scope.tag,
-    summary: `Import many variables and secrets at once into ${scope.noun}, its environment or its project`,
-    scope: 'WRITE',
-    target: scope.target,
-    body: ImportRequest,
-    status: 201,
-    response: Import,
-    errors: [400, 409],
-  });
+/** A kind of service as its paths and operation ids name it. The id of its import does not follow from the rest. */
+export interface ServiceWords {
+  readonly noun: string;
+  readonly Noun: string;
+  readonly importId: string;
+}
+
+/** All operations on the variables and secrets of a kind of service. */
+export function serviceOperations<const S extends ServiceWords>(words: S) {
+  const segment: S['noun'] = words.noun;
+  const Noun: S['Noun'] = words.Noun;
+  const id: S['importId'] = words.importId;
+  const parameter = `${segment}Id` as const;
+  const noun = `${/^[aeiou]/.test(segment) ? 'an' : 'a'} ${segment}`;
+  const target = 'service' as const;
+  const scope = { tag: Noun, target, noun, Noun, segment, parameter };
+  return {
+    ...scopedOperations(scope),
+    import: operation({
+      id,
+      method: 'POST',
+      path: `/${segment}/{${parameter}}/environmentVariable/import` as const,
+      tag: Noun,
+      summary: `Import many variables and secrets at once into ${noun}, its environment or its project`,
+      scope: 'WRITE',
+      target,
+      body: ImportRequest,
+      status: 201,
+      response: Import,
+      errors: [400, 409],
+    }),
+  };
 }
 
 /** Operations by their ids. */
-export type ById<O extends Operation> = { readonly [Id in O['id']]: Extract<O, { readonly id: Id }> };
+type ById<O extends Operation> = { readonly [Id in O['id']]: Extract<O, { readonly id: Id }> };
 
-export function byId<const O extends Operation>(list: readonly O[]): ById<O> {
+/** All operations of a scope by their ids. */
+export function operationsOf<V extends Operation, S extends Operation, I extends Operation = never>(scoped: {
+  readonly variables: Readonly<Record<string, V>>;
+  readonly secrets: Readonly<Record<string, S>>;
+  readonly import?: I;
+}): ById<V | S | I> {
+  const rest = scoped.import === undefined ? [] : [scoped.import];
+  const all = [...Object.values(scoped.variables), ...Object.values(scoped.secrets), ...rest];
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- TypeScript does not know the keys that `fromEntries` makes
-  return Object.fromEntries(list.map((one) => [one.id, one])) as unknown as ById<O>;
+  return Object.fromEntries(all.map((one) => [one.id, one])) as unknown as ById<V | S | I>;
 }

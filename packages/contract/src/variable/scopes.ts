@@ -1,4 +1,4 @@
-import { byId, importOperation, scopedOperations, type ScopeWords } from './scoped.ts';
+import { operationsOf, scopedOperations, serviceOperations, type ScopeWords, type ServiceWords } from './scoped.ts';
 
 const project = {
   tag: 'Project',
@@ -18,35 +18,20 @@ const environment = {
   parameter: 'environmentId',
 } as const satisfies ScopeWords;
 
-const application = {
-  tag: 'Application',
-  target: 'service',
-  noun: 'an application',
-  Noun: 'Application',
-  segment: 'application',
-  parameter: 'applicationId',
-} as const satisfies ScopeWords;
-
-/** The scopes that have paths of their own. A further kind of service is its words, and a line here and below. */
+/** The scopes that have paths of their own; those of kinds of service by their type, a line each. */
 export const variableScopesOfPaths = {
   PROJECT: scopedOperations(project),
   ENVIRONMENT: scopedOperations(environment),
-  APPLICATION: { ...scopedOperations(application), import: importOperation(application, 'importEnvironmentVariable') },
+  APPLICATION: serviceOperations({ noun: 'application', Noun: 'Application', importId: 'importEnvironmentVariable' }),
 } as const;
 
-/** What is common to all of them. */
-export type ScopedVariableOperations = ReturnType<typeof scopedOperations<ScopeWords>> & {
-  readonly import?: ReturnType<typeof importOperation<ScopeWords, string>>;
-};
+/** What is common to all of them, and to those of services. */
+export type ScopedVariableOperations = ReturnType<typeof scopedOperations<ScopeWords>>;
+export type ServiceVariableOperations = ReturnType<typeof serviceOperations<ServiceWords>>;
 
-const { PROJECT, ENVIRONMENT, APPLICATION } = variableScopesOfPaths;
-
+/** All of them by their ids. */
 export const scopedVariableOperations = {
-  ...byId(Object.values(PROJECT.variables)),
-  ...byId(Object.values(PROJECT.secrets)),
-  ...byId(Object.values(ENVIRONMENT.variables)),
-  ...byId(Object.values(ENVIRONMENT.secrets)),
-  ...byId(Object.values(APPLICATION.variables)),
-  ...byId(Object.values(APPLICATION.secrets)),
-  ...byId([APPLICATION.import]),
+  ...operationsOf(variableScopesOfPaths.PROJECT),
+  ...operationsOf(variableScopesOfPaths.ENVIRONMENT),
+  ...operationsOf(variableScopesOfPaths.APPLICATION),
 };

@@ -107,6 +107,32 @@ test('a built-in variable gets an alias by its id, at its own scope or a narrowe
   expect(await failure(alias('DAVIT_ENVIRONMENT_NAME', 'STAGE', 'PROJECT'))).toMatch(/^404 NOT_FOUND/);
 });
 
+test('the rules are the same for every type of service that has variables', async () => {
+  for (const type of ['CONTAINER', 'JOB', 'HELM', 'TERRAFORM'] as const) {
+    const id = await newApplication(api, world.environmentId);
+    await server.database.database.run({ name: 'test type', text: 'UPDATE service SET type = $2 WHERE id = $1' }, [id, type]);
+    const wide = await create('PROJECT', `FOR_${type}`, { is_secret: true });
+    const place = { override_scope: type, override_parent_id: id };
+    await api.call('createVariableOverride', { params: { variableId: wide.id }, body: { value: 'x', ...place } });
+    const vars = [{ name: `OF_${type}`, value: '1', scope: type, is_secret: false }];
+    const body = { overwrite: false, vars };
+    const query = { service_id: id, service_type: type };
+    expect(await api.call('importEnvironmentVariables', { query, body })).toEqual({
+      total_variables_to_import: 1,
+      successful_imported_variables: vars,
+    });
+    const { results } = await api.call('listVariables', { query: { parent_id: id, scope: type } });
+    const own = results.filter((one) => one.scope === type);
+    expect(own).toMatchObject([
+      { key: `FOR_${type}`, service_id: id, service_type: type, is_secret: true, value: null, variable_type: 'OVERRIDE' },
+      { key: `OF_${type}`, service_id: id, service_type: type, value: '1' },
+    ]);
+    for (const one of own) await api.call('deleteVariable', { params: { variableId: one.id } });
+    const other = { query: { parent_id: id, scope: 'APPLICATION' } } as const;
+    expect(await failure(api.call('listVariables', other))).toMatch(/^404 NOT_FOUND/);
+  }
+});
+
 test('what is wrong with the place of a variable is told with its field', async () => {
   const { id } = await create('ENVIRONMENT', 'PLACED');
   const place = (scope: Scope | 'BUILT_IN' | 'JOB', parent: string) => ({ alias_scope: scope, alias_parent_id: parent });

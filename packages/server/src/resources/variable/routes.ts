@@ -1,4 +1,10 @@
-import { operations, variableScopesOfPaths, type ScopedVariableOperations } from '@davit/contract';
+import {
+  operations,
+  variableScopesOfPaths as scopes,
+  type ScopedVariableOperations,
+  type ServiceScope,
+  type ServiceVariableOperations,
+} from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { importVariables } from './import.ts';
@@ -10,13 +16,9 @@ import { createVariable, editVariable } from './variable.ts';
 /** Variables and secrets at all scopes. A further kind of service is a line here. */
 export function mountVariable(mounting: Mounting, deps: Deps, services: ServicePlaces): void {
   const room = { deps, services };
-  const { PROJECT, ENVIRONMENT, APPLICATION } = variableScopesOfPaths;
-  mountScope(mounting, room, PROJECT, 'PROJECT');
-  mountScope(mounting, room, ENVIRONMENT, 'ENVIRONMENT');
-  mountScope(mounting, room, APPLICATION, 'APPLICATION');
-  mounting.on(APPLICATION.import, ({ caller, params, body }) =>
-    importVariables(room, caller, { scope: 'APPLICATION', id: params.applicationId }, body),
-  );
+  mountScope(mounting, room, scopes.PROJECT, 'PROJECT');
+  mountScope(mounting, room, scopes.ENVIRONMENT, 'ENVIRONMENT');
+  mountService(mounting, room, scopes.APPLICATION, 'APPLICATION');
   mountAny(mounting, room);
 }
 
@@ -32,6 +34,13 @@ function mountScope(mounting: Mounting, room: VariableRoom, scoped: ScopedVariab
   const at: At = (params) => ({ scope, id: params[scoped.parameter] ?? '' });
   mountVariables(mounting, room, scoped.variables, at);
   mountSecrets(mounting, room, scoped.secrets, at);
+}
+
+function mountService(mounting: Mounting, room: VariableRoom, scoped: ServiceVariableOperations, scope: ServiceScope): void {
+  mountScope(mounting, room, scoped, scope);
+  mounting.on(scoped.import, ({ caller, params, body }) =>
+    importVariables(room, caller, { scope, id: params[scoped.parameter] ?? '' }, body),
+  );
 }
 
 function mountVariables(mounting: Mounting, room: VariableRoom, set: ScopedVariableOperations['variables'], at: At): void {
