@@ -85,6 +85,7 @@ test('a change at a project or environment makes what it changes below out of da
       body: { key: 'TOKEN', value },
     });
   await editSecret('one');
+  await api.call('createEnvironmentSecret', { ...ofEnvironment, body: { key: 'TOKEN', value: 'one' } });
   expect(await both()).toEqual(['UP_TO_DATE', 'UP_TO_DATE']);
   await editSecret('two');
   expect(await both()).toEqual(['OUT_OF_DATE', 'OUT_OF_DATE']);

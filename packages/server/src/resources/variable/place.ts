@@ -6,7 +6,7 @@ import { openEnvironment } from '../environment/index.ts';
 import { notFound } from '../shared/problems.ts';
 import { environmentBuiltIns, projectBuiltIns, type BuiltIn } from './builtin.ts';
 import { level, type Level, type VariableRow } from './row.ts';
-import { holdProject, readEnvironmentFacts, readProjectFacts, type EnvironmentFactsRow } from './store.ts';
+import { holdProjectFacts, readEnvironmentFacts, readProjectFacts, type EnvironmentFactsRow } from './store.ts';
 
 /** A project, environment or service, from which variables are seen. */
 export interface VariablePlace {
@@ -55,7 +55,8 @@ export async function readPlace(
 ): Promise<VariablePlace> {
   const db = deps.database;
   if (isServiceScope(scope)) return services.read(db, caller, { scope, id });
-  return scope === 'PROJECT' ? projectPlace(deps, db, caller, id) : environmentPlace(deps, db, caller, id);
+  if (scope === 'PROJECT') return projectPlace(deps, id, await db.maybe(readProjectFacts, [id, caller.organizationId]));
+  return environmentPlace(deps, db, caller, id);
 }
 
 /** The same for a change: what it stands in is not deleted before the end of the transaction. Also BEING_DELETED. */
@@ -66,10 +67,7 @@ export async function holdPlace(
   { scope, id }: PlaceReference,
 ): Promise<VariablePlace> {
   if (isServiceScope(scope)) return services.hold(tx, caller, { scope, id });
-  if (scope === 'PROJECT') {
-    await tx.run(holdProject, [id]);
-    return projectPlace(deps, tx, caller, id);
-  }
+  if (scope === 'PROJECT') return projectPlace(deps, id, await tx.maybe(holdProjectFacts, [id, caller.organizationId]));
   await openEnvironment(tx, caller, id, 'change');
   return environmentPlace(deps, tx, caller, id);
 }
@@ -81,8 +79,11 @@ function isServiceScope(scope: PlaceReference['scope']): scope is ServiceScope {
 // What clients of a project's own list know the id's variable by (semantics 4.6); processes get the id.
 const projectIdInList = '||Q_PRJ_ID||';
 
-async function projectPlace({ config }: Deps, db: Queryable, caller: Caller, id: string): Promise<VariablePlace> {
-  const row = await db.maybe(readProjectFacts, [id, caller.organizationId]);
+function projectPlace(
+  { config }: Deps,
+  id: string,
+  row: { readonly organization_id: string; readonly created_at: string } | undefined,
+): VariablePlace {
   if (row === undefined) throw notFound('project');
   const facts = { organizationId: row.organization_id, projectId: id, projectCreatedAt: row.created_at };
   const builtIns = projectBuiltIns(facts, config.variablePrefix).map((one) =>

@@ -42,14 +42,18 @@ export const findVariable = statement<FoundVariable>(
     WHERE v.id = $1 AND ($2::uuid IS NULL OR v.organization_id = $2)`,
 );
 
-/** Until the end of the transaction the project is not deleted. */
-export const holdProject = statement('holdProjectForVariable', `SELECT 1 FROM project WHERE id = $1 FOR KEY SHARE`);
+const projectFacts = `SELECT organization_id, created_at FROM project WHERE id = $1 AND ($2::uuid IS NULL OR organization_id = $2)`;
+
+interface ProjectFactsRow {
+  readonly organization_id: string;
+  readonly created_at: string;
+}
 
 /** Id, organization of the caller. */
-export const readProjectFacts = statement<{ organization_id: string; created_at: string }>(
-  'readProjectFactsForVariables',
-  `SELECT organization_id, created_at FROM project WHERE id = $1 AND ($2::uuid IS NULL OR organization_id = $2)`,
-);
+export const readProjectFacts = statement<ProjectFactsRow>('readProjectFactsForVariables', projectFacts);
+
+/** The same; until the end of the transaction the project is not deleted. */
+export const holdProjectFacts = statement<ProjectFactsRow>('holdProjectFactsForVariables', `${projectFacts} FOR KEY SHARE`);
 
 export interface EnvironmentFactsRow {
   readonly id: string;

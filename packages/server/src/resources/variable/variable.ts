@@ -54,7 +54,7 @@ export async function createVariable(scene: Scene, isSecret: boolean, request: V
     key: request.key,
     type: mountPath === null ? 'VALUE' : 'FILE',
     is_secret: isSecret,
-    ...(await content(scene, isSecret, value)),
+    ...(await (replaced?.is_secret === isSecret ? editedContent(scene, replaced, value) : content(scene, isSecret, value))),
     target_id: null,
     target_builtin: null,
     mount_path: mountPath,
