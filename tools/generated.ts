@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { kinds, openApi, operationList, scopes, serviceOperations, type Operation } from '@davit/contract';
+import { openApi, operationList, scopes, type Operation } from '@davit/contract';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const contractSource = path.join(root, 'packages/contract/src');
@@ -42,17 +42,22 @@ function permissionsText(): string {
     .join('\n');
 }
 
+// They only gather what the others declare.
+const gathering = new Set(['index.ts', 'operations.ts']);
+
+/** The file whose exports hold an operation, be it alone or in what a function of the contract made. */
 async function declaringFiles(): Promise<ReadonlyMap<string, string>> {
   const names = await readdir(contractSource, { recursive: true });
-  // Operations that kinds of services share are made by functions; each kind says in its file which it has.
-  const files = new Map<string, string>(
-    Object.values(kinds).flatMap(({ type, noun }) =>
-      Object.values(serviceOperations[type]).map(({ id }) => [id, `src/service/${noun}.ts`] as const),
-    ),
-  );
-  for (const name of names.filter((file) => file.endsWith('.ts')).sort()) {
-    const text = await readFile(path.join(contractSource, name), 'utf8');
-    for (const [, id] of text.matchAll(/^\s+id: '(\w+)',$/gm)) if (id !== undefined) files.set(id, `src/${name}`);
+  const files = new Map<string, string>();
+  for (const name of names.filter((file) => /(?<!\.test)\.ts$/.test(file) && !gathering.has(file)).sort()) {
+    const module: unknown = await import(path.join(contractSource, name));
+    for (const id of operationIds(module)) files.set(id, `src/${name}`);
   }
   return files;
+}
+
+function operationIds(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  if ('id' in value && typeof value.id === 'string' && 'method' in value) return [value.id];
+  return Object.values(value).flatMap(operationIds);
 }

@@ -7,3 +7,4 @@ export { openApi } from './openapi.ts';
 export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './shared/deployment.ts';
 export { Application, ApplicationRequest } from './service/application.ts';
 export { Probe, ServicePort, Storage } from './service/parts.ts';
+export { variableScopesOfPaths, type ScopedVariableOperations, type ServiceVariableOperations } from './variable/scopes.ts';

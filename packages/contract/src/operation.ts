@@ -7,8 +7,8 @@ export const scopes = ['READ', 'DEPLOY', 'WRITE', 'ADMIN'] as const;
 export type Scope = (typeof scopes)[number];
 
 /**
- * What the first path parameter names, so that the caller's right to see it can be checked in one place. `instance`: the
- * operation belongs to no organization (only listing and creating organizations do).
+ * What the first path parameter names, so that the caller's right to see it can be checked in one place. `instance`: its
+ * path names nothing (organizations are listed and created, variables name their place in the query or body).
  */
 export type Target =
   | 'instance'
@@ -18,7 +18,8 @@ export type Target =
   | 'cluster'
   | 'service'
   | 'deploymentStage'
-  | 'deploymentRequest';
+  | 'deploymentRequest'
+  | 'variable';
 
 /** One operation of the API: the only place that says its path, shapes, permission and codes. */
 export interface Operation {

@@ -11,7 +11,8 @@ import * as containerRegistry from './registry/container-registry.ts';
 import * as helmRepository from './registry/helm-repository.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
-import * as variable from './service/variable-operations.ts';
+import { scopedVariableOperations } from './variable/scopes.ts';
+import * as variable from './variable/operations.ts';
 
 const modules = {
   ...organization,
@@ -24,6 +25,7 @@ const modules = {
   ...environment,
   ...stage,
   ...queue,
+  ...scopedVariableOperations,
   ...variable,
 };
 

@@ -134,6 +134,10 @@ export const variableScopes = [
   'HELM',
   'TERRAFORM',
 ] as const;
+export type VariableScope = (typeof variableScopes)[number];
+/** Service types that have variables of their own. */
+export const serviceScopes = ['APPLICATION', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM'] as const;
+export type ServiceScope = (typeof serviceScopes)[number];
 export const variableTypes = ['VALUE', 'ALIAS', 'OVERRIDE', 'BUILT_IN', 'FILE'] as const;
 export const portProtocols = ['HTTP', 'GRPC', 'TCP', 'UDP'] as const;
 

@@ -42,6 +42,7 @@ const words: Readonly<Record<Exclude<Operation['target'], 'instance'>, string>> 
   service: 'service',
   deploymentStage: 'deployment stage',
   deploymentRequest: 'deployment request',
+  variable: 'variable',
 };
 
 /** For every kind of resource the same words, whether it does not exist or may not be seen. */

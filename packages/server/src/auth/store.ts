@@ -26,4 +26,5 @@ export const organizationOf = {
   cluster: statement<PlaceRow>('place_of_cluster', 'select organization_id from cluster where id = $1'),
   service: statement<PlaceRow>('place_of_service', 'select organization_id from service where id = $1'),
   deploymentStage: statement<PlaceRow>('place_of_stage', 'select organization_id from deployment_stage where id = $1'),
+  variable: statement<PlaceRow>('place_of_variable', 'select organization_id from variable where id = $1'),
 } as const;

@@ -81,6 +81,7 @@ async function makeIds(): Promise<Record<string, string>> {
     stageId: second?.id ?? '',
     environmentVariableId: variable.id,
     secretId: secret.id,
+    variableId: variable.id,
     gitTokenId: gitToken.id,
     containerRegistryId: registry.id,
     helmRepositoryId: helmRepository.id,
@@ -101,7 +102,13 @@ async function send(operation: Operation, token: string | null, idOf: Ids = (nam
   if (operation.body !== undefined) headers['content-type'] = 'application/json';
   const init: RequestInit = { method: operation.method, headers };
   if (operation.body !== undefined) init.body = JSON.stringify(bodyOf(operation));
-  return fetch(`${server.baseUrl}${path}`, init);
+  return fetch(`${server.baseUrl}${path}${queryOf(operation, idOf)}`, init);
+}
+
+/** What a query must have. */
+function queryOf(operation: Operation, idOf: Ids): string {
+  if (operation.id !== 'listVariables') return '';
+  return `?${new URLSearchParams({ scope: 'PROJECT', parent_id: idOf('projectId') ?? '' }).toString()}`;
 }
 
 /** A body that is valid for each operation which needs one; unknown fields are ignored. */
@@ -112,11 +119,16 @@ function bodyOf(operation: Operation): Record<string, unknown> {
   const registry = { kind, url: 'https://registry.example.org', skip_tls_verification: false, config: {} };
   const group = { annotations: [], scopes: [], labels: [] };
   const image = { registry_id: ids['containerRegistryId'], image_name: 'stolen', tag: '1' };
+  const place = { alias_scope: 'APPLICATION', alias_parent_id: ids['applicationId'] };
+  const override = { override_scope: 'APPLICATION', override_parent_id: ids['applicationId'] };
+  const scope = operation.path.startsWith('/container') ? 'CONTAINER' : 'APPLICATION';
+  const many = { overwrite: true, vars: [{ name: 'COLOR', value: 'blue', scope, is_secret: false }] };
+  const variable = { ...key, ...place, ...override, ...many };
   return {
     name: 'renamed by a stranger',
     type: 'HOSTA',
     token: 'stolen',
-    ...key,
+    ...variable,
     ...repository,
     ...registry,
     ...group,
@@ -225,6 +237,8 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
     const stageId = stages.results[0]?.id ?? '';
     const firsts: Record<string, string> = {
       organizationId: other.id,
+      projectId: project.id,
+      environmentId: environment.id,
       deploymentStageId: stageId,
       applicationId: (
         await client.call('createApplication', {

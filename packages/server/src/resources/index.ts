@@ -11,8 +11,9 @@ import { mountHelmRepository } from './helm-repository/index.ts';
 import { mountLabelGroup } from './label-group/index.ts';
 import { mountOrganization } from './organization/index.ts';
 import { mountProject } from './project/index.ts';
-import { mountService } from './service/index.ts';
+import { mountService, servicePlaces } from './service/index.ts';
 import { mountToken } from './token/index.ts';
+import { mountVariable } from './variable/index.ts';
 
 /** Everything that is served. */
 export function mountAll(deps: Deps): readonly MountedOperation[] {
@@ -30,5 +31,6 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountDeploymentStage(mounting, deps);
   mountDeployment(mounting, deps);
   mountService(mounting, deps);
+  mountVariable(mounting, deps, servicePlaces(deps));
   return mounting.mounted;
 }

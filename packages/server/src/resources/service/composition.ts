@@ -1,7 +1,14 @@
 import type { Queryable } from '@davit/db';
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { Deps } from '../../deps.ts';
-import { level, readEnvironmentVariables, storeDerivedSecrets, visibleVariables, type VariableRow } from '../variable/index.ts';
+import {
+  cycle,
+  level,
+  readEnvironmentVariables,
+  storeDerivedSecrets,
+  visibleVariables,
+  type VariableRow,
+} from '../variable/index.ts';
 import { composeRelease, type ComposedRelease } from './release.ts';
 import type { ServiceFacts } from './rows.ts';
 
@@ -25,13 +32,24 @@ export async function currentReleases(
   return services.map((facts) => composeRelease(facts, [...wide, ...(own.get(facts.id) ?? [])], deps.config));
 }
 
-/** The configuration for a request to the engine: what it names is stored when this returns. In the request's transaction. */
+/**
+ * The configuration for a request to the engine: what it names is stored when this returns. In the request's transaction.
+ * VARIABLE_CYCLE.
+ */
 export async function releasable(
   deps: Deps,
   tx: Queryable,
   facts: ServiceFacts,
-  { config, derived }: ComposedRelease,
+  composed: ComposedRelease,
 ): Promise<ReleaseConfig> {
+  assertResolvable(facts, composed);
+  const { config, derived } = composed;
   await storeDerivedSecrets(deps, tx, { organizationId: facts.organization_id, serviceId: facts.id }, derived);
   return config;
+}
+
+/** VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones. */
+export function assertResolvable(facts: Pick<ServiceFacts, 'name'>, { circles }: ComposedRelease): void {
+  const [way] = circles;
+  if (way !== undefined) throw cycle(way, `at the service ${facts.name}`);
 }

@@ -16,6 +16,8 @@ export interface ComposedRelease {
   readonly config: ReleaseConfig;
   /** Secrets whose resolved text must be there when the release starts. */
   readonly derived: readonly DerivedSecret[];
+  /** Variables whose values lead back to themselves: such a configuration is not deployed. */
+  readonly circles: readonly (readonly string[])[];
 }
 
 /**
@@ -29,7 +31,7 @@ export function composeRelease(
 ): ComposedRelease {
   const { spec } = facts;
   const kind = kindOf(facts.type);
-  const { environment, files, derived } = effective(variables, serviceBuiltIns(facts, settings));
+  const { environment, files, derived, circles } = effective(variables, serviceBuiltIns(facts, settings));
   const config: ReleaseConfig = {
     version: 1,
     name: facts.name,
@@ -47,7 +49,7 @@ export function composeRelease(
     readiness: toDriverProbe(spec.healthchecks.readiness_probe),
     liveness: toDriverProbe(spec.healthchecks.liveness_probe),
   };
-  return { config, derived };
+  return { config, derived, circles };
 }
 
 /** The built-in variables of a service. */

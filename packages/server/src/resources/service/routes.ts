@@ -1,4 +1,4 @@
-import { kinds, operations, serviceOperations, type ServedType } from '@davit/contract';
+import { kinds, serviceOperations, type ServedType } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
@@ -6,16 +6,13 @@ import { readHistory } from './facets/history/history.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
-import * as variable from './facets/variable/variable.ts';
 import type { ServiceReference } from './lock.ts';
 import { listOutdated, listServicesOfType } from './list.ts';
 import * as service from './service.ts';
 
-/** All operations on services by their type; those on the services of an environment are the deployment room's. */
+/** All operations on services by their type; those on the services of an environment are the deployment room's, variables their own. */
 export function mountService(mounting: Mounting, deps: Deps): void {
   for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
-  mountVariables(mounting, deps);
-  mountSecrets(mounting, deps);
 }
 
 function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds)[ServedType]): void {
@@ -62,54 +59,4 @@ function named(body: unknown): service.NewService {
 
 function wholeNumber(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
-}
-
-const { type } = kinds.APPLICATION;
-
-function application(params: { readonly applicationId: string }): ServiceReference {
-  return { id: params.applicationId, type };
-}
-
-function mountVariables(mounting: Mounting, deps: Deps): void {
-  const { variables: sort } = variable;
-  mounting
-    .on(operations.listApplicationEnvironmentVariable, ({ caller, params }) =>
-      variable.listServiceVariables(deps, caller, application(params)),
-    )
-    .on(operations.createApplicationEnvironmentVariable, ({ caller, params, body }) =>
-      variable.createServiceVariable(deps, caller, { reference: application(params), sort }, body),
-    )
-    .on(operations.editApplicationEnvironmentVariable, ({ caller, params, body }) => {
-      const variableId = params.environmentVariableId;
-      return variable.editServiceVariable(deps, caller, { reference: application(params), sort, variableId }, body);
-    })
-    .on(operations.deleteApplicationEnvironmentVariable, ({ caller, params }) => {
-      const variableId = params.environmentVariableId;
-      return variable.deleteServiceVariable(deps, caller, { reference: application(params), sort, variableId });
-    })
-    .on(operations.createApplicationEnvironmentVariableAlias, ({ caller, params, body }) => {
-      const variableId = params.environmentVariableId;
-      return variable.createServiceAlias(deps, caller, { reference: application(params), sort, variableId }, body);
-    });
-}
-
-function mountSecrets(mounting: Mounting, deps: Deps): void {
-  const { secrets: sort } = variable;
-  mounting
-    .on(operations.listApplicationSecrets, ({ caller, params }) => variable.listServiceSecrets(deps, caller, application(params)))
-    .on(operations.createApplicationSecret, ({ caller, params, body }) =>
-      variable.createServiceVariable(deps, caller, { reference: application(params), sort }, body),
-    )
-    .on(operations.editApplicationSecret, ({ caller, params, body }) => {
-      const variableId = params.secretId;
-      return variable.editServiceVariable(deps, caller, { reference: application(params), sort, variableId }, body);
-    })
-    .on(operations.deleteApplicationSecret, ({ caller, params }) => {
-      const variableId = params.secretId;
-      return variable.deleteServiceVariable(deps, caller, { reference: application(params), sort, variableId });
-    })
-    .on(operations.createApplicationSecretAlias, ({ caller, params, body }) => {
-      const variableId = params.secretId;
-      return variable.createServiceAlias(deps, caller, { reference: application(params), sort, variableId }, body);
-    });
 }

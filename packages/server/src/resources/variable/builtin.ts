@@ -1,10 +1,14 @@
+import type { ServiceType } from '@davit/contract';
 import { derivedId } from './derived-id.ts';
+import type { Level } from './row.ts';
 
-/** What built-in variables are computed from. Addresses are the service room's to know. */
-export interface BuiltInFacts {
+export interface ProjectFacts {
   readonly organizationId: string;
   readonly projectId: string;
   readonly projectCreatedAt: string;
+}
+
+export interface EnvironmentFacts extends ProjectFacts {
   readonly environmentId: string;
   readonly environmentName: string;
   readonly environmentMode: string;
@@ -13,13 +17,17 @@ export interface BuiltInFacts {
   readonly cloudProvider: string;
   readonly region: string;
   readonly domain: string;
+}
+
+/** What the built-in variables of a service are computed from. Addresses are the service room's to know. */
+export interface BuiltInFacts extends EnvironmentFacts {
   readonly serviceId: string;
-  readonly serviceType: string;
+  readonly serviceType: ServiceType;
   readonly serviceName: string;
   readonly serviceCreatedAt: string;
-  /** Whether its image is built from a repository: only then it has branch and commit. */
+  /** Whether its image is built from a repository: only then it has a commit. */
   readonly isBuilt: boolean;
-  /** null: the repository's default branch. */
+  /** null: the repository's default branch, or no repository. */
   readonly branch: string | null;
   readonly deployedCommitId: string | null;
   readonly internalHost: string;
@@ -27,14 +35,24 @@ export interface BuiltInFacts {
   readonly externalHost: string | null;
 }
 
+/** A service as records of its variables name it. */
+export interface BuiltInOwner {
+  readonly id: string;
+  readonly name: string;
+  readonly type: ServiceType;
+}
+
 export interface BuiltIn {
-  /** The same as long as the service lives. */
+  /** The same as long as what it belongs to lives, at whatever scope it is seen. */
   readonly id: string;
   /** Key without the prefix: what aliases remember, as the prefix can be configured. */
   readonly name: string;
   readonly key: string;
   readonly value: string;
-  readonly isOfService: boolean;
+  /** The widest scope that sees it. */
+  readonly level: Level;
+  /** The service that it tells of; null: it tells of the surroundings. */
+  readonly owner: BuiltInOwner | null;
   readonly createdAt: string;
   /**
    * Known only when the deployment has found its commit: the engine adds it to the process. It is no part of the
@@ -43,42 +61,72 @@ export interface BuiltIn {
   readonly isSetAtStart: boolean;
 }
 
-/** All built-in variables that a service sees (semantics 4.6), the general ones first. */
-export function builtIns(facts: BuiltInFacts, prefix: string): readonly BuiltIn[] {
-  const general = (name: string, value: string, createdAt: string = facts.environmentCreatedAt): BuiltIn => ({
-    id: derivedId('built-in', facts.serviceId, name),
-    name,
-    key: `${prefix}_${name}`,
-    value,
-    isOfService: false,
-    createdAt,
-    isSetAtStart: false,
-  });
-  const ofService = (name: string, value: string): BuiltIn => ({
-    ...general(name, value, facts.serviceCreatedAt),
-    isOfService: true,
-  });
-  const own = `${facts.serviceType}_Z${shortId(facts.serviceId).toUpperCase()}`;
-  return [
-    general('ORGANIZATION_ID', facts.organizationId, facts.projectCreatedAt),
-    general('PROJECT_ID', facts.projectId, facts.projectCreatedAt),
-    general('ENVIRONMENT_ID', facts.environmentId),
-    general('ENVIRONMENT_NAME', facts.environmentName),
-    general('ENVIRONMENT_TYPE', facts.environmentMode),
-    general('CLOUD_PROVIDER', facts.cloudProvider),
-    general('CLOUD_PROVIDER_REGION', facts.region),
-    general('KUBERNETES_CLUSTER_NAME', `${prefix.toLowerCase()}-z${shortId(facts.clusterId)}`),
-    general('KUBERNETES_NAMESPACE_NAME', `z${shortId(facts.environmentId)}-${facts.environmentName}`),
-    general('KUBERNETES_CLUSTER_DOMAIN', facts.domain),
-    ofService(`${facts.serviceType}_ID`, facts.serviceId),
-    ofService(`${facts.serviceType}_NAME`, facts.serviceName),
-    ofService(`${own}_NAME`, facts.serviceName),
-    ofService(`${own}_ENVIRONMENT_NAME`, facts.environmentName),
-    ...(facts.branch === null ? [] : [ofService(`${own}_GIT_BRANCH`, facts.branch)]),
-    ...(facts.isBuilt ? [{ ...ofService(`${own}_GIT_COMMIT_ID`, facts.deployedCommitId ?? ''), isSetAtStart: true }] : []),
-    ofService(`${own}_HOST_INTERNAL`, facts.internalHost),
-    ...(facts.externalHost === null ? [] : [ofService(`${own}_HOST_EXTERNAL`, facts.externalHost)]),
+/** Built-in variables that a project sees (semantics 4.6). */
+export function projectBuiltIns(facts: ProjectFacts, prefix: string): readonly BuiltIn[] {
+  const place = { ownerId: facts.projectId, level: 0, createdAt: facts.projectCreatedAt, prefix } as const;
+  return [builtIn(place, 'ORGANIZATION_ID', facts.organizationId), builtIn(place, 'PROJECT_ID', facts.projectId)];
+}
+
+/** Those that an environment sees: its project's and its own. */
+export function environmentBuiltIns(facts: EnvironmentFacts, prefix: string): readonly BuiltIn[] {
+  const place = { ownerId: facts.environmentId, level: 1, createdAt: facts.environmentCreatedAt, prefix } as const;
+  const own: readonly (readonly [string, string])[] = [
+    ['ENVIRONMENT_ID', facts.environmentId],
+    ['ENVIRONMENT_NAME', facts.environmentName],
+    ['ENVIRONMENT_TYPE', facts.environmentMode],
+    ['CLOUD_PROVIDER', facts.cloudProvider],
+    ['CLOUD_PROVIDER_REGION', facts.region],
+    ['KUBERNETES_CLUSTER_NAME', `${prefix.toLowerCase()}-z${shortId(facts.clusterId)}`],
+    ['KUBERNETES_NAMESPACE_NAME', `z${shortId(facts.environmentId)}-${facts.environmentName}`],
+    ['KUBERNETES_CLUSTER_DOMAIN', facts.domain],
   ];
+  return [...projectBuiltIns(facts, prefix), ...own.map(([name, value]) => builtIn(place, name, value))];
+}
+
+type Suffix = 'NAME' | 'ENVIRONMENT_NAME' | 'GIT_BRANCH' | 'GIT_COMMIT_ID' | 'HOST_INTERNAL' | 'HOST_EXTERNAL';
+
+// What each kind of service tells of itself.
+const suffixes: Readonly<Record<ServiceType, readonly Suffix[]>> = {
+  APPLICATION: ['NAME', 'ENVIRONMENT_NAME', 'GIT_BRANCH', 'GIT_COMMIT_ID', 'HOST_INTERNAL', 'HOST_EXTERNAL'],
+  CONTAINER: ['HOST_INTERNAL', 'HOST_EXTERNAL'],
+  DATABASE: [],
+  HELM: ['HOST_INTERNAL', 'HOST_EXTERNAL'],
+  JOB: ['ENVIRONMENT_NAME', 'GIT_BRANCH', 'GIT_COMMIT_ID'],
+  TERRAFORM: [],
+};
+
+/** All built-in variables that a service sees, the general ones first. */
+export function builtIns(facts: BuiltInFacts, prefix: string): readonly BuiltIn[] {
+  const { serviceId: id, serviceName: name, serviceType: type } = facts;
+  const place = { ownerId: id, level: 2, createdAt: facts.serviceCreatedAt, prefix, owner: { id, name, type } } as const;
+  const values: Readonly<Record<Suffix, string | null>> = {
+    NAME: name,
+    ENVIRONMENT_NAME: facts.environmentName,
+    GIT_BRANCH: facts.branch,
+    GIT_COMMIT_ID: facts.isBuilt ? (facts.deployedCommitId ?? '') : null,
+    HOST_INTERNAL: facts.internalHost,
+    HOST_EXTERNAL: facts.externalHost,
+  };
+  const own = suffixes[type].flatMap((suffix) => {
+    const value = values[suffix];
+    if (value === null) return [];
+    const made = builtIn(place, `${type}_Z${shortId(id).toUpperCase()}_${suffix}`, value);
+    return [suffix === 'GIT_COMMIT_ID' ? { ...made, isSetAtStart: true } : made];
+  });
+  return [...environmentBuiltIns(facts, prefix), builtIn(place, `${type}_ID`, id), builtIn(place, `${type}_NAME`, name), ...own];
+}
+
+interface BuiltInPlace {
+  readonly ownerId: string;
+  readonly level: Level;
+  readonly createdAt: string;
+  readonly prefix: string;
+  readonly owner?: BuiltInOwner;
+}
+
+function builtIn({ ownerId, level, createdAt, prefix, owner }: BuiltInPlace, name: string, value: string): BuiltIn {
+  const id = derivedId('built-in', ownerId, name);
+  return { id, name, key: `${prefix}_${name}`, value, level, owner: owner ?? null, createdAt, isSetAtStart: false };
 }
 
 function shortId(id: string): string {

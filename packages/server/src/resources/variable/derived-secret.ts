@@ -32,7 +32,8 @@ export async function storeDerivedSecrets(
     if (base === undefined) throw new Error(`secret value ${secret.baseId} is missing`);
     const text = resolvedText(base, secret.references, texts);
     texts.set(secret.id, text);
-    await tx.run(insertSecretValue, [secret.id, owner.organizationId, owner.serviceId, deps.vault.seal(secret.id, text), []]);
+    const sealed = deps.vault.seal(secret.id, text);
+    await tx.run(insertSecretValue, [secret.id, owner.organizationId, null, null, owner.serviceId, sealed, []]);
   }
 }
 

@@ -2,7 +2,7 @@ import type { ValuePart } from '@davit/engine/port';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BuiltIn } from './builtin.ts';
-import { effective, type Effective } from './effective.ts';
+import { circleOf, effective, type Effective } from './effective.ts';
 import type { VariableRow } from './row.ts';
 
 let number = 0;
@@ -37,7 +37,7 @@ function secret(key: string, id: string, referenceKeys: readonly string[] = []):
 }
 
 function builtIn(name: string, value: string, isSetAtStart = false): BuiltIn {
-  return { id: name, name, key: `DAVIT_${name}`, value, isOfService: true, createdAt: '', isSetAtStart };
+  return { id: name, name, key: `DAVIT_${name}`, value, level: 2, owner: null, createdAt: '', isSetAtStart };
 }
 
 function values(result: Effective): Record<string, readonly ValuePart[]> {
@@ -198,6 +198,122 @@ test('without cycles the result is what replacing again and again gives', () => 
         ),
       );
       for (const key of keys) expect(text(result[key] ?? [])).toBe(worth(key));
+    }),
+  );
+});
+
+test('a circle is told as the way that leads back, the same whatever the order of the rows', () => {
+  const rows = [row('A', '{{B}}'), row('B', '{{C}}{{X}}'), row('C', '{{A}}'), row('D', '{{A}}'), row('E', '{{E}}')];
+  const expected = [
+    ['A', 'B', 'C', 'A'],
+    ['E', 'E'],
+  ];
+  expect(effective(rows, []).circles).toEqual(expected);
+  expect(effective(rows.toReversed(), []).circles).toEqual(expected);
+  expect(circleOf(rows, [], 'B')).toEqual(['B', 'C', 'A', 'B']);
+  expect(circleOf(rows, [], 'D')).toBeUndefined();
+});
+
+test('a file may name itself: what others see of it is its path', () => {
+  const options = { type: 'FILE', enable_interpolation_in_file: true } as const;
+  const rows = [row('CONFIG', 'I am {{CONFIG}}, {{OTHER}}', { ...options, mount_path: '/c' }), row('OTHER', 'near {{CONFIG}}')];
+  const result = effective(rows, []);
+  expect(result.circles).toEqual([]);
+  expect(result.files).toEqual([{ path: '/c', parts: ['I am /c, near /c'] }]);
+});
+
+test('an alias of an override follows what replaces the same variable here', () => {
+  const wide = row('URL', 'wide', { level: 'PROJECT' });
+  const middle = row('URL', 'middle', { level: 'ENVIRONMENT', type: 'OVERRIDE', target_id: wide.id });
+  const alias = row('ADDRESS', '', { level: 'ENVIRONMENT', type: 'ALIAS', value: null, target_id: middle.id });
+  expect(values(effective([wide, middle, alias], []))).toEqual({ URL: ['middle'], ADDRESS: ['middle'] });
+  const own = row('URL', 'own', { type: 'OVERRIDE', target_id: wide.id });
+  expect(values(effective([wide, middle, alias, own], []))).toEqual({ URL: ['own'], ADDRESS: ['own'] });
+});
+
+const levels = ['PROJECT', 'ENVIRONMENT', 'SERVICE'] as const;
+const anyText = fc.string({ unit: 'binary', maxLength: 30 });
+const placed = fc.uniqueArray(
+  fc.record({ key: fc.constantFrom(...keys), level: fc.constantFrom(...levels), text: anyText, isOverride: fc.boolean() }),
+  { selector: (one) => `${one.level} ${one.key}`, maxLength: 15 },
+);
+type Placed = { key: string; level: Level; text: string; isOverride: boolean };
+
+/** Rows of all scopes; what may override something wider does where that is asked for. */
+function placedRows(list: readonly Placed[]): VariableRow[] {
+  const rows: VariableRow[] = [];
+  for (const one of list.toSorted((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level))) {
+    const wider = rows.find((other) => other.key === one.key && other.type === 'VALUE');
+    const overrides = one.isOverride && wider !== undefined ? { type: 'OVERRIDE' as const, target_id: wider.id } : {};
+    rows.push(row(one.key, one.text, { level: one.level, ...overrides }));
+  }
+  return rows;
+}
+
+test('of any set the narrowest scope wins, be it by an override or not, and its text arrives unchanged', () => {
+  fc.assert(
+    fc.property(placed, (list) => {
+      fc.pre(list.every(({ text }) => !text.includes('{{')));
+      const result = values(effective(placedRows(list), []));
+      for (const key of keys) {
+        const narrowest = levels.findLast((level) => list.some((one) => one.key === key && one.level === level));
+        const winner = list.find((one) => one.key === key && one.level === narrowest);
+        expect(text(result[key] ?? [])).toBe(winner?.text ?? '');
+        expect(key in result).toBe(winner !== undefined);
+      }
+    }),
+  );
+});
+
+test('an alias is always worth what its target is worth, and an alias more changes nothing else', () => {
+  fc.assert(
+    fc.property(placed, fc.nat(), fc.constantFrom(...levels), (list, pick, level) => {
+      fc.pre(list.length > 0);
+      const rows = placedRows(list.map((one) => ({ ...one, isOverride: true })));
+      const target = rows[pick % rows.length];
+      if (target === undefined) return;
+      const alias = row('ALIAS', '', { level, type: 'ALIAS', value: null, target_id: target.id });
+      const { ALIAS, ...others } = values(effective([alias, ...rows], []));
+      const { ALIAS: _none, ...without } = values(effective(rows, []));
+      expect(others).toEqual(without);
+      expect(ALIAS).toEqual(others[target.key]);
+    }),
+  );
+});
+
+const anyReferences = fc.dictionary(
+  fc.constantFrom(...keys),
+  fc.array(
+    fc.oneof(
+      fc.constantFrom(...keys, 'UNKNOWN').map((key) => `{{${key}}}`),
+      fc.constantFrom('é', '𝒳', ' ', '{', '}'),
+    ),
+    {
+      maxLength: 6,
+    },
+  ),
+);
+
+test('any references end, cycles included; what is not in a circle has no known reference left', () => {
+  fc.assert(
+    fc.property(anyReferences, (texts) => {
+      const rows = Object.entries(texts).map(([key, list]) => row(key, list.join('')));
+      const result = effective(rows, []);
+      expect(effective(rows, [])).toEqual(result);
+      for (const [first, ...way] of result.circles) {
+        expect(way.at(-1)).toBe(first);
+        for (const [index, key] of way.entries()) {
+          const from = index === 0 ? first : way[index - 1];
+          expect(texts[from ?? '']?.join('')).toContain(`{{${key}}}`);
+        }
+      }
+      if (result.circles.length > 0) return;
+      // Resolving what is resolved changes nothing, where no braces of the texts met to form a new reference.
+      const again = result.environment.map(({ name, parts }) => row(name, text(parts)));
+      fc.pre(!Object.values(texts).some((list) => list.includes('{') || list.includes('}')));
+      expect(values(effective(again, []))).toEqual(values(result));
+      for (const { parts } of result.environment)
+        for (const key of Object.keys(texts)) expect(text(parts)).not.toContain(`{{${key}}}`);
     }),
   );
 });

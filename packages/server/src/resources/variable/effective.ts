@@ -2,8 +2,8 @@ import { canonicalJson } from '@davit/base';
 import type { ReleaseFile, ReleaseValue, ValuePart } from '@davit/engine/port';
 import type { BuiltIn } from './builtin.ts';
 import { derivedId } from './derived-id.ts';
-import { groups, pieces, referenceKeys } from './references.ts';
-import { level, type VariableRow } from './row.ts';
+import { circle, groups, pieces, referenceKeys } from './references.ts';
+import { level, rootId, type VariableRow } from './row.ts';
 
 /**
  * A secret whose text names other variables: its resolved text is a version of its own, made when a release is. `references`:
@@ -20,6 +20,8 @@ export interface Effective {
   readonly files: readonly ReleaseFile[];
   /** Each after those that it refers to. */
   readonly derived: readonly DerivedSecret[];
+  /** Keys whose texts lead back to themselves, as the way there: A, B, A. What they name stays as written. */
+  readonly circles: readonly (readonly string[])[];
 }
 
 type Content = { readonly text: string } | { readonly secretId: string; readonly referenceKeys: readonly string[] };
@@ -46,27 +48,57 @@ const assumedSecretLength = 64;
  */
 export function effective(rows: readonly VariableRow[], known: readonly BuiltIn[]): Effective {
   const sources = sourcesByKey(rows, known);
-  const edges = new Map([...sources].map(([key, source]) => [key, usedKeys(source)]));
+  const edges = edgesOf(sources);
   const resolver = new Resolver();
-  for (const group of groups(edges)) {
+  const ordered = groups(edges);
+  for (const group of ordered) {
     // The members of a group lead to each other, so none of them is known to the others yet.
-    const resolved = group.map((key) => [key, resolver.resolve(sources.get(key))] as const);
+    const resolved = group.map((key) => [key, resolver.seen(sources.get(key))] as const);
     for (const [key, value] of resolved) resolver.learn(key, value);
   }
   const environment: ReleaseValue[] = [];
   const files = new Map<string, ReleaseFile>();
   // Wide scopes first: a narrower file of the same path replaces the wider one.
-  for (const key of sources.keys()) {
-    const value = resolver.known.get(key);
-    if (value === undefined) continue;
-    environment.push({ name: key, parts: value.seen });
-    if (value.file !== null) files.set(value.file.path, value.file);
+  for (const [key, source] of sources) {
+    environment.push({ name: key, parts: resolver.known.get(key) ?? [] });
+    const { mountPath } = source;
+    if (mountPath !== null && source.hasOwnFile) files.set(mountPath, { path: mountPath, parts: resolver.content(source) });
   }
   return {
     environment: environment.sort((a, b) => compare(a.name, b.name)),
     files: [...files.values()].sort((a, b) => compare(a.path, b.path)),
     derived: [...resolver.derived.values()],
+    circles: circlesIn(ordered, edges),
   };
+}
+
+/** The way on which a key's text leads back to the key, as A, B, A; undefined: it does not. */
+export function circleOf(rows: readonly VariableRow[], known: readonly BuiltIn[], key: string): readonly string[] | undefined {
+  return circle(edgesOf(sourcesByKey(rows, known)), key);
+}
+
+/** All such ways, one for keys that lead to each other. */
+export function circlesOf(rows: readonly VariableRow[], known: readonly BuiltIn[]): readonly (readonly string[])[] {
+  const edges = edgesOf(sourcesByKey(rows, known));
+  return circlesIn(groups(edges), edges);
+}
+
+type Edges = ReadonlyMap<string, readonly string[]>;
+
+function circlesIn(all: readonly (readonly string[])[], edges: Edges): readonly (readonly string[])[] {
+  const found = all.flatMap((group) => {
+    const first = group.toSorted(compare)[0] ?? '';
+    // Only asked where there is one: looking for it walks through all that the key leads to.
+    const leadsBack = group.length > 1 || edges.get(first)?.includes(first) === true;
+    const way = leadsBack ? circle(edges, first) : undefined;
+    return way === undefined ? [] : [way];
+  });
+  return found.sort((a, b) => compare(a[0] ?? '', b[0] ?? ''));
+}
+
+function edgesOf(sources: ReadonlyMap<string, Source>): Map<string, readonly string[]> {
+  // What others see of a file is its path, so a file may name whatever it likes, its own path included.
+  return new Map([...sources].map(([key, source]) => [key, source.mountPath === null ? usedKeys(source) : []]));
 }
 
 function sourcesByKey(rows: readonly VariableRow[], known: readonly BuiltIn[]): Map<string, Source> {
@@ -117,7 +149,7 @@ function aliasSource(alias: VariableRow, { byId, winners, builtInByName }: Looku
   const target = alias.target_id === null ? undefined : byId.get(alias.target_id);
   if (target === undefined || target.type === 'ALIAS') return undefined;
   const winner = winners.get(target.key);
-  const isOverridden = winner?.type === 'OVERRIDE' && winner.target_id === target.id;
+  const isOverridden = winner?.type === 'OVERRIDE' && rootId(winner) === rootId(target);
   return { ...ownSource(isOverridden ? winner : target, byId), hasOwnFile: false };
 }
 
@@ -126,40 +158,34 @@ function usedKeys(source: Source): readonly string[] {
   return 'text' in source.content ? referenceKeys(source.content.text) : source.content.referenceKeys;
 }
 
-interface Resolved {
-  /** What the process sees under the key. */
-  readonly seen: readonly ValuePart[];
-  readonly file: ReleaseFile | null;
-}
-
 class Resolver {
-  readonly known = new Map<string, Resolved>();
+  /** What the process sees under a key. */
+  readonly known = new Map<string, readonly ValuePart[]>();
   readonly derived = new Map<string, DerivedSecret>();
 
-  learn(key: string, value: Resolved | undefined): void {
-    if (value !== undefined) this.known.set(key, value);
+  learn(key: string, value: readonly ValuePart[]): void {
+    this.known.set(key, value);
   }
 
-  resolve(source: Source | undefined): Resolved | undefined {
-    if (source === undefined) return undefined;
-    if (source.mountPath === null) return { seen: this.#parts(source), file: null };
-    const file = source.hasOwnFile ? { path: source.mountPath, parts: this.#parts(source) } : null;
-    return { seen: [source.mountPath], file };
+  /** Of a file: its path. */
+  seen(source: Source | undefined): readonly ValuePart[] {
+    if (source === undefined) return [];
+    return source.mountPath === null ? this.content(source) : [source.mountPath];
   }
 
-  #parts({ content, interpolates }: Source): readonly ValuePart[] {
+  content({ content, interpolates }: Source): readonly ValuePart[] {
     if ('secretId' in content) {
       return [{ secret: interpolates ? this.#secretId(content.secretId, content.referenceKeys) : content.secretId }];
     }
     if (!interpolates) return content.text === '' ? [] : [content.text];
-    return joined(pieces(content.text), (key) => this.known.get(key)?.seen);
+    return joined(pieces(content.text), (key) => this.known.get(key));
   }
 
   #secretId(baseId: string, keys: readonly string[]): string {
     const references: Record<string, readonly ValuePart[]> = {};
     for (const key of keys) {
       const value = this.known.get(key);
-      if (value !== undefined) references[key] = value.seen;
+      if (value !== undefined) references[key] = value;
     }
     if (Object.keys(references).length === 0) return baseId;
     const id = derivedId('derived secret', baseId, canonicalJson(references));

@@ -1,20 +1,8 @@
 export { builtIns, type BuiltIn, type BuiltInFacts } from './builtin.ts';
 export { effective, type DerivedSecret, type Effective } from './effective.ts';
 export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
-export { secretRecord, variableRecord, type SecretRecord, type VariablePlace, type VariableRecord } from './record.ts';
+export type { ServicePlaceReference, ServicePlaces, VariablePlace } from './place.ts';
+export { mountVariable } from './routes.ts';
 export { level, type VariableRow } from './row.ts';
+export { cycle, visibleVariables } from './scene.ts';
 export { readEnvironmentVariables, readSecretValues } from './store.ts';
-export {
-  createAlias,
-  createVariable,
-  editVariable,
-  listSecrets,
-  listVariables,
-  removeVariable,
-  visibleVariables,
-  type AliasRequest,
-  type Scene,
-  type Stored,
-  type VariableEditRequest,
-  type VariableRequest,
-} from './variable.ts';

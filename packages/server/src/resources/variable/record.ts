@@ -1,35 +1,31 @@
-import type { operations, Response, ServiceType } from '@davit/contract';
+import type { operations, Response } from '@davit/contract';
 import type { BuiltIn } from './builtin.ts';
+import type { VariablePlace } from './place.ts';
 import { level, type VariableRow } from './row.ts';
 
 export type VariableRecord = Response<(typeof operations)['createApplicationEnvironmentVariable']>;
 export type SecretRecord = Response<(typeof operations)['createApplicationSecret']>;
 
-/** The service whose view of its variables is asked for. */
-export interface VariablePlace {
-  readonly organizationId: string;
-  readonly projectId: string;
-  readonly environmentId: string;
-  readonly serviceId: string;
-  readonly serviceName: string;
-  readonly serviceType: Exclude<ServiceType, 'DATABASE'>;
-  readonly builtIns: readonly BuiltIn[];
-}
+export type AnyRecord = Response<(typeof operations)['createVariable']>;
 
 const owner = 'Davit';
 
 type Scope = VariableRecord['scope'];
 
 function scopeOf(row: VariableRow, place: VariablePlace): Scope {
-  const scopes: readonly Scope[] = ['PROJECT', 'ENVIRONMENT', place.serviceType];
-  return scopes[level(row)] ?? place.serviceType;
+  const scopes: readonly (Scope | undefined)[] = ['PROJECT', 'ENVIRONMENT', place.service?.type];
+  const scope = scopes[level(row)];
+  if (scope === undefined) throw new Error(`variable ${row.id} of a service is seen from where there is none`);
+  return scope;
 }
 
-function ofService(place: VariablePlace): Pick<VariableRecord, 'service_id' | 'service_name' | 'service_type'> {
-  return { service_id: place.serviceId, service_name: place.serviceName, service_type: place.serviceType };
+type ServiceFields = Pick<VariableRecord, 'service_id' | 'service_name' | 'service_type'>;
+
+function ofService(service: BuiltIn['owner']): ServiceFields {
+  return service === null ? {} : { service_id: service.id, service_name: service.name, service_type: service.type };
 }
 
-export function builtInRecord(builtIn: BuiltIn, place: VariablePlace): VariableRecord {
+export function builtInRecord(builtIn: BuiltIn): VariableRecord {
   return {
     id: builtIn.id,
     created_at: builtIn.createdAt,
@@ -41,24 +37,42 @@ export function builtInRecord(builtIn: BuiltIn, place: VariablePlace): VariableR
     enable_interpolation_in_file: null,
     scope: 'BUILT_IN',
     variable_type: 'BUILT_IN',
-    ...(builtIn.isOfService ? ofService(place) : {}),
+    ...ofService(builtIn.owner),
     owned_by: owner,
   };
 }
 
 /** What an alias or override points at, as its record shows it; undefined: nothing that is there. */
-function related(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): VariableRecord['aliased_variable'] {
+function related(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): Related | undefined {
   if (row.target_builtin !== null) {
     const builtIn = place.builtIns.find(({ name }) => name === row.target_builtin);
-    if (builtIn === undefined) return undefined;
-    const { id, key, value } = builtIn;
-    return { id, key, value, mount_path: null, scope: 'BUILT_IN', variable_type: 'BUILT_IN' };
+    return builtIn === undefined ? undefined : { ...plain, id: builtIn.id, key: builtIn.key, value: builtIn.value };
   }
   const target = row.target_id === null ? undefined : rows.find(({ id }) => id === row.target_id);
   if (target === undefined) return undefined;
-  const { id, key, value, mount_path, type } = target;
-  return { id, key, value: value ?? '', mount_path, scope: scopeOf(target, place), variable_type: type };
+  const behind = related(target, place, rows);
+  return {
+    id: target.id,
+    key: target.key,
+    value: target.type === 'ALIAS' ? (behind?.value ?? '') : (target.value ?? ''),
+    mount_path: target.mount_path ?? behind?.mount_path ?? null,
+    scope: scopeOf(target, place),
+    variable_type: target.type,
+    description: target.description,
+    enable_interpolation_in_file: target.enable_interpolation_in_file,
+  };
 }
+
+type Related = NonNullable<VariableRecord['aliased_variable']> &
+  Pick<VariableRow, 'description' | 'enable_interpolation_in_file'>;
+
+const plain = {
+  mount_path: null,
+  scope: 'BUILT_IN',
+  variable_type: 'BUILT_IN',
+  description: null,
+  enable_interpolation_in_file: null,
+} as const;
 
 type Common = Pick<
   VariableRecord,
@@ -83,40 +97,62 @@ function common(row: VariableRow, place: VariablePlace): Common {
     enable_interpolation_in_file: row.enable_interpolation_in_file,
     scope: scopeOf(row, place),
     variable_type: row.type,
-    ...(row.service_id === null ? {} : ofService(place)),
+    ...(row.service_id === null ? {} : ofService(place.service)),
     owned_by: owner,
   };
 }
 
-/** `rows`: all that the service sees, for targets. An alias shows the value and path of its target. */
+/** `rows`: all that the place sees, for targets. An alias shows the value and path of its target. */
 export function variableRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): VariableRecord {
   const target = related(row, place, rows);
+  const shown = target === undefined ? undefined : withoutNotes(target);
   return {
     ...common(row, place),
     value: row.type === 'ALIAS' ? (target?.value ?? '') : (row.value ?? ''),
     mount_path: row.mount_path ?? target?.mount_path ?? null,
-    ...(row.type === 'ALIAS' && target !== undefined ? { aliased_variable: target } : {}),
-    ...(row.type === 'OVERRIDE' && target !== undefined ? { overridden_variable: target } : {}),
+    ...(row.type === 'ALIAS' && shown !== undefined ? { aliased_variable: shown } : {}),
+    ...(row.type === 'OVERRIDE' && shown !== undefined ? { overridden_variable: shown } : {}),
   };
+}
+
+function withoutNotes(related: Related): NonNullable<VariableRecord['aliased_variable']> {
+  const { description: _description, enable_interpolation_in_file: _interpolation, ...shown } = related;
+  return shown;
 }
 
 /** The record of a secret: nothing of it comes from its value. */
 export function secretRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): SecretRecord {
   const target = related(row, place, rows);
-  const shown =
-    target === undefined
-      ? undefined
-      : {
-          id: target.id,
-          key: target.key,
-          mount_path: target.mount_path,
-          scope: target.scope,
-          variable_type: target.variable_type,
-        };
+  const { value: _value, ...shown } = target ?? { value: null };
   return {
     ...common(row, place),
     mount_path: row.mount_path ?? target?.mount_path ?? null,
-    ...(row.type === 'ALIAS' && shown !== undefined ? { aliased_secret: shown } : {}),
-    ...(row.type === 'OVERRIDE' && shown !== undefined ? { overridden_secret: shown } : {}),
+    ...(row.type === 'ALIAS' && 'id' in shown ? { aliased_secret: shown } : {}),
+    ...(row.type === 'OVERRIDE' && 'id' in shown ? { overridden_secret: shown } : {}),
+  };
+}
+
+/** A variable or secret as the operations on both have it. Clients need its notes to be no null. */
+export function anyRecord(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): AnyRecord {
+  const { overridden_variable, aliased_variable, ...record } = variableRecord(row, place, rows);
+  const hidden = row.is_secret ? { value: null } : {};
+  return {
+    ...withNotes(record),
+    value: row.is_secret ? null : (record.value ?? ''),
+    is_secret: row.is_secret,
+    ...(overridden_variable === undefined ? {} : { overridden_variable: { ...overridden_variable, ...hidden } }),
+    ...(aliased_variable === undefined ? {} : { aliased_variable: { ...aliased_variable, ...hidden } }),
+  };
+}
+
+export function anyBuiltInRecord(builtIn: BuiltIn): AnyRecord {
+  return { ...withNotes(builtInRecord(builtIn)), value: builtIn.value, is_secret: false };
+}
+
+function withNotes(record: VariableRecord) {
+  return {
+    ...record,
+    description: record.description ?? '',
+    enable_interpolation_in_file: record.enable_interpolation_in_file ?? false,
   };
 }

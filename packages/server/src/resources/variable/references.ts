@@ -64,3 +64,25 @@ export function groups(edges: ReadonlyMap<string, readonly string[]>): readonly 
   }
   return result;
 }
+
+/** The shortest way from a key back to it, both ends included: A, B, A. Undefined: there is none. */
+export function circle(edges: ReadonlyMap<string, readonly string[]>, start: string): readonly string[] | undefined {
+  const cameFrom = new Map<string, string>();
+  const open = [start];
+  // The list grows while it is walked.
+  for (const key of open) {
+    for (const next of edges.get(key) ?? []) {
+      if (next === start) return wayTo(key, start, cameFrom);
+      if (cameFrom.has(next) || !edges.has(next)) continue;
+      cameFrom.set(next, key);
+      open.push(next);
+    }
+  }
+  return undefined;
+}
+
+function wayTo(end: string, start: string, cameFrom: ReadonlyMap<string, string>): readonly string[] {
+  const way = [start];
+  for (let key: string | undefined = end; key !== undefined && key !== start; key = cameFrom.get(key)) way.push(key);
+  return [...way, start].toReversed();
+}

@@ -20,7 +20,17 @@ export interface VariableRow {
   readonly updated_at: string;
 }
 
-/** Where a variable stands: a greater number is narrower and wins. */
-export function level(row: VariableRow): number {
+/** Project, environment, service: a greater number is narrower and wins. */
+export type Level = 0 | 1 | 2;
+
+/** Where a variable stands. */
+export function level(row: Pick<VariableRow, 'service_id' | 'environment_id'>): Level {
   return row.service_id !== null ? 2 : row.environment_id !== null ? 1 : 0;
+}
+
+export const levelNouns = ['project', 'environment', 'service'] as const;
+
+/** The variable that stands behind an override; others stand for themselves. */
+export function rootId(row: VariableRow): string {
+  return row.type === 'OVERRIDE' && row.target_id !== null ? row.target_id : row.id;
 }

@@ -1,4 +1,5 @@
 import { statement } from '@davit/db';
+import type { ServiceScope } from '@davit/contract';
 import type { VariableRow } from './row.ts';
 
 const columns = `v.id, v.project_id, v.environment_id, v.service_id, v.key, v.type, v.is_secret, v.value, v.secret_value_id,
@@ -21,28 +22,116 @@ export const readEnvironmentVariables = statement<VariableRow>(
    ORDER BY v.created_at, v.id`,
 );
 
-/** Id, organization, service, key, type, is_secret, value, secret value, target, built-in target, mount path, description, interpolation. */
-export const insertVariable = statement<{ created_at: string; updated_at: string }>(
-  'insertVariable',
-  `INSERT INTO variable (id, organization_id, service_id, key, type, is_secret, value, secret_value_id, target_id, target_builtin,
-                         mount_path, description, enable_interpolation_in_file)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING created_at, updated_at`,
+/** A variable with all that it stands in. */
+export interface FoundVariable {
+  readonly id: string;
+  readonly key: string;
+  readonly is_secret: boolean;
+  readonly project_id: string;
+  readonly environment_id: string | null;
+  readonly service_id: string | null;
+  readonly service_type: ServiceScope;
+}
+
+/** Id, organization of the caller. */
+export const findVariable = statement<FoundVariable>(
+  'findVariable',
+  `SELECT v.id, v.key, v.is_secret, coalesce(v.project_id, e.project_id, s.project_id) AS project_id,
+          coalesce(v.environment_id, s.environment_id) AS environment_id, v.service_id, s.type AS service_type
+     FROM variable v LEFT JOIN environment e ON e.id = v.environment_id LEFT JOIN service s ON s.id = v.service_id
+    WHERE v.id = $1 AND ($2::uuid IS NULL OR v.organization_id = $2)`,
 );
 
-/** Id, key, value, secret value, description, interpolation. */
-export const updateVariable = statement<{ updated_at: string }>(
+const projectFacts = `SELECT organization_id, created_at FROM project WHERE id = $1 AND ($2::uuid IS NULL OR organization_id = $2)`;
+
+interface ProjectFactsRow {
+  readonly organization_id: string;
+  readonly created_at: string;
+}
+
+/** Id, organization of the caller. */
+export const readProjectFacts = statement<ProjectFactsRow>('readProjectFactsForVariables', projectFacts);
+
+/** The same; until the end of the transaction the project is not deleted. */
+export const holdProjectFacts = statement<ProjectFactsRow>('holdProjectFactsForVariables', `${projectFacts} FOR KEY SHARE`);
+
+export interface EnvironmentFactsRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly project_created_at: string;
+  readonly name: string;
+  readonly mode: string;
+  readonly created_at: string;
+  readonly cluster_id: string;
+  readonly cloud_provider: string;
+  readonly region: string;
+}
+
+/** Id, organization of the caller. */
+export const readEnvironmentFacts = statement<EnvironmentFactsRow>(
+  'readEnvironmentFactsForVariables',
+  `SELECT e.id, e.organization_id, e.project_id, p.created_at AS project_created_at, e.name, e.mode, e.created_at, e.cluster_id,
+          c.cloud_provider, c.region
+     FROM environment e JOIN project p ON p.id = e.project_id JOIN cluster c ON c.id = e.cluster_id
+    WHERE e.id = $1 AND ($2::uuid IS NULL OR e.organization_id = $2)`,
+);
+
+/**
+ * One file at a path: who writes one at this project, environment or service waits for the others, and reads after this what
+ * they wrote.
+ */
+export const lockFiles = statement(
+  'lockVariableFiles',
+  `SELECT pg_advisory_xact_lock(hashtextextended('variable files ' || $1::text, 0))`,
+);
+
+export interface WrittenRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+const insert = `INSERT INTO variable (id, organization_id, project_id, environment_id, service_id, key, type, is_secret, value,
+    secret_value_id, target_id, target_builtin, mount_path, description, enable_interpolation_in_file)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`;
+
+/**
+ * Id, organization, project, environment, service, key, type, is_secret, value, secret value, target, built-in target, mount path,
+ * description, interpolation.
+ */
+export const insertVariable = statement<WrittenRow>('insertVariable', `${insert} RETURNING id, created_at, updated_at`);
+
+/** The same, in the place of a variable of this key and kind; nothing where what has the key is of another kind. */
+export const replaceVariable = statement<WrittenRow>(
+  'replaceVariable',
+  `${insert}
+   ON CONFLICT ((coalesce(service_id, environment_id, project_id)), key) DO UPDATE
+      SET type = excluded.type, value = excluded.value, secret_value_id = excluded.secret_value_id, mount_path = excluded.mount_path,
+          description = excluded.description, enable_interpolation_in_file = excluded.enable_interpolation_in_file,
+          updated_at = clock_timestamp()
+    WHERE variable.is_secret = excluded.is_secret AND variable.type IN ('VALUE', 'FILE')
+   RETURNING id, created_at, updated_at`,
+);
+
+/** Id, key, type, value, secret value, mount path, description, interpolation. Overrides keep the key of what they override. */
+export const updateVariable = statement<WrittenRow>(
   'updateVariable',
-  `UPDATE variable SET key = $2, value = $3, secret_value_id = $4, description = $5, enable_interpolation_in_file = $6,
-          updated_at = clock_timestamp() WHERE id = $1 RETURNING updated_at`,
+  `WITH renamed AS (
+     UPDATE variable SET key = $2, updated_at = clock_timestamp() WHERE target_id = $1 AND type = 'OVERRIDE' AND key <> $2
+   )
+   UPDATE variable SET key = $2, type = $3, value = $4, secret_value_id = $5, mount_path = $6, description = $7,
+          enable_interpolation_in_file = $8, updated_at = clock_timestamp() WHERE id = $1 RETURNING id, created_at, updated_at`,
 );
 
+/** Those that point at it go with it. */
 export const deleteVariable = statement('deleteVariable', `DELETE FROM variable WHERE id = $1`);
 
-/** Id, organization, service, sealed, keys that its text names. A derived one may have been made before. */
+/** Id, organization, project, environment, service (one of the three), sealed, keys that its text names. A derived one may be there. */
 export const insertSecretValue = statement(
   'insertSecretValue',
-  `INSERT INTO secret_value (id, organization_id, service_id, sealed, reference_keys) VALUES ($1, $2, $3, $4, $5::text[])
-   ON CONFLICT (id) DO NOTHING`,
+  `INSERT INTO secret_value (id, organization_id, project_id, environment_id, service_id, sealed, reference_keys)
+   VALUES ($1, $2, $3, $4, $5, $6, $7::text[]) ON CONFLICT (id) DO NOTHING`,
 );
 
 export const readSecretValues = statement<{ id: string; sealed: Buffer }>(

@@ -1,0 +1,224 @@
+import type { TSchema } from 'typebox';
+import { operation, type Operation, type Target } from '../operation.ts';
+import { List } from '../shape.ts';
+import {
+  AliasRequest,
+  EnvironmentVariable,
+  Import,
+  ImportRequest,
+  KeyedEditRequest,
+  KeyedRequest,
+  OverrideRequest,
+  Secret,
+  SecretEditRequest,
+} from './shapes.ts';
+
+/** A scope as its paths and operation ids name it: `/project/{projectId}/…`, `listProject…`. */
+export interface ScopeWords {
+  readonly tag: string;
+  readonly target: Target;
+  /** With its article, for summaries. */
+  readonly noun: string;
+  readonly Noun: string;
+  readonly segment: string;
+  readonly parameter: string;
+}
+
+interface SortWords {
+  readonly noun: string;
+  readonly Noun: string;
+  readonly Nouns: string;
+  readonly segment: string;
+  readonly parameter: string;
+  readonly record: TSchema;
+  readonly edit: TSchema;
+}
+
+const variable = {
+  noun: 'variable',
+  Noun: 'EnvironmentVariable',
+  Nouns: 'EnvironmentVariable',
+  segment: 'environmentVariable',
+  parameter: 'environmentVariableId',
+  record: EnvironmentVariable,
+  edit: KeyedEditRequest,
+} as const satisfies SortWords;
+
+const secret = {
+  noun: 'secret',
+  Noun: 'Secret',
+  Nouns: 'Secrets',
+  segment: 'secret',
+  parameter: 'secretId',
+  record: Secret,
+  edit: SecretEditRequest,
+} as const satisfies SortWords;
+
+// Annotated one by one: otherwise template literals forget the words, and with them the types of ids and path parameters.
+function paths<const S extends ScopeWords, const T extends SortWords>(scope: S, sort: T) {
+  const segment: S['segment'] = scope.segment;
+  const parameter: S['parameter'] = scope.parameter;
+  const sortSegment: T['segment'] = sort.segment;
+  const sortParameter: T['parameter'] = sort.parameter;
+  const at = `/${segment}/{${parameter}}/${sortSegment}` as const;
+  return { at, one: `${at}/{${sortParameter}}` as const };
+}
+
+/** The operations on what stands at a scope itself. */
+function rowOperations<const S extends ScopeWords, const T extends SortWords>(scope: S, sort: T) {
+  const { tag, target }: ScopeWords = scope;
+  const Noun: S['Noun'] = scope.Noun;
+  const SortNoun: T['Noun'] = sort.Noun;
+  const record: T['record'] = sort.record;
+  const SortNouns: T['Nouns'] = sort.Nouns;
+  const edit: T['edit'] = sort.edit;
+  const { at, one } = paths(scope, sort);
+  return {
+    list: operation({
+      id: `list${Noun}${SortNouns}` as const,
+      method: 'GET',
+      path: at,
+      tag,
+      summary: `List the ${sort.noun}s that ${scope.noun} sees: its own, inherited and built-in ones`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: List(record),
+      errors: [],
+    }),
+    create: operation({
+      id: `create${Noun}${SortNoun}` as const,
+      method: 'POST',
+      path: at,
+      tag,
+      summary: `Create a ${sort.noun} of ${scope.noun}; with \`mount_path\` it is a file`,
+      scope: 'WRITE',
+      target,
+      body: KeyedRequest,
+      status: 201,
+      response: record,
+      errors: [400, 409],
+    }),
+    edit: operation({
+      id: `edit${Noun}${SortNoun}` as const,
+      method: 'PUT',
+      path: one,
+      tag,
+      summary: `Edit a ${sort.noun} of ${scope.noun}; what is left out stays`,
+      scope: 'WRITE',
+      target,
+      body: edit,
+      status: 200,
+      response: record,
+      errors: [400, 409],
+    }),
+    remove: operation({
+      id: `delete${Noun}${SortNoun}` as const,
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: `Delete a ${sort.noun} of ${scope.noun}, with its aliases and overrides`,
+      scope: 'WRITE',
+      target,
+      status: 204,
+      response: null,
+      errors: [400],
+    }),
+  };
+}
+
+/** The operations that give what a scope sees another key or another value there. */
+function relationOperations<const S extends ScopeWords, const T extends SortWords>(scope: S, sort: T) {
+  const { tag, target }: ScopeWords = scope;
+  const Noun: S['Noun'] = scope.Noun;
+  const SortNoun: T['Noun'] = sort.Noun;
+  const record: T['record'] = sort.record;
+  const { one } = paths(scope, sort);
+  return {
+    alias: operation({
+      id: `create${Noun}${SortNoun}Alias` as const,
+      method: 'POST',
+      path: `${one}/alias` as const,
+      tag,
+      summary: `Give a ${sort.noun} that ${scope.noun} sees a second key there`,
+      scope: 'WRITE',
+      target,
+      body: AliasRequest,
+      status: 201,
+      response: record,
+      errors: [400, 409],
+    }),
+    override: operation({
+      id: `create${Noun}${SortNoun}Override` as const,
+      method: 'POST',
+      path: `${one}/override` as const,
+      tag,
+      summary: `Give an inherited ${sort.noun} another value at ${scope.noun}`,
+      scope: 'WRITE',
+      target,
+      body: OverrideRequest,
+      status: 201,
+      response: record,
+      errors: [400, 409],
+    }),
+  };
+}
+
+/** All operations on the variables and secrets of one scope. */
+export function scopedOperations<const S extends ScopeWords>(scope: S) {
+  const parameter: S['parameter'] = scope.parameter;
+  return {
+    parameter,
+    variables: { ...rowOperations(scope, variable), ...relationOperations(scope, variable) },
+    secrets: { ...rowOperations(scope, secret), ...relationOperations(scope, secret) },
+  };
+}
+
+/** A kind of service as its paths and operation ids name it. The id of its import does not follow from the rest. */
+export interface ServiceWords {
+  readonly noun: string;
+  readonly Noun: string;
+  readonly importId: string;
+}
+
+/** All operations on the variables and secrets of a kind of service. */
+export function serviceOperations<const S extends ServiceWords>(words: S) {
+  const segment: S['noun'] = words.noun;
+  const Noun: S['Noun'] = words.Noun;
+  const id: S['importId'] = words.importId;
+  const parameter = `${segment}Id` as const;
+  const noun = `${/^[aeiou]/.test(segment) ? 'an' : 'a'} ${segment}`;
+  const target = 'service' as const;
+  const scope = { tag: Noun, target, noun, Noun, segment, parameter };
+  return {
+    ...scopedOperations(scope),
+    import: operation({
+      id,
+      method: 'POST',
+      path: `/${segment}/{${parameter}}/environmentVariable/import` as const,
+      tag: Noun,
+      summary: `Import many variables and secrets at once into ${noun}, its environment or its project`,
+      scope: 'WRITE',
+      target,
+      body: ImportRequest,
+      status: 201,
+      response: Import,
+      errors: [400, 409],
+    }),
+  };
+}
+
+/** Operations by their ids. */
+type ById<O extends Operation> = { readonly [Id in O['id']]: Extract<O, { readonly id: Id }> };
+
+/** All operations of a scope by their ids. */
+export function operationsOf<V extends Operation, S extends Operation, I extends Operation = never>(scoped: {
+  readonly variables: Readonly<Record<string, V>>;
+  readonly secrets: Readonly<Record<string, S>>;
+  readonly import?: I;
+}): ById<V | S | I> {
+  const rest = scoped.import === undefined ? [] : [scoped.import];
+  const all = [...Object.values(scoped.variables), ...Object.values(scoped.secrets), ...rest];
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- TypeScript does not know the keys that `fromEntries` makes
+  return Object.fromEntries(all.map((one) => [one.id, one])) as unknown as ById<V | S | I>;
+}

@@ -1,0 +1,73 @@
+import type { Queryable } from '@davit/db';
+import { hasControlCharacter, leavesRoot, type Problems } from '../shared/problems.ts';
+import { circleOf, circlesOf } from './effective.ts';
+import { idOf, standsAt, type VariablePlace } from './place.ts';
+import { referenceKeys } from './references.ts';
+import { level, levelNouns, type VariableRow } from './row.ts';
+import { cycle, keyTaken, placeNoun, type Stored } from './scene.ts';
+import { lockFiles } from './store.ts';
+
+/** KEY_TAKEN when the place has the key, or inherits it. */
+export function assertKeyFree(key: string, rows: readonly VariableRow[], place: VariablePlace): void {
+  const taken = rows.filter((row) => row.key === key);
+  if (taken.some((row) => standsAt(row, place))) {
+    throw keyTaken(`${key} exists already at this ${placeNoun(place)}, as a variable or as a secret`);
+  }
+  assertNotInherited(key, rows, place);
+}
+
+/** KEY_TAKEN when the place inherits the key. */
+export function assertNotInherited(key: string, rows: readonly VariableRow[], place: VariablePlace): void {
+  const inherited = rows.find((row) => row.key === key && !standsAt(row, place));
+  if (inherited === undefined) return;
+  const where = levelNouns[level(inherited)];
+  throw keyTaken(
+    `${key} is inherited from the ${where}; a different value at this ${placeNoun(place)} is an override of it, not a second variable`,
+  );
+}
+
+// One entry of a process's environment, key and `=` included (MAX_ARG_STRLEN of Linux, with its final NUL).
+const longestEntryBytes = 131_071;
+
+/** `path`: where the request has the value. */
+export function checkLength(
+  { key, value, path = 'value' }: { key: string; value: string; path?: string },
+  problems: Problems,
+): void {
+  if (Buffer.byteLength(key) + 1 + Buffer.byteLength(value) <= longestEntryBytes) return;
+  problems.add(
+    path,
+    `is too long for a process's environment (${longestEntryBytes} bytes with its key); set mount_path to give it as a file`,
+  );
+}
+
+/** `others`: what must not be mounted there too. */
+export function checkMountPath(mountPath: string | null, others: readonly VariableRow[], problems: Problems): void {
+  if (mountPath === null) return;
+  const isPath = mountPath.startsWith('/') && !mountPath.endsWith('/') && !mountPath.includes('//');
+  if (!isPath || leavesRoot(mountPath) || hasControlCharacter(mountPath)) {
+    problems.add('mount_path', 'must be the absolute path of a file, without .., double slashes or control characters');
+    return;
+  }
+  const other = others.find((row) => row.mount_path === mountPath);
+  if (other !== undefined) problems.add('mount_path', `is where ${other.key} is mounted; choose another path`);
+}
+
+/** Before the rows are read: the paths of files at a place are given one after the other. */
+export async function lockMountPaths(tx: Queryable, place: VariablePlace, mountPath: string | null | undefined): Promise<void> {
+  if (typeof mountPath === 'string' && mountPath !== '') await tx.run(lockFiles, [idOf(place)]);
+}
+
+/** VARIABLE_CYCLE when the variable that was written now leads back to itself, as the place sees it. */
+export function assertNoCycle({ row, rows }: Stored, place: VariablePlace): void {
+  // The common case, without looking at all the others.
+  if (row.type !== 'ALIAS' && (row.reference_keys ?? referenceKeys(row.value ?? '')).length === 0) return;
+  const way = circleOf(rows, place.builtIns, row.key);
+  if (way !== undefined) throw cycle(way, `at this ${placeNoun(place)}`);
+}
+
+/** The same after many were written. */
+export function assertNoCycles(keys: ReadonlySet<string>, rows: readonly VariableRow[], place: VariablePlace): void {
+  const way = circlesOf(rows, place.builtIns).find((circle) => circle.some((key) => keys.has(key)));
+  if (way !== undefined) throw cycle(way, `at this ${placeNoun(place)}`);
+}

@@ -1,0 +1,126 @@
+import type { Body, operations, Response, VariableScope } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import { Problems } from '../shared/problems.ts';
+import { assertNoCycles, checkLength } from './check.ts';
+import { checkKey } from './key.ts';
+import {
+  holdPlace,
+  levelOf,
+  standsAt,
+  type PlaceReference,
+  type ServicePlaceReference,
+  type VariablePlace,
+  type VariableRoom,
+} from './place.ts';
+import { createOverride } from './relation.ts';
+import { level, type VariableRow } from './row.ts';
+import { visibleAt, type Scene } from './scene.ts';
+import { createVariable, editVariable } from './variable.ts';
+
+export type ImportRequest = Body<(typeof operations)['importEnvironmentVariables']>;
+export type Import = Response<(typeof operations)['importEnvironmentVariables']>;
+type Item = ImportRequest['vars'][number];
+
+/**
+ * Writes many variables and secrets, each to the service, its environment or its project, all or (VALIDATION_FAILED, each named
+ * by its place in the list) none. Keys that are there already are left alone, or with `overwrite` get the value: inherited ones by
+ * an override. Left alone in any case: aliases, and what is a secret there and a variable here or the other way round. The answer
+ * lists what was written.
+ */
+export function importVariables(
+  room: VariableRoom,
+  caller: Caller,
+  reference: ServicePlaceReference,
+  request: ImportRequest,
+): Promise<Import> {
+  const { deps } = room;
+  checkItems(request.vars, reference, deps.config.variablePrefix);
+  return deps.database.transaction(async (tx) => {
+    const places = await heldPlaces(room, tx, caller, { reference, scopes: new Set(request.vars.map(({ scope }) => scope)) });
+    const done = new Set<Item>();
+    let rows: readonly VariableRow[] = await visibleAt(tx, places.service);
+    // Wide scopes first, so that a narrower one of the same key in the list overrides it.
+    for (const item of request.vars.toSorted((a, b) => order(a.scope) - order(b.scope))) {
+      const place = places.of(item.scope);
+      const known = rows.filter((row) => level(row) <= levelOf(place));
+      const stored = await importOne({ deps, tx, place, known }, item, request.overwrite);
+      if (stored === undefined) continue;
+      rows = [...rows.filter(({ id }) => id !== stored.id), stored];
+      done.add(item);
+    }
+    assertNoCycles(new Set([...done].map(({ name }) => name)), rows, places.service);
+    return {
+      total_variables_to_import: request.vars.length,
+      successful_imported_variables: request.vars
+        .filter((item) => done.has(item))
+        .map(({ name, value, scope, is_secret }) => ({ name, scope, is_secret, ...(is_secret ? {} : { value }) })),
+    };
+  });
+}
+
+/** The row that was written; undefined: what is there was left alone. */
+async function importOne(
+  scene: Scene & { readonly known: readonly VariableRow[] },
+  { name, value, is_secret }: Item,
+  overwrite: boolean,
+): Promise<VariableRow | undefined> {
+  const found = scene.known.filter((row) => row.key === name);
+  const own = found.find((row) => standsAt(row, scene.place));
+  // What stands behind the overrides on the way.
+  const inherited = found.find((row) => row.type !== 'OVERRIDE');
+  const there = own ?? inherited;
+  if (there === undefined) return (await createVariable(scene, is_secret, { key: name, value })).row;
+  if (!overwrite || there.is_secret !== is_secret || own?.type === 'ALIAS') return undefined;
+  const target = { id: there.id, isSecret: is_secret };
+  const { row } = await (own === undefined
+    ? createOverride(scene, target, { value })
+    : editVariable(scene, target, { key: name, value }));
+  return row;
+}
+
+function checkItems(items: readonly Item[], { scope }: ServicePlaceReference, prefix: string): void {
+  const problems = new Problems();
+  const seen = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    const at = `vars.${index}`;
+    checkKey(item.name, prefix, problems, `${at}.name`);
+    checkLength({ key: item.name, value: item.value, path: `${at}.value` }, problems);
+    if (item.scope !== scope && item.scope !== 'ENVIRONMENT' && item.scope !== 'PROJECT') {
+      problems.add(
+        `${at}.scope`,
+        `must be ${scope}, ENVIRONMENT or PROJECT: what is imported goes to the service or to what it is in`,
+      );
+    }
+    const whole = `${item.scope} ${item.name}`;
+    if (seen.has(whole)) problems.add(`${at}.name`, 'is in the list twice for this scope; keep one of them');
+    seen.add(whole);
+  }
+  problems.throwIfAny();
+}
+
+function order(scope: VariableScope): number {
+  return scope === 'PROJECT' ? 0 : scope === 'ENVIRONMENT' ? 1 : 2;
+}
+
+interface Places {
+  readonly service: VariablePlace;
+  readonly of: (scope: VariableScope) => VariablePlace;
+}
+
+/** The service and, where the list names them, what it is in. All are held. */
+async function heldPlaces(
+  room: VariableRoom,
+  tx: Queryable,
+  caller: Caller,
+  { reference, scopes }: { readonly reference: ServicePlaceReference; readonly scopes: ReadonlySet<VariableScope> },
+): Promise<Places> {
+  const service = await holdPlace(room, tx, caller, reference);
+  const { projectId, environmentId } = service;
+  const wide: PlaceReference[] = [];
+  if (scopes.has('PROJECT')) wide.push({ scope: 'PROJECT', id: projectId });
+  if (scopes.has('ENVIRONMENT') && environmentId !== null) wide.push({ scope: 'ENVIRONMENT', id: environmentId });
+  const held = new Map<VariableScope, VariablePlace>();
+  for (const one of wide) held.set(one.scope, await holdPlace(room, tx, caller, one));
+  return { service, of: (scope) => held.get(scope) ?? service };
+}

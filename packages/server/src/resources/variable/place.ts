@@ -1,0 +1,135 @@
+import { serviceScopes, type ServiceScope, type VariableScope } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { notFound } from '../shared/problems.ts';
+import { environmentBuiltIns, projectBuiltIns, type BuiltIn } from './builtin.ts';
+import { level, type Level, type VariableRow } from './row.ts';
+import { holdProjectFacts, readEnvironmentFacts, readProjectFacts, type EnvironmentFactsRow } from './store.ts';
+
+/** A project, environment or service, from which variables are seen. */
+export interface VariablePlace {
+  readonly organizationId: string;
+  readonly projectId: string;
+  /** null: the place is the project. */
+  readonly environmentId: string | null;
+  /** null: the place is the environment or project. */
+  readonly service: { readonly id: string; readonly name: string; readonly type: ServiceScope } | null;
+  readonly builtIns: readonly BuiltIn[];
+}
+
+/** A place as requests name it. */
+export interface PlaceReference {
+  readonly scope: 'PROJECT' | 'ENVIRONMENT' | ServiceScope;
+  readonly id: string;
+}
+
+export interface ServicePlaceReference {
+  readonly scope: ServiceScope;
+  readonly id: string;
+}
+
+/** How services become places: handed in, as the service room imports this one. NOT_FOUND. */
+export interface ServicePlaces {
+  read(db: Queryable, caller: Caller, reference: ServicePlaceReference): Promise<VariablePlace>;
+  /** Keeps the service from being deleted until the end of the transaction. Also BEING_DELETED. */
+  hold(tx: Queryable, caller: Caller, reference: ServicePlaceReference): Promise<VariablePlace>;
+}
+
+/** What the operations on variables need. */
+export interface VariableRoom {
+  readonly deps: Deps;
+  readonly services: ServicePlaces;
+}
+
+/** What the words of a request name; undefined for BUILT_IN, where nothing can stand. */
+export function placeReference(scope: VariableScope, id: string): PlaceReference | undefined {
+  return scope === 'BUILT_IN' ? undefined : { scope, id };
+}
+
+export async function readPlace(
+  { deps, services }: VariableRoom,
+  caller: Caller,
+  { scope, id }: PlaceReference,
+): Promise<VariablePlace> {
+  const db = deps.database;
+  if (isServiceScope(scope)) return services.read(db, caller, { scope, id });
+  if (scope === 'PROJECT') return projectPlace(deps, id, await db.maybe(readProjectFacts, [id, caller.organizationId]));
+  return environmentPlace(deps, db, caller, id);
+}
+
+/** The same for a change: what it stands in is not deleted before the end of the transaction. Also BEING_DELETED. */
+export async function holdPlace(
+  { deps, services }: VariableRoom,
+  tx: Queryable,
+  caller: Caller,
+  { scope, id }: PlaceReference,
+): Promise<VariablePlace> {
+  if (isServiceScope(scope)) return services.hold(tx, caller, { scope, id });
+  if (scope === 'PROJECT') return projectPlace(deps, id, await tx.maybe(holdProjectFacts, [id, caller.organizationId]));
+  await openEnvironment(tx, caller, id, 'change');
+  return environmentPlace(deps, tx, caller, id);
+}
+
+function isServiceScope(scope: PlaceReference['scope']): scope is ServiceScope {
+  return serviceScopes.some((one) => one === scope);
+}
+
+// What clients of a project's own list know the id's variable by (semantics 4.6); processes get the id.
+const projectIdInList = '||Q_PRJ_ID||';
+
+function projectPlace(
+  { config }: Deps,
+  id: string,
+  row: { readonly organization_id: string; readonly created_at: string } | undefined,
+): VariablePlace {
+  if (row === undefined) throw notFound('project');
+  const facts = { organizationId: row.organization_id, projectId: id, projectCreatedAt: row.created_at };
+  const builtIns = projectBuiltIns(facts, config.variablePrefix).map((one) =>
+    one.name === 'PROJECT_ID' ? { ...one, value: projectIdInList } : one,
+  );
+  return { organizationId: row.organization_id, projectId: id, environmentId: null, service: null, builtIns };
+}
+
+async function environmentPlace({ config }: Deps, db: Queryable, caller: Caller, id: string): Promise<VariablePlace> {
+  const row = await db.maybe(readEnvironmentFacts, [id, caller.organizationId]);
+  if (row === undefined) throw notFound('environment');
+  const builtIns = environmentBuiltIns({ ...toFacts(row), domain: config.gatewayDomain }, config.variablePrefix);
+  return {
+    organizationId: row.organization_id,
+    projectId: row.project_id,
+    environmentId: id,
+    service: null,
+    builtIns,
+  };
+}
+
+function toFacts(row: EnvironmentFactsRow) {
+  return {
+    organizationId: row.organization_id,
+    projectId: row.project_id,
+    projectCreatedAt: row.project_created_at,
+    environmentId: row.id,
+    environmentName: row.name,
+    environmentMode: row.mode,
+    environmentCreatedAt: row.created_at,
+    clusterId: row.cluster_id,
+    cloudProvider: row.cloud_provider,
+    region: row.region,
+  };
+}
+
+export function levelOf(place: Pick<VariablePlace, 'environmentId' | 'service'>): Level {
+  return place.service !== null ? 2 : place.environmentId !== null ? 1 : 0;
+}
+
+/** Id of the service, environment or project that the place is. */
+export function idOf(place: VariablePlace): string {
+  return place.service?.id ?? place.environmentId ?? place.projectId;
+}
+
+/** Whether a variable that the place sees stands there itself. */
+export function standsAt(row: VariableRow, place: VariablePlace): boolean {
+  return level(row) === levelOf(place);
+}

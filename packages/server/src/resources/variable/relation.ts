@@ -1,0 +1,124 @@
+import type { Body, operations } from '@davit/contract';
+import { invalid, notFound, Problems } from '../shared/problems.ts';
+import type { BuiltIn } from './builtin.ts';
+import { assertKeyFree, checkLength } from './check.ts';
+import { checkKey } from './key.ts';
+import { standsAt, type VariablePlace } from './place.ts';
+import { variableRecord } from './record.ts';
+import { level, levelNouns, type VariableRow } from './row.ts';
+import { isOfSort, notEditable, placeNoun, sortNoun, rowsOf, type IsSecret, type Scene, type Stored } from './scene.ts';
+import { findVariable } from './store.ts';
+import { content, insert } from './variable.ts';
+
+export type AliasRequest = Body<(typeof operations)['createProjectEnvironmentVariableAlias']>;
+export type OverrideRequest = Body<(typeof operations)['createProjectEnvironmentVariableOverride']>;
+
+/** What an alias or override is made of, and where the request names the place, for messages. */
+export interface TargetWish {
+  readonly id: string;
+  readonly isSecret: IsSecret;
+  readonly scopePath?: string;
+}
+
+/**
+ * Gives what the place sees a second key there; of a secret it is a secret. VALIDATION_FAILED for an alias of an alias, and where
+ * the target is narrower than the place.
+ */
+export async function createAlias(scene: Scene, wish: TargetWish, request: AliasRequest): Promise<Stored> {
+  const rows = await rowsOf(scene);
+  const { row, builtIn } = await findTarget(scene, rows, wish);
+  if (row?.type === 'ALIAS') {
+    throw invalid('', `${row.key} is an alias itself; make an alias of the ${sortNoun(row.is_secret)} that it points at`);
+  }
+  if (builtIn?.isSetAtStart === true) {
+    throw invalid('', `${builtIn.key} is set when an instance starts and cannot have an alias; read it by its own key`);
+  }
+  const problems = new Problems();
+  checkKey(request.key, scene.deps.config.variablePrefix, problems);
+  problems.throwIfAny();
+  assertKeyFree(request.key, rows, scene.place);
+  return insert(scene, rows, {
+    replaces: false,
+    key: request.key,
+    type: 'ALIAS',
+    is_secret: row?.is_secret ?? false,
+    value: null,
+    secret_value_id: null,
+    reference_keys: null,
+    target_id: row?.id ?? null,
+    target_builtin: builtIn?.name ?? null,
+    mount_path: null,
+    description: request.description ?? null,
+    enable_interpolation_in_file: request.enable_interpolation_in_file ?? null,
+  });
+}
+
+/**
+ * Gives what the place inherits another value there, under the same key; of a file it is a file at the same path.
+ * VALIDATION_FAILED for what stands at the place itself or overrides already, VARIABLE_NOT_EDITABLE for built-in variables,
+ * KEY_TAKEN where the place has the key.
+ */
+export async function createOverride(scene: Scene, wish: TargetWish, request: OverrideRequest): Promise<Stored> {
+  const { place } = scene;
+  const rows = await rowsOf(scene);
+  const { row, builtIn } = await findTarget(scene, rows, wish);
+  if (row === undefined) {
+    throw notEditable(`${builtIn?.key ?? 'This'} is a built-in variable: it follows from what it tells of and has no overrides`);
+  }
+  assertOverridable(row, place, wish);
+  const taken = rows.find((one) => one.key === row.key && standsAt(one, place));
+  if (taken !== undefined) assertKeyFree(row.key, [taken], place);
+  const value = request.value ?? '';
+  const problems = new Problems();
+  const isFile = variableRecord(row, place, rows).mount_path !== null && row.type !== 'ALIAS';
+  if (!isFile) checkLength({ key: row.key, value }, problems);
+  problems.throwIfAny();
+  return insert(scene, rows, {
+    replaces: false,
+    key: row.key,
+    type: 'OVERRIDE',
+    is_secret: row.is_secret,
+    ...(await content(scene, row.is_secret, value)),
+    target_id: row.id,
+    target_builtin: null,
+    mount_path: null,
+    description: request.description ?? null,
+    enable_interpolation_in_file:
+      request.enable_interpolation_in_file === undefined
+        ? row.enable_interpolation_in_file
+        : request.enable_interpolation_in_file,
+  });
+}
+
+function assertOverridable(row: VariableRow, place: VariablePlace, { scopePath = '' }: TargetWish): void {
+  const noun = sortNoun(row.is_secret);
+  if (standsAt(row, place)) {
+    throw invalid(scopePath, `${row.key} stands at this ${placeNoun(place)} itself; edit it, or override it at a narrower scope`);
+  }
+  if (row.type === 'OVERRIDE') {
+    throw invalid(
+      '',
+      `${row.key} of the ${levelNouns[level(row)]} is an override itself; override the ${noun} that it overrides`,
+    );
+  }
+}
+
+type Target = { readonly row: VariableRow; readonly builtIn?: never } | { readonly row?: never; readonly builtIn: BuiltIn };
+
+/** NOT_FOUND; VALIDATION_FAILED when it is there, but the place does not see it. */
+async function findTarget({ tx, place }: Scene, rows: readonly VariableRow[], wish: TargetWish): Promise<Target> {
+  const { id, isSecret, scopePath } = wish;
+  const row = rows.find((one) => one.id === id && isOfSort(one, isSecret));
+  if (row !== undefined) return { row };
+  const builtIn = isSecret === true ? undefined : place.builtIns.find((one) => one.id === id);
+  if (builtIn !== undefined) return { builtIn };
+  const found = await tx.maybe(findVariable, [id, place.organizationId]);
+  if (found === undefined || !isOfSort(found, isSecret)) throw notFound(sortNoun(isSecret));
+  const isBelow =
+    found.project_id === place.projectId && (place.environmentId === null || found.environment_id === place.environmentId);
+  if (isBelow && place.service === null) {
+    throw invalid(scopePath ?? '', `must not be wider than where ${found.key} stands: this ${placeNoun(place)} does not see it`);
+  }
+  if (scopePath === undefined) throw notFound(sortNoun(isSecret));
+  throw invalid(scopePath, `names a place from which ${found.key} is not seen`);
+}

@@ -1,0 +1,217 @@
+import { AppError } from '@davit/base';
+import type { Body, operations, Query, VariableScope } from '@davit/contract';
+import type { Caller } from '../../auth/caller.ts';
+import { invalid, invalidReference, notFound } from '../shared/problems.ts';
+import { importVariables, type Import, type ImportRequest } from './import.ts';
+import { holdPlace, placeReference, readPlace, type PlaceReference, type VariablePlace, type VariableRoom } from './place.ts';
+import {
+  anyBuiltInRecord,
+  anyRecord,
+  builtInRecord,
+  secretRecord,
+  variableRecord,
+  type AnyRecord,
+  type SecretRecord,
+  type VariableRecord,
+} from './record.ts';
+import { createAlias, createOverride } from './relation.ts';
+import { visibleAt, type IsSecret, type Scene, type Stored } from './scene.ts';
+import { findVariable, type FoundVariable } from './store.ts';
+import { createVariable, editVariable, removeVariable } from './variable.ts';
+
+type Operations = typeof operations;
+
+/** Variables and secrets of a place are the same operations twice: what tells them apart is the flag and the record. */
+export interface VariableSort<Record> {
+  readonly isSecret: boolean;
+  readonly toRecord: (stored: Stored, place: VariablePlace) => Record;
+}
+
+export const variables: VariableSort<VariableRecord> = {
+  isSecret: false,
+  toRecord: ({ row, rows }, place) => variableRecord(row, place, rows),
+};
+
+export const secrets: VariableSort<SecretRecord> = {
+  isSecret: true,
+  toRecord: ({ row, rows }, place) => secretRecord(row, place, rows),
+};
+
+const anySort = { toRecord: ({ row, rows }: Stored, place: VariablePlace): AnyRecord => anyRecord(row, place, rows) };
+
+/** All that a place sees, oldest first: of variables also the built-in ones. NOT_FOUND. */
+export async function listVariables(
+  room: VariableRoom,
+  caller: Caller,
+  reference: PlaceReference,
+): Promise<{ results: VariableRecord[] }> {
+  const place = await readPlace(room, caller, reference);
+  const rows = await visibleAt(room.deps.database, place);
+  const stored = rows.filter((row) => !row.is_secret).map((row) => variableRecord(row, place, rows));
+  return { results: oldestFirst([...place.builtIns.map(builtInRecord), ...stored]) };
+}
+
+export async function listSecrets(
+  room: VariableRoom,
+  caller: Caller,
+  reference: PlaceReference,
+): Promise<{ results: SecretRecord[] }> {
+  const place = await readPlace(room, caller, reference);
+  const rows = await visibleAt(room.deps.database, place);
+  return { results: rows.filter((row) => row.is_secret).map((row) => secretRecord(row, place, rows)) };
+}
+
+/** Variables, secrets or both in one list. NOT_FOUND, VALIDATION_FAILED. */
+export async function listAny(
+  room: VariableRoom,
+  caller: Caller,
+  query: Query<Operations['listVariables']>,
+): Promise<{ results: AnyRecord[] }> {
+  const place = await readPlace(room, caller, referenceOf('scope', query.scope, query.parent_id));
+  const rows = await visibleAt(room.deps.database, place);
+  const wanted = query.is_secret ?? null;
+  const stored = rows.filter((row) => wanted === null || row.is_secret === wanted).map((row) => anyRecord(row, place, rows));
+  return { results: oldestFirst([...(wanted === true ? [] : place.builtIns.map(anyBuiltInRecord)), ...stored]) };
+}
+
+function oldestFirst<Record extends { readonly created_at: string }>(records: Record[]): Record[] {
+  return records.sort((a, b) => (a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : 0));
+}
+
+interface Change<Record> {
+  readonly reference: PlaceReference;
+  readonly sort: Pick<VariableSort<Record>, 'toRecord'>;
+  /** Where the body names the place, if it does: INVALID_REFERENCE then when there is none. */
+  readonly path?: string | undefined;
+}
+
+/**
+ * Changes what the next deployment of the services below runs, and nothing that runs now: they are out of date then. NOT_FOUND,
+ * BEING_DELETED, and what the rule says.
+ */
+export function change<Record>(
+  { deps, services }: VariableRoom,
+  caller: Caller,
+  { reference, sort, path }: Change<Record>,
+  write: (scene: Scene) => Promise<Stored>,
+): Promise<Record> {
+  return deps.database.transaction(async (tx) => {
+    const held = holdPlace({ deps, services }, tx, caller, reference);
+    const place = await (path === undefined ? held : inBody(path, reference, held));
+    return sort.toRecord(await write({ deps, tx, place }), place);
+  });
+}
+
+export async function remove(
+  room: VariableRoom,
+  caller: Caller,
+  reference: PlaceReference,
+  variable: { readonly id: string; readonly isSecret: IsSecret },
+): Promise<undefined> {
+  await removeVariable({ tx: room.deps.database, place: await readPlace(room, caller, reference) }, variable);
+}
+
+/** INVALID_REFERENCE when the body names no place of the caller's. */
+export async function createAny(
+  room: VariableRoom,
+  caller: Caller,
+  body: Body<Operations['createVariable']>,
+): Promise<AnyRecord> {
+  const reference = referenceOf('variable_scope', body.variable_scope, body.variable_parent_id);
+  return change(room, caller, { reference, sort: anySort, path: 'variable_parent_id' }, (scene) =>
+    createVariable(scene, body.is_secret, body),
+  );
+}
+
+export async function editAny(
+  room: VariableRoom,
+  caller: Caller,
+  id: string,
+  body: Body<Operations['editVariable']>,
+): Promise<AnyRecord> {
+  const reference = standsAtReference(await find(room, caller, id));
+  const { key, value, description, enable_interpolation_in_file } = body;
+  // The path is not among what this operation changes.
+  const request = { key, value, description, enable_interpolation_in_file };
+  return change(room, caller, { reference, sort: anySort }, (scene) => editVariable(scene, { id, isSecret: undefined }, request));
+}
+
+export async function removeAny(room: VariableRoom, caller: Caller, id: string): Promise<undefined> {
+  return remove(room, caller, standsAtReference(await find(room, caller, id)), { id, isSecret: undefined });
+}
+
+export async function aliasAny(
+  room: VariableRoom,
+  caller: Caller,
+  id: string,
+  body: Body<Operations['createVariableAlias']>,
+): Promise<AnyRecord> {
+  const wish = { id, isSecret: undefined, scopePath: 'alias_scope' };
+  const reference = referenceOf('alias_scope', body.alias_scope, body.alias_parent_id);
+  return relateAny(room, caller, { id, path: 'alias_parent_id', reference }, (scene) => createAlias(scene, wish, body));
+}
+
+export async function overrideAny(
+  room: VariableRoom,
+  caller: Caller,
+  id: string,
+  body: Body<Operations['createVariableOverride']>,
+): Promise<AnyRecord> {
+  const wish = { id, isSecret: undefined, scopePath: 'override_scope' };
+  const reference = referenceOf('override_scope', body.override_scope, body.override_parent_id);
+  return relateAny(room, caller, { id, path: 'override_parent_id', reference }, (scene) => createOverride(scene, wish, body));
+}
+
+async function relateAny(
+  room: VariableRoom,
+  caller: Caller,
+  { id, path, reference }: { readonly id: string; readonly path: string; readonly reference: PlaceReference },
+  write: (scene: Scene) => Promise<Stored>,
+): Promise<AnyRecord> {
+  // Built-in variables have no row: only the place knows them.
+  const isStored = (await room.deps.database.maybe(findVariable, [id, caller.organizationId])) !== undefined;
+  return change(room, caller, { reference, sort: anySort, path: isStored ? path : undefined }, write);
+}
+
+/** Imports into the service that the query names. NOT_FOUND. */
+export function importAny(
+  room: VariableRoom,
+  caller: Caller,
+  { service_id, service_type }: Query<Operations['importEnvironmentVariables']>,
+  body: ImportRequest,
+): Promise<Import> {
+  return importVariables(room, caller, { scope: service_type, id: service_id.toLowerCase() }, body);
+}
+
+async function find({ deps }: VariableRoom, caller: Caller, id: string): Promise<FoundVariable> {
+  const found = await deps.database.maybe(findVariable, [id, caller.organizationId]);
+  if (found === undefined) throw notFound('variable');
+  return found;
+}
+
+function standsAtReference(found: FoundVariable): PlaceReference {
+  if (found.service_id !== null) return { scope: found.service_type, id: found.service_id };
+  if (found.environment_id !== null) return { scope: 'ENVIRONMENT', id: found.environment_id };
+  return { scope: 'PROJECT', id: found.project_id };
+}
+
+function referenceOf(path: string, scope: VariableScope, id: string): PlaceReference {
+  // Ids are compared as text, and PostgreSQL gives them in lower case.
+  const reference = placeReference(scope, id.toLowerCase());
+  if (reference !== undefined) return reference;
+  throw invalid(path, 'must be PROJECT, ENVIRONMENT or a type of service: built-in variables stand nowhere, they are computed');
+}
+
+async function inBody<Place>(path: string, { scope }: PlaceReference, held: Promise<Place>): Promise<Place> {
+  try {
+    return await held;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'NOT_FOUND') throw error;
+    const article = scope === 'ENVIRONMENT' ? 'an' : 'a';
+    throw invalidReference(path, `is not the id of ${article} ${placeNounOf(scope)} that the token may see`);
+  }
+}
+
+function placeNounOf(scope: PlaceReference['scope']): string {
+  return scope === 'PROJECT' || scope === 'ENVIRONMENT' ? scope.toLowerCase() : `service of type ${scope}`;
+}

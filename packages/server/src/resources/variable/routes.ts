@@ -1,0 +1,105 @@
+import {
+  operations,
+  variableScopesOfPaths as scopes,
+  type ScopedVariableOperations,
+  type ServiceScope,
+  type ServiceVariableOperations,
+} from '@davit/contract';
+import type { Deps } from '../../deps.ts';
+import type { Mounting } from '../../http/mount.ts';
+import { importVariables } from './import.ts';
+import type { PlaceReference, ServicePlaces, VariableRoom } from './place.ts';
+import { createAlias, createOverride } from './relation.ts';
+import * as requests from './requests.ts';
+import { createVariable, editVariable } from './variable.ts';
+
+/** Variables and secrets at all scopes. A further kind of service is a line here. */
+export function mountVariable(mounting: Mounting, deps: Deps, services: ServicePlaces): void {
+  const room = { deps, services };
+  mountScope(mounting, room, scopes.PROJECT, 'PROJECT');
+  mountScope(mounting, room, scopes.ENVIRONMENT, 'ENVIRONMENT');
+  mountService(mounting, room, scopes.APPLICATION, 'APPLICATION');
+  mountService(mounting, room, scopes.CONTAINER, 'CONTAINER');
+  mountAny(mounting, room);
+}
+
+type Scope = PlaceReference['scope'];
+type Params = Readonly<Record<string, string>>;
+interface One {
+  readonly id: string;
+  readonly isSecret: boolean;
+}
+type At = (params: Params) => PlaceReference;
+
+function mountScope(mounting: Mounting, room: VariableRoom, scoped: ScopedVariableOperations, scope: Scope): void {
+  const at: At = (params) => ({ scope, id: params[scoped.parameter] ?? '' });
+  mountVariables(mounting, room, scoped.variables, at);
+  mountSecrets(mounting, room, scoped.secrets, at);
+}
+
+function mountService(mounting: Mounting, room: VariableRoom, scoped: ServiceVariableOperations, scope: ServiceScope): void {
+  mountScope(mounting, room, scoped, scope);
+  mounting.on(scoped.import, ({ caller, params, body }) =>
+    importVariables(room, caller, { scope, id: params[scoped.parameter] ?? '' }, body),
+  );
+}
+
+function mountVariables(mounting: Mounting, room: VariableRoom, set: ScopedVariableOperations['variables'], at: At): void {
+  const { variables: sort } = requests;
+  const { isSecret } = sort;
+  const one = (params: Params): One => ({ id: params['environmentVariableId'] ?? '', isSecret });
+  mounting
+    .on(set.list, ({ caller, params }) => requests.listVariables(room, caller, at(params)))
+    .on(set.create, ({ caller, params, body }) =>
+      requests.change(room, caller, { reference: at(params), sort }, (scene) => createVariable(scene, isSecret, body)),
+    )
+    .on(set.edit, ({ caller, params, body }) =>
+      requests.change(room, caller, { reference: at(params), sort }, (scene) => editVariable(scene, one(params), body)),
+    )
+    .on(set.remove, ({ caller, params }) => requests.remove(room, caller, at(params), one(params)))
+    .on(set.alias, ({ caller, params, body }) =>
+      requests.change(room, caller, { reference: at(params), sort }, (scene) => createAlias(scene, one(params), body)),
+    )
+    .on(set.override, ({ caller, params, body }) =>
+      requests.change(room, caller, { reference: at(params), sort }, (scene) => createOverride(scene, one(params), body)),
+    );
+}
+
+function mountSecrets(mounting: Mounting, room: VariableRoom, set: ScopedVariableOperations['secrets'], at: At): void {
+  const { secrets: sort } = requests;
+  const { isSecret } = sort;
+  const one = (params: Params): One => ({ id: params['secretId'] ?? '', isSecret });
+  mounting
+    .on(set.list, ({ caller, params }) => requests.listSecrets(room, caller, at(params)))
+    .on(set.create, ({ caller, params, body }) =>
+      requests.change(room, caller, { reference: at(params), sort }, (scene) => createVariable(scene, isSecret, body)),
+    )
+    .on(set.edit, ({ caller, params, body }) => {
+      const secret = one(params);
+      // A secret's path is not among what this operation changes.
+      const { key, value, description, enable_interpolation_in_file } = body;
+      const request = { key, value, description, enable_interpolation_in_file };
+      return requests.change(room, caller, { reference: at(params), sort }, (scene) => editVariable(scene, secret, request));
+    })
+    .on(set.remove, ({ caller, params }) => requests.remove(room, caller, at(params), one(params)))
+    .on(set.alias, ({ caller, params, body }) =>
+      requests.change(room, caller, { reference: at(params), sort }, (scene) => createAlias(scene, one(params), body)),
+    )
+    .on(set.override, ({ caller, params, body }) =>
+      requests.change(room, caller, { reference: at(params), sort }, (scene) => createOverride(scene, one(params), body)),
+    );
+}
+
+/** The operations that take their place from the query or body. */
+function mountAny(mounting: Mounting, room: VariableRoom): void {
+  mounting
+    .on(operations.listVariables, ({ caller, query }) => requests.listAny(room, caller, query))
+    .on(operations.createVariable, ({ caller, body }) => requests.createAny(room, caller, body))
+    .on(operations.importEnvironmentVariables, ({ caller, query, body }) => requests.importAny(room, caller, query, body))
+    .on(operations.editVariable, ({ caller, params, body }) => requests.editAny(room, caller, params.variableId, body))
+    .on(operations.deleteVariable, ({ caller, params }) => requests.removeAny(room, caller, params.variableId))
+    .on(operations.createVariableAlias, ({ caller, params, body }) => requests.aliasAny(room, caller, params.variableId, body))
+    .on(operations.createVariableOverride, ({ caller, params, body }) =>
+      requests.overrideAny(room, caller, params.variableId, body),
+    );
+}

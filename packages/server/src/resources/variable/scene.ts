@@ -1,0 +1,98 @@
+import { AppError } from '@davit/base';
+import { isForeignKeyViolation, isUniqueViolation, type Queryable } from '@davit/db';
+import type { Deps } from '../../deps.ts';
+import { notFound } from '../shared/problems.ts';
+import { idOf, levelOf, type VariablePlace } from './place.ts';
+import { levelNouns, type VariableRow } from './row.ts';
+import { readVariables } from './store.ts';
+
+/** The transaction of a change, at a place that it holds. */
+export interface Scene {
+  readonly deps: Pick<Deps, 'vault' | 'config'>;
+  readonly tx: Queryable;
+  readonly place: VariablePlace;
+  /**
+   * What the place sees, where one change follows another and reading it each time would take long. Whoever sets it checks for
+   * cycles at the end.
+   */
+  readonly known?: readonly VariableRow[];
+}
+
+/** Whether an operation is about variables, about secrets, or about both (undefined). */
+export type IsSecret = boolean | undefined;
+
+/** A row as it is now stored, with all that the place sees. */
+export interface Stored {
+  readonly row: VariableRow;
+  readonly rows: readonly VariableRow[];
+}
+
+/** All rows that a place sees: its own and those of what it stands in. */
+export function visibleVariables(
+  db: Queryable,
+  { projectId, environmentId, serviceId }: { projectId: string; environmentId: string | null; serviceId: string | null },
+): Promise<VariableRow[]> {
+  return db.many(readVariables, [[serviceId, environmentId, projectId].filter((id) => id !== null)]);
+}
+
+export function visibleAt(db: Queryable, place: VariablePlace): Promise<VariableRow[]> {
+  return visibleVariables(db, { ...place, serviceId: place.service?.id ?? null });
+}
+
+export async function rowsOf({ tx, place, known }: Pick<Scene, 'tx' | 'place' | 'known'>): Promise<readonly VariableRow[]> {
+  return known ?? visibleAt(tx, place);
+}
+
+/** Whether an operation about these sees the row. */
+export function isOfSort(row: Pick<VariableRow, 'is_secret'>, isSecret: IsSecret): boolean {
+  return isSecret === undefined || row.is_secret === isSecret;
+}
+
+export function sortNoun(isSecret: IsSecret): string {
+  return isSecret === true ? 'secret' : 'variable';
+}
+
+/** `service`, `environment` or `project`. */
+export function placeNoun(place: VariablePlace): string {
+  return levelNouns[levelOf(place)];
+}
+
+/** Id, organization, project, environment, service: what a new row of the place begins with; one of the last three is set. */
+export function parentValues(id: string, place: VariablePlace): readonly (string | null)[] {
+  const own = idOf(place);
+  const [project, environment, service] = [0, 1, 2].map((level) => (levelOf(place) === level ? own : null));
+  return [id, place.organizationId, project ?? null, environment ?? null, service ?? null];
+}
+
+/** Two requests may pass the checks at the same moment: the database has the last word. */
+export async function withConflicts<Result>(
+  { key, place }: { readonly key: string; readonly place: VariablePlace },
+  write: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await write();
+  } catch (error) {
+    if (isUniqueViolation(error, 'variable_key')) {
+      throw keyTaken(`${key} exists already at this ${placeNoun(place)}, or below it where the old key is overridden`, error);
+    }
+    if (isForeignKeyViolation(error)) throw notFound('variable');
+    throw error;
+  }
+}
+
+export function keyTaken(message: string, cause?: unknown): AppError {
+  return new AppError({ code: 'KEY_TAKEN', message: `${message}.`, cause });
+}
+
+export function notEditable(message: string): AppError {
+  return new AppError({ code: 'VARIABLE_NOT_EDITABLE', message: `${message}.` });
+}
+
+/** VARIABLE_CYCLE: `way` begins and ends with the same key. */
+export function cycle(way: readonly string[], where: string): AppError {
+  const [first] = way;
+  const keys = way.length > 12 ? [...way.slice(0, 11), '…', first] : way;
+  const text = `${keys.join(' → ')}: the value of ${first} leads back to itself ${where}, so it can never be resolved`;
+  const hint = 'Take one of these {{references}} out';
+  return new AppError({ code: 'VARIABLE_CYCLE', message: `${text}. ${hint}.` });
+}
