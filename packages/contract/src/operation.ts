@@ -8,7 +8,8 @@ export type Scope = (typeof scopes)[number];
 
 /**
  * What the first path parameter names, so that the caller's right to see it can be checked in one place. `instance`: the
- * operation belongs to no organization (only listing and creating organizations do).
+ * operation belongs to no organization (listing and creating organizations, and what people do with their own account).
+ * `invitation`: the second parameter names it; whom it invites sees it without being of the organization yet.
  */
 export type Target =
   | 'instance'
@@ -18,7 +19,8 @@ export type Target =
   | 'cluster'
   | 'service'
   | 'deploymentStage'
-  | 'deploymentRequest';
+  | 'deploymentRequest'
+  | 'invitation';
 
 /** One operation of the API: the only place that says its path, shapes, permission and codes. */
 export interface Operation {
@@ -31,6 +33,8 @@ export interface Operation {
   readonly summary: string;
   readonly scope: Scope;
   readonly target: Target;
+  /** `people`: only for who signed in through an issuer, whatever the role; an API token has no account and accepts nothing. */
+  readonly audience?: 'people';
   readonly query?: TSchema;
   readonly body?: TSchema;
   /** Whether a request without a body is answered 400. Default: yes where there is a `body`. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '@davit/base';
-import { operationList, scopes, type Operation, type Scope } from '@davit/contract';
+import { operationList, roleDescriptions, scopes, type Operation, type Scope } from '@davit/contract';
 import { statement, type Statement } from '@davit/db';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,6 +38,8 @@ async function makeIds(): Promise<Record<string, string>> {
     params: organization,
     body: { name: 'git', type: 'HOSTA', token: 'x' },
   });
+  const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
+  const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
@@ -54,6 +56,8 @@ async function makeIds(): Promise<Record<string, string>> {
     gitTokenId: gitToken.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
+    customRoleId: role.id,
+    inviteId: invitation.id,
     deploymentRequestId: status.deployment_request_id ?? '',
   };
 }
@@ -74,8 +78,12 @@ async function send(operation: Operation, token: string | null, idOf: Ids = (nam
 function bodyOf(operation: Operation): Record<string, unknown> {
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
-  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository };
+  const roles = { cluster_permissions: [], project_permissions: [], user_id: randomUUID(), role_id: viewer };
+  const names = { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', email: 'mallory@example.org' };
+  return { ...names, ...roles, ...key, ...repository };
 }
+
+const viewer = roleDescriptions.VIEWER.id;
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {
   const body: Record<string, unknown> = JSON.parse(await response.text());
@@ -85,32 +93,29 @@ async function errorOf(response: Response, status: number): Promise<Record<strin
   return body;
 }
 
-/** Everything that a stranger could have changed, as text. */
+/** Every row of every table but those that change by themselves: whatever an operation could have written. */
 async function snapshot(): Promise<string> {
   const { database } = server.database;
-  const tables = [
-    'organization',
-    'project',
-    'environment',
-    'service',
-    'variable',
-    'deployment_stage',
-    'deployment',
-    'git_token',
-    'cluster',
-    'api_token',
-  ];
-  const texts: unknown[] = [];
-  for (const table of tables) {
-    snapshots[table] ??= statement<{ rows: unknown }>(
-      `test_snapshot_${table}`,
-      `select coalesce(jsonb_agg(to_jsonb(t) order by t.id), '[]') as rows from ${table} as t`,
-    );
-    texts.push((await database.one(snapshots[table])).rows);
+  if (snapshots.length === 0) {
+    const names = await database.many(tableNames);
+    for (const { name } of names) {
+      snapshots.push(
+        statement<{ rows: unknown }>(
+          `test_snapshot_${name}`,
+          `select coalesce(jsonb_agg(to_jsonb(t) order by to_jsonb(t)::text), '[]') as rows from "${name}" as t`,
+        ),
+      );
+    }
   }
+  const texts: unknown[] = [];
+  for (const one of snapshots) texts.push((await database.one(one)).rows);
   return JSON.stringify(texts);
 }
-const snapshots: Record<string, Statement<{ rows: unknown }>> = {};
+const snapshots: Statement<{ rows: unknown }>[] = [];
+const tableNames = statement<{ name: string }>(
+  'test_table_names',
+  `select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'runner' order by 1`,
+);
 
 const below: Readonly<Record<Scope, Scope | undefined>> = { READ: undefined, DEPLOY: 'READ', WRITE: 'DEPLOY', ADMIN: 'WRITE' };
 const withId = operationList.filter((operation) => operation.target !== 'instance');
@@ -153,7 +158,22 @@ describe.each(guarded.map((operation) => [operation.id, operation] as const))('%
   });
 });
 
-const readable = operationList.filter((operation) => operation.method === 'GET' && operation.scope === 'READ');
+const forPeople = operationList.filter((operation) => operation.audience === 'people');
+test.each(forPeople.map((operation) => [operation.id, operation] as const))(
+  '%s answers 403 to API tokens, which are no people, and changes nothing',
+  async (_id, operation) => {
+    const before = await snapshot();
+    for (const token of [...scopes.map((scope) => owner.tokens[scope]), server.adminToken]) {
+      const body = await errorOf(await send(operation, token), 403);
+      expect(body).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('people') });
+    }
+    expect(await snapshot()).toBe(before);
+  },
+);
+
+const readable = operationList.filter(
+  (operation) => operation.method === 'GET' && operation.scope === 'READ' && operation.audience !== 'people',
+);
 test.each(readable.map((operation) => [operation.id, operation] as const))(
   '%s answers a token that may read',
   async (_id, operation) => {

@@ -1,12 +1,15 @@
 import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
+import { mountAccount } from './account/index.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountDeployment } from './deployment/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
 import { mountGitToken } from './git-token/index.ts';
+import { mountMember } from './member/index.ts';
 import { mountOrganization } from './organization/index.ts';
 import { mountProject } from './project/index.ts';
+import { mountRole } from './role/index.ts';
 import { mountService } from './service/index.ts';
 import { mountToken } from './token/index.ts';
 
@@ -14,6 +17,9 @@ import { mountToken } from './token/index.ts';
 export function mountAll(deps: Deps): readonly MountedOperation[] {
   const mounting = new Mounting();
   mountOrganization(mounting, deps);
+  mountMember(mounting, deps);
+  mountRole(mounting, deps);
+  mountAccount(mounting, deps);
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
   mountProject(mounting, deps);
