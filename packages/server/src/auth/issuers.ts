@@ -8,14 +8,23 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 /** How far clocks may differ. */
 export const toleranceSeconds = 30;
 
+export interface IssuersOptions {
+  readonly issuers: readonly string[];
+  readonly audiences: readonly string[];
+  readonly clock: Clock;
+  /** How long an issuer may take to tell its keys; 5 s by default. */
+  readonly answerMilliseconds?: number;
+}
+
 /** The OpenID Connect issuers whose tokens are accepted, and for which audiences. */
 export class Issuers {
   readonly #keySets: ReadonlyMap<string, KeySet>;
   readonly #audiences: readonly string[];
   readonly #clock: Clock;
 
-  constructor(options: { readonly issuers: readonly string[]; readonly audiences: readonly string[]; readonly clock: Clock }) {
-    this.#keySets = new Map(options.issuers.map((issuer) => [issuer, new KeySet(issuer, options.clock)]));
+  constructor(options: IssuersOptions) {
+    const { clock, answerMilliseconds = 5_000 } = options;
+    this.#keySets = new Map(options.issuers.map((issuer) => [issuer, new KeySet(issuer, clock, answerMilliseconds)]));
     this.#audiences = options.audiences;
     this.#clock = options.clock;
   }

@@ -1,7 +1,6 @@
 import { AppError, type Clock } from '@davit/base';
 import { createLocalJWKSet, errors, type CryptoKey, type FlattenedJWSInput, type JWSHeaderParameters } from 'jose';
 
-const answerMilliseconds = 5_000;
 /** Younger keys are used as they are; older ones too, while they are fetched anew beside the requests. */
 const freshMilliseconds = 5 * 60_000;
 /** Keys older than this are used no more: one that was taken back must not stay good because its issuer cannot be reached. */
@@ -15,19 +14,21 @@ interface Keys {
 }
 
 /**
- * The public keys of one issuer, by its discovery document. An issuer that does not answer holds up requests for five seconds
- * at most, and those of the next ten seconds not at all.
+ * The public keys of one issuer, by its discovery document. An issuer that does not answer holds up requests for
+ * `answerMilliseconds` at most, and those of the next ten seconds not at all.
  */
 export class KeySet {
   readonly #issuer: string;
   readonly #clock: Clock;
+  readonly #answerMilliseconds: number;
   #keys: Keys | null = null;
   #failure: AppError | null = null;
   #triedAt = Number.NEGATIVE_INFINITY;
   #underway: Promise<Keys> | null = null;
 
-  constructor(issuer: string, clock: Clock) {
+  constructor(issuer: string, clock: Clock, answerMilliseconds: number) {
     this.#issuer = issuer;
+    this.#answerMilliseconds = answerMilliseconds;
     this.#clock = clock;
   }
 
@@ -74,7 +75,10 @@ export class KeySet {
   async #fetch(): Promise<Keys> {
     this.#triedAt = this.#now();
     try {
-      const keys = { find: createLocalJWKSet(await fetchKeys(this.#issuer)), fetchedAt: this.#now() };
+      const keys = {
+        find: createLocalJWKSet(await fetchKeys(this.#issuer, AbortSignal.timeout(this.#answerMilliseconds))),
+        fetchedAt: this.#now(),
+      };
       this.#keys = keys;
       this.#failure = null;
       return keys;
@@ -91,8 +95,7 @@ export class KeySet {
 
 class BadAnswer extends Error {}
 
-async function fetchKeys(issuer: string): Promise<{ keys: Record<string, unknown>[] }> {
-  const signal = AbortSignal.timeout(answerMilliseconds);
+async function fetchKeys(issuer: string, signal: AbortSignal): Promise<{ keys: Record<string, unknown>[] }> {
   const discovery = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, signal);
   // Otherwise somebody who holds one issuer's address could speak for another.
   if (discovery['issuer'] !== issuer) {
@@ -129,7 +132,7 @@ export function isTrustworthyAddress(address: string): boolean {
 
 function reasonOf(error: unknown): string {
   if (error instanceof BadAnswer) return error.message;
-  if (error instanceof Error && error.name === 'TimeoutError') return `it did not answer within ${answerMilliseconds / 1000} s`;
+  if (error instanceof Error && error.name === 'TimeoutError') return 'it did not answer in time';
   if (error instanceof errors.JOSEError) return 'its key set is malformed';
   return 'it cannot be reached';
 }
