@@ -104,8 +104,8 @@ function isNarrowed(id: string): id is keyof typeof narrowedLists {
 }
 
 export function customNeed(operation: Operation): CustomNeed {
-  // What takes from one place to another would need a look at both.
-  if (/^(clone|move)/.test(operation.id)) return 'NEVER';
+  // What takes from one environment to another would need a look at both; stages stay in theirs.
+  if (/^(clone|move)/.test(operation.id) && operation.target !== 'deploymentStage') return 'NEVER';
   switch (operation.target) {
     case 'instance':
       return operation.scope === 'READ' ? 'ANY' : 'NEVER';

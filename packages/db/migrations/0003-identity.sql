@@ -5,7 +5,7 @@ create table person (
   id uuid primary key,
   issuer text not null,
   subject text not null,
-  -- As the issuer told it last; compared in lower case. Only a verified one means anything.
+  -- As the issuer told it last. Only a verified one means anything.
   email text,
   email_verified boolean not null default false,
   name text,
@@ -68,7 +68,7 @@ create index membership_role on membership (custom_role_id) where custom_role_id
 create table invitation (
   id uuid primary key,
   organization_id uuid not null references organization (id) on delete cascade,
-  -- In lower case.
+  -- With A to Z in lower case.
   email text not null,
   role text check (role in ('ADMIN', 'DEVOPS', 'BILLING_MANAGER', 'VIEWER')),
   custom_role_id uuid,

@@ -68,5 +68,5 @@ export const deleteSession = operation({
   audience: 'people',
   status: 204,
   response: null,
-  errors: [],
+  errors: [400],
 });

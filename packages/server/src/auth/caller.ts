@@ -23,7 +23,7 @@ export type Access =
 /** Somebody who signed in. */
 export interface Person {
   readonly id: string;
-  /** In lower case, and only where the issuer says that it is verified. */
+  /** As `comparableEmail` has it, and only where the issuer says that it is verified. */
   readonly verifiedEmail: string | null;
   /** By organization, the oldest organization first. */
   readonly memberships: ReadonlyMap<string, Access>;

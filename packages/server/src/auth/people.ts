@@ -3,6 +3,7 @@ import type { Clock } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { JWTPayload } from 'jose';
 import type { Access, Person } from './caller.ts';
+import { comparableEmail } from './email.ts';
 import type { IssuedClaims } from './issuers.ts';
 import { personBySubject, personSeen, type MembershipValue, type PersonRow } from './store.ts';
 
@@ -74,7 +75,7 @@ function profileOf(claims: JWTPayload): Profile {
 export function toPerson(row: PersonRow, sessionId: string | null): Person {
   return Object.freeze({
     id: row.id,
-    verifiedEmail: row.email_verified && row.email !== null ? row.email.toLowerCase() : null,
+    verifiedEmail: row.email_verified && row.email !== null ? comparableEmail(row.email) : null,
     memberships: new Map(row.memberships.map((one) => [one.organizationId, accessOf(one)])),
     sessionId,
   });

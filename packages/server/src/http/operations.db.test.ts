@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isUuid } from '@davit/base';
 import { operationList, roleDescriptions, scopes, type Operation, type Scope } from '@davit/contract';
 import { statement, type Statement } from '@davit/db';
+import { TestIssuer } from '@davit/testkit/issuer';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -9,18 +10,53 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 let server: TestServer;
 let owner: TestOrganization;
 let stranger: TestOrganization;
+let issuer: TestIssuer;
+let strangers: readonly string[];
+let blind: string;
 let ids: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  issuer = await TestIssuer.start();
+  server = await startTestServer({ environment: { DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_AUDIENCE: 'davit' } });
   owner = await server.organization('owner');
   stranger = await server.organization('stranger');
   ids = await makeIds();
+  strangers = await makeStrangers();
+  blind = await makeBlind();
   const names = operationList.flatMap(({ path }) => [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? ''));
   const unset = names.filter((name) => !isUuid(ids[name] ?? ''));
   if (unset.length > 0) throw new Error(`the tests have no id for ${unset.join(', ')}`);
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await server.close();
+  await issuer.close();
+});
+
+/** A member with a built-in role and one with a custom role of the other organization, the owner of a third, nobody's member. */
+async function makeStrangers(): Promise<string[]> {
+  const params = { organizationId: stranger.id };
+  const admin = server.client(stranger.tokens.ADMIN);
+  const custom = await admin.call('createOrganizationCustomRole', { params, body: { name: 'custom' } });
+  const role = await admin.call('createOrganizationApiToken', { params, body: { name: 'role', role_id: custom.id } });
+  const [member, founder, nobody] = [
+    await issuer.person('member'),
+    await issuer.person('founder'),
+    await issuer.person('nobody'),
+  ];
+  const invitation = await admin.call('postInviteMember', { params, body: { email: 'member@example.org', role: 'ADMIN' } });
+  await server.client(member).call('postAcceptInviteMember', { params: { ...params, inviteId: invitation.id } });
+  await server.client(founder).call('createOrganization', { body: { name: 'third' } });
+  await server.client(nobody).call('getAccountInformation', {});
+  return [role.token, member, founder, nobody];
+}
+
+/** A token of the organization itself whose custom role has no access to any project. */
+async function makeBlind(): Promise<string> {
+  const params = { organizationId: owner.id };
+  const admin = server.client(owner.tokens.ADMIN);
+  const body = { name: 'blind', role_id: ids['customRoleId'] ?? '' };
+  return (await admin.call('createOrganizationApiToken', { params, body })).token;
+}
 
 async function makeIds(): Promise<Record<string, string>> {
   const client = server.client(owner.tokens.ADMIN);
@@ -137,13 +173,32 @@ describe.each(withId.map((operation) => [operation.id, operation] as const))('%s
     }
   });
 
-  test('answers 404 to a token of another organization, and changes nothing', async () => {
+  test('answers 404 to tokens and people of another organization and of none, and changes nothing', async () => {
     const before = await snapshot();
-    for (const scope of scopes) {
-      expect(await errorOf(await send(operation, stranger.tokens[scope]), 404)).toMatchObject({ code: 'NOT_FOUND' });
+    for (const token of [...scopes.map((scope) => stranger.tokens[scope]), ...strangers]) {
+      expect(await errorOf(await send(operation, token), 404)).toMatchObject({ code: 'NOT_FOUND' });
     }
     expect(await snapshot()).toBe(before);
   });
+});
+
+const inProjects = withId.filter(({ target }) => !['organization', 'cluster', 'invitation'].includes(target));
+test.each(inProjects.map((operation) => [operation.id, operation] as const))(
+  '%s answers 404 to a custom role without access to the project, and changes nothing',
+  async (_id, operation) => {
+    const before = await snapshot();
+    expect(await errorOf(await send(operation, blind), 404)).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await snapshot()).toBe(before);
+  },
+);
+
+test('the comparison sees a change of any table', async () => {
+  const before = await snapshot();
+  for (const word of ['testers', 'ada@example.org', 'member@example.org']) expect(before).toContain(word);
+  await server
+    .client(owner.tokens.ADMIN)
+    .call('editOrganization', { params: { organizationId: owner.id }, body: { description: '!' } });
+  expect(await snapshot()).not.toBe(before);
 });
 
 const guarded = withId.filter((operation) => below[operation.scope] !== undefined);

@@ -1,8 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
-import { builtInRoles, roleDescriptions, type Body, type operations, type PathParameters, type Response } from '@davit/contract';
+import {
+  builtInRoles,
+  operations,
+  roleDescriptions,
+  roleMay,
+  type Body,
+  type PathParameters,
+  type Response,
+} from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
+import { comparableEmail } from '../../auth/email.ts';
 import { accessChanged } from '../../auth/store.ts';
 import type { Deps } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
@@ -29,7 +38,7 @@ export async function inviteMember(
   organizationId: string,
   request: InviteRequest,
 ): Promise<Invitation> {
-  const email = request.email.toLowerCase();
+  const email = comparableEmail(request.email);
   return deps.database.transaction(async (tx) => {
     const held = await tx.maybe(store.organizationHold, [organizationId, caller.organizationId]);
     if (held === undefined) throw notFound('organization');
@@ -79,9 +88,10 @@ export async function readInvitation(deps: Deps, caller: Caller, place: Place): 
   return toInvitation(deps, row);
 }
 
-/** Members with a built-in role, and who is invited; an address that is not verified may be anybody's. */
+/** Members whose role allows it, and who is invited; an address that is not verified may be anybody's. */
 function maySee({ access, person }: Caller, row: store.InvitationRow): boolean {
-  return access.kind === 'scope' || access.kind === 'role' || person?.verifiedEmail === row.email;
+  if (access.kind === 'scope' || person?.verifiedEmail === row.email) return true;
+  return access.kind === 'role' && roleMay(access.role, operations.getMemberInvitation);
 }
 
 export async function acceptInvitation(deps: Deps, caller: Caller, place: Place): Promise<Invitation> {

@@ -129,13 +129,20 @@ describe('an invitation', () => {
   test('is seen and accepted by the verified address only, whatever its case', async () => {
     const { organizationId, owner } = await founded();
     const params = { organizationId };
-    const email = `Grace-${randomUUID()}@Example.org`;
+    const email = `Grace-k-${randomUUID()}@Example.org`;
     const made = await owner.client.call('postInviteMember', { params, body: { email, role: 'ADMIN' } });
     expect(made).toMatchObject({ email: email.toLowerCase(), role: 'ADMIN', role_name: 'Admin', invitation_status: 'PENDING' });
     expect(made.invitation_link).toContain(made.id);
     const place = { params: { organizationId, inviteId: made.id } };
     const sub = `grace ${randomUUID()}`;
-    for (const claims of [{ email }, { email, email_verified: false }, { email: 'x@example.org', email_verified: true }, {}]) {
+    for (const claims of [
+      { email },
+      { email, email_verified: false },
+      // The Kelvin sign, of which the lower case is the letter k.
+      { email: email.replace('k', '\u212a'), email_verified: true },
+      { email: 'x@example.org', email_verified: true },
+      {},
+    ]) {
       const client = server.client(await issuer.sign({ sub, ...claims }));
       for (const id of ['getMemberInvitation', 'postAcceptInviteMember'] as const) {
         await expect(client.call(id, place)).rejects.toMatchObject(refusal(404, 'NOT_FOUND', 'invitation'));
