@@ -69,7 +69,11 @@ describe('a JWT of an issuer', () => {
     const asked = vi.spyOn(database, 'maybe');
     try {
       for (let count = 0; count < 5; count += 1) expect(await ask(token)).toMatchObject({ status: 200 });
-      expect(asked.mock.calls.map(([{ name }]) => name).filter((name) => name.startsWith('person_'))).toEqual([]);
+      const askedFor = (): string[] => asked.mock.calls.map(([{ name }]) => name).filter((name) => name.startsWith('person_'));
+      expect(askedFor()).toEqual([]);
+      server.api.deps.tokens.forget();
+      expect(await ask(token)).toMatchObject({ status: 200 });
+      expect(askedFor()).toEqual(['person_by_subject']);
     } finally {
       asked.mockRestore();
     }

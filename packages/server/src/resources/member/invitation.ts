@@ -103,6 +103,8 @@ export async function acceptInvitation(deps: Deps, caller: Caller, place: Place)
     throw new AppError({ code: 'INVITATION_EXPIRED', message: 'The invitation has expired. Ask for a new one.' });
   }
   await deps.database.transaction(async (tx) => {
+    // First, as all who change members do: taking turns, they cannot wait for each other.
+    await tx.maybe(store.organizationHold, [row.organization_id, row.organization_id]);
     const taken = await tx.maybe(store.invitationTake, [row.organization_id, row.id, person.verifiedEmail]);
     if (taken === undefined) throw notFound('invitation');
     const values = [row.organization_id, person.id, taken.role, taken.custom_role_id];

@@ -162,6 +162,24 @@ describe('a custom role', () => {
   });
 });
 
+test('a role that is given away and deleted at once is either in use or unknown, never half of both', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { id } = await admin.call('createOrganizationCustomRole', { params, body: { name: `role ${round}` } });
+    const answers = await Promise.all([
+      status(admin.call('createOrganizationApiToken', { params, body: { name: `token ${round}`, role_id: id } })),
+      status(admin.call('postInviteMember', { params, body: { email: `p${round}@example.org`, role_id: id } })),
+      status(admin.call('deleteOrganizationCustomRole', { params: { ...params, customRoleId: id } })),
+    ]);
+    const [token, invitation, deletion] = answers;
+    expect([
+      [200, 200, 409],
+      [200, 400, 409],
+      [400, 200, 409],
+      [400, 400, 200],
+    ]).toContainEqual([token, invitation, deletion]);
+  }
+});
+
 describe('rights in environments', () => {
   const levels: readonly (readonly [ProjectPermission, Readonly<Record<string, number>>])[] = [
     ['NO_ACCESS', { read: 404, deploy: 404, edit: 404, create: 404, remove: 404 }],

@@ -45,7 +45,10 @@ export async function createCustomRole(
   request: CreateRequest,
 ): Promise<CustomRole> {
   const values = [organizationId, caller.organizationId, randomUUID(), request.name, request.description ?? ''];
-  const made = await refuseTaken(request.name, () => deps.database.maybe(store.roleCreate, values));
+  const made = await refuseTaken(request.name, () => deps.database.maybe(store.roleCreate, values)).catch((error: unknown) => {
+    // The organization was deleted at the same moment.
+    if (!isForeignKeyViolation(error)) throw error;
+  });
   if (made === undefined) throw notFound('organization');
   return readCustomRole(deps, caller, { organizationId, customRoleId: made.id });
 }

@@ -44,9 +44,10 @@ export const roleNames = statement<{ id: string; name: string }>(
   'select id, name from custom_role where organization_id = $1 order by created_at, id',
 );
 
+/** In a transaction, keeps the role from being deleted until its end. */
 export const roleName = statement<{ id: string; name: string }>(
   'role_name',
-  'select id, name from custom_role where organization_id = $1 and id = $2',
+  'select id, name from custom_role where organization_id = $1 and id = $2 for key share',
 );
 
 export const roleCreate = statement<{ id: string }>(
@@ -73,6 +74,7 @@ export const roleClustersSet = statement<{ id: string }>(
   `insert into custom_role_cluster (custom_role_id, cluster_id, permission)
    select $1, cluster.id, given->>'permission' from jsonb_array_elements($3::jsonb) as given
      join cluster on cluster.id = (given->>'cluster_id')::uuid and cluster.organization_id = $2
+      for key share of cluster
    returning cluster_id as id`,
 );
 
@@ -82,6 +84,7 @@ export const roleProjectsSet = statement<{ id: string }>(
   `insert into custom_role_project (custom_role_id, project_id, is_admin, permissions)
    select $1, project.id, (given->>'is_admin')::boolean, given->'permissions' from jsonb_array_elements($3::jsonb) as given
      join project on project.id = (given->>'project_id')::uuid and project.organization_id = $2
+      for key share of project
    returning project_id as id`,
 );
 

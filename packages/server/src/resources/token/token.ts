@@ -65,8 +65,9 @@ export async function createToken(deps: Deps, caller: Caller, organizationId: st
       rights.custom_role_id,
     ]),
   ).catch((error: unknown) => {
-    // The role was deleted at the same moment.
-    throw isForeignKeyViolation(error) ? unknownRole() : error;
+    if (!isForeignKeyViolation(error)) throw error;
+    // The role or the organization was deleted at the same moment.
+    throw rights.custom_role_id === null ? notFound('organization') : unknownRole();
   });
   if (row === undefined) throw notFound('organization');
   return { ...toRecord(row), token };
