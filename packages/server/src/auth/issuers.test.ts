@@ -82,7 +82,8 @@ describe('a JWT', () => {
     const shared = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid }).sign(secret);
     expect(decodeProtectedHeader(shared).alg).toBe('HS256');
     const unsigned = new UnsecuredJWT(claims).encode();
-    for (const token of [shared, unsigned]) await expect(issuers().verify(token)).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+    await expect(issuers().verify(shared)).rejects.toMatchObject({ message: expect.stringContaining('algorithm') });
+    await expect(issuers().verify(unsigned)).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
   });
 
   test('of unknown issuers and of none makes us ask nobody', async () => {
