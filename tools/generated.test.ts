@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { operationList } from '@davit/contract';
+import { customNeed, operationList, roleMay, type Operation } from '@davit/contract';
 import { expect, test } from 'vitest';
 import { generated, generatedFolder } from './generated.ts';
 
@@ -25,7 +25,57 @@ test('a secret or a credential is readable with no scope below what wrote it', (
 
 test('reading needs no more than READ and changing no less than DEPLOY', () => {
   const reads = operationList.filter(({ method, id }) => method === 'GET' && !/ApiToken/.test(id));
+  // What people do with their own account and invitations needs no right of an organization; API tokens never may.
+  const isOwn = ({ audience }: Operation): boolean => audience === 'people';
   expect(reads.filter(({ scope }) => scope !== 'READ').map(({ id }) => id)).toEqual([]);
-  const changes = operationList.filter(({ method }) => method !== 'GET');
+  const changes = operationList.filter((operation) => operation.method !== 'GET' && !isOwn(operation));
   expect(changes.filter(({ scope }) => scope === 'READ').map(({ id }) => id)).toEqual([]);
+});
+
+test('each operation stands in the table of permissions once', async () => {
+  const text = (await generated()).get('permissions.txt') ?? '';
+  for (const { id } of operationList)
+    expect({ id, times: text.match(new RegExp(`\\(${id}[,)]`, 'g'))?.length }).toEqual({ id, times: 1 });
+});
+
+const namesWhere = (condition: (operation: Operation) => boolean): string[] =>
+  operationList
+    .filter((operation) => operation.audience !== 'people' && condition(operation))
+    .map(({ id }) => id)
+    .toSorted();
+
+test('what a role lacks is what its description says', () => {
+  expect(namesWhere((operation) => !roleMay('ADMIN', operation))).toEqual([
+    'deleteOrganization',
+    'postOrganizationTransferOwnership',
+  ]);
+  expect(namesWhere((operation) => roleMay('ADMIN', operation) && !roleMay('DEVOPS', operation))).toEqual([
+    'createOrganizationCustomRole',
+    'deleteInviteMember',
+    'deleteMember',
+    'deleteOrganizationCustomRole',
+    'editOrganization',
+    'editOrganizationCustomRole',
+    'editOrganizationMemberRole',
+    'postInviteMember',
+  ]);
+  for (const role of ['VIEWER', 'BILLING_MANAGER'] as const) {
+    expect(namesWhere((operation) => roleMay(role, operation) && operation.scope !== 'READ')).toEqual([]);
+  }
+});
+
+test('no custom role changes what belongs to the organization, but for clusters that it administers', () => {
+  const changes = namesWhere(
+    (operation) =>
+      operation.scope !== 'READ' &&
+      operation.target === 'organization' &&
+      customNeed(operation) !== 'NEVER' &&
+      !(customNeed(operation) === 'CLUSTER_ADMIN' && operation.path.includes('{clusterId}')),
+  );
+  expect(changes).toEqual([]);
+});
+
+test('a custom role needs more than to see for whatever changes something', () => {
+  const seeing = ['ANY', 'CLUSTER_VIEWER', 'PROJECT_VIEWER', 'VIEWER'];
+  expect(namesWhere((operation) => operation.method !== 'GET' && seeing.includes(customNeed(operation)))).toEqual([]);
 });

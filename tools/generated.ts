@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openApi, operationList, scopes, type Operation } from '@davit/contract';
+import { openApi, operationList } from '@davit/contract';
+import { byPath, permissionsText } from './permissions.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const contractSource = path.join(root, 'packages/contract/src');
@@ -19,27 +20,11 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-const byPath = (a: Operation, b: Operation): number =>
-  `${a.path} ${a.method}` < `${b.path} ${b.method}` ? -1 : `${a.path} ${a.method}` > `${b.path} ${b.method}` ? 1 : 0;
-
 function operationsText(files: ReadonlyMap<string, string>): string {
   return operationList
     .toSorted(byPath)
     .map((one) => `${[one.id, one.method, one.path, one.scope, one.target, files.get(one.id) ?? '?'].join(' ')}\n`)
     .join('');
-}
-
-/** Which scope may do what; each contains the ones above it. */
-function permissionsText(): string {
-  return scopes
-    .map((scope) => {
-      const ids = operationList
-        .filter((operation) => operation.scope === scope)
-        .toSorted(byPath)
-        .map(({ method, path: at, id }) => `  ${method.padEnd(6)} ${at}  (${id})\n`);
-      return `${scope}\n${ids.join('')}`;
-    })
-    .join('\n');
 }
 
 // They only gather what the others declare.

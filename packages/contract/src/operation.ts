@@ -7,8 +7,10 @@ export const scopes = ['READ', 'DEPLOY', 'WRITE', 'ADMIN'] as const;
 export type Scope = (typeof scopes)[number];
 
 /**
- * What the first path parameter names, so that the caller's right to see it can be checked in one place. `instance`: its
- * path names nothing (organizations are listed and created, variables name their place in the query or body).
+ * What the first path parameter names, so that the caller's right to see it can be checked in one place. `instance`: the
+ * operation belongs to no organization (listing and creating organizations, variables that name their place in query or body,
+ * and what people do with their own account).
+ * `invitation`: the second parameter names it; whom it invites sees it without being of the organization yet.
  */
 export type Target =
   | 'instance'
@@ -19,7 +21,8 @@ export type Target =
   | 'service'
   | 'deploymentStage'
   | 'deploymentRequest'
-  | 'variable';
+  | 'variable'
+  | 'invitation';
 
 /** One operation of the API: the only place that says its path, shapes, permission and codes. */
 export interface Operation {
@@ -32,6 +35,8 @@ export interface Operation {
   readonly summary: string;
   readonly scope: Scope;
   readonly target: Target;
+  /** `people`: only for who signed in through an issuer, whatever the role; an API token has no account and accepts nothing. */
+  readonly audience?: 'people';
   readonly query?: TSchema;
   readonly body?: TSchema;
   /** Whether a request without a body is answered 400. Default: yes where there is a `body`. */

@@ -5,7 +5,10 @@ import * as environment from './environment/environment.ts';
 import * as annotationsGroup from './group/annotations-group.ts';
 import * as labelsGroup from './group/labels-group.ts';
 import type { Operation } from './operation.ts';
+import * as account from './organization/account.ts';
+import * as member from './organization/member.ts';
 import * as organization from './organization/organization.ts';
+import * as role from './organization/role.ts';
 import * as project from './project/project.ts';
 import * as containerRegistry from './registry/container-registry.ts';
 import * as helmRepository from './registry/helm-repository.ts';
@@ -20,6 +23,9 @@ const modules = {
   ...helmRepository,
   ...annotationsGroup,
   ...labelsGroup,
+  ...member,
+  ...role,
+  ...account,
   ...project,
   ...cluster,
   ...environment,

@@ -105,6 +105,7 @@ const apiTokenFields = {
   name: Type.String(),
   description: Type.Optional(Type.String()),
   role_name: Type.Optional(Type.String()),
+  role_id: Type.Optional(Uuid),
   scope: Type.Optional(Type.String()),
   expires_at: Type.Optional(Nullable(DateTime)),
 };

@@ -17,6 +17,17 @@ export type Plan = (typeof plans)[number];
 export const environmentModes = ['DEVELOPMENT', 'PREVIEW', 'PRODUCTION', 'STAGING'] as const;
 export type EnvironmentMode = (typeof environmentModes)[number];
 
+/** What a custom role allows on a cluster, and in environments of one mode of a project; each word contains the ones before it. */
+export const clusterPermissions = ['VIEWER', 'ENV_CREATOR', 'ADMIN'] as const;
+export type ClusterPermission = (typeof clusterPermissions)[number];
+export const projectPermissions = ['NO_ACCESS', 'VIEWER', 'DEPLOYER', 'MANAGER'] as const;
+export type ProjectPermission = (typeof projectPermissions)[number];
+
+/** Older words for the roles of members. */
+export const memberRoles = ['ADMIN', 'DEVELOPER', 'OWNER', 'VIEWER'] as const;
+export type MemberRole = (typeof memberRoles)[number];
+export const invitationStatuses = ['EXPIRED', 'PENDING'] as const;
+
 export const serviceTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM'] as const;
 export type ServiceType = (typeof serviceTypes)[number];
 

@@ -5,7 +5,7 @@ import { scopedVariableOperations } from './scopes.ts';
 test('every scope has the same operations, named by it', () => {
   const ofScope = (Noun: string): string[] =>
     Object.keys(scopedVariableOperations)
-      .filter((id) => new RegExp(`^[a-z]+${Noun}(EnvironmentVariable|Secret)`).test(id))
+      .filter((id) => new RegExp(`^(?!import)[a-z]+${Noun}(EnvironmentVariable|Secret)`).test(id))
       .map((id) => id.replace(Noun, ''));
   expect(ofScope('Project')).toHaveLength(12);
   expect(ofScope('Environment')).toEqual(ofScope('Project'));

@@ -2,12 +2,17 @@ import { createHash, hash } from 'node:crypto';
 import { AppError, type Clock, systemClock } from '@davit/base';
 import type { Origin } from '@davit/contract';
 import type { Queryable } from '@davit/db';
-import type { Caller } from './caller.ts';
-import { tokenByHash, type TokenRow } from './store.ts';
+import { nowhere, type Access, type Caller, type Person } from './caller.ts';
+import { issuerOf, type Issuers } from './issuers.ts';
+import { personName, personOf, toPerson } from './people.ts';
+import { sessionIssuer, type Sessions } from './sessions.ts';
+import { tokenByHash, type PersonRow, type TokenRow } from './store.ts';
 
 interface KnownToken {
-  /** One for each origin, so that a request makes no new object. */
-  readonly callers: Readonly<Record<'API' | 'CLI' | 'TERRAFORM_PROVIDER', Caller>>;
+  /** One for each origin, so that a request makes no new object. `plain`: of clients that do not say what they are. */
+  readonly callers: Readonly<Record<'plain' | 'CLI' | 'TERRAFORM_PROVIDER', Caller>>;
+  /** What to do once it has expired. */
+  readonly renewal: string;
   readonly expiresAt: number;
   readonly freshUntil: number;
 }
@@ -15,20 +20,30 @@ interface KnownToken {
 const freshMilliseconds = 5_000;
 const largestCache = 10_000;
 
-/** Says who makes a request. Tokens found good are remembered for a few seconds; `forget` ends that at once. */
+export interface AuthenticatorParts {
+  readonly database: Queryable;
+  readonly issuers: Issuers;
+  readonly sessions: Sessions;
+  readonly clock?: Clock;
+}
+
+/**
+ * Says who makes a request, by an API token, an issuer's JWT or a session. Those found good are remembered for a few seconds;
+ * `forget` ends that at once.
+ */
 export class Authenticator {
-  readonly #database: Queryable;
+  readonly #parts: AuthenticatorParts;
   readonly #clock: Clock;
   readonly #known = new Map<string, KnownToken>();
   readonly #underway = new Map<string, Promise<KnownToken>>();
   #generation = 0;
 
-  constructor(database: Queryable, clock: Clock = systemClock) {
-    this.#database = database;
-    this.#clock = clock;
+  constructor(parts: AuthenticatorParts) {
+    this.#parts = parts;
+    this.#clock = parts.clock ?? systemClock;
   }
 
-  /** Forgets all tokens: one was taken away, here or in another process. */
+  /** Forgets all tokens: one, a membership or a role was taken away or changed, here or in another process. */
   forget(): void {
     this.#generation += 1;
     this.#known.clear();
@@ -43,7 +58,7 @@ export class Authenticator {
     return callerOf(known, now, userAgent);
   }
 
-  /** The caller, from the database. Throws UNAUTHORIZED or TOKEN_EXPIRED. */
+  /** The caller, from the database, or by the issuer's keys. Throws UNAUTHORIZED, TOKEN_EXPIRED or ISSUER_UNAVAILABLE. */
   async lookUp(authorization: string | undefined, userAgent: string | undefined): Promise<Caller> {
     const token = tokenOf(authorization);
     const key = fingerprint(token);
@@ -62,9 +77,8 @@ export class Authenticator {
 
   async #read(token: string, key: string): Promise<KnownToken> {
     const generation = this.#generation;
-    const row = await this.#database.maybe(tokenByHash, [tokenHash(token)]);
-    if (row === undefined) throw unauthorized('The token is not valid. Check that it is complete and was not deleted.');
-    const known = toKnown(row, this.#clock.now().getTime() + freshMilliseconds);
+    const freshUntil = this.#clock.now().getTime() + freshMilliseconds;
+    const known = jwt.test(token) ? await this.#readJwt(token, freshUntil) : await this.#readToken(token, freshUntil);
     // A token that was taken away while it was read must not be remembered.
     if (generation === this.#generation) {
       if (this.#known.size >= largestCache) this.#known.clear();
@@ -72,7 +86,26 @@ export class Authenticator {
     }
     return known;
   }
+
+  async #readToken(token: string, freshUntil: number): Promise<KnownToken> {
+    const row = await this.#parts.database.maybe(tokenByHash, [tokenHash(token)]);
+    if (row === undefined) throw unauthorized('The token is not valid. Check that it is complete and was not deleted.');
+    return knownToken(row, freshUntil);
+  }
+
+  async #readJwt(token: string, freshUntil: number): Promise<KnownToken> {
+    if (issuerOf(token) === sessionIssuer) {
+      const { id, person, expiresAt } = await this.#parts.sessions.verify(token);
+      return knownPerson(person, id, { expiresAt, freshUntil });
+    }
+    const issued = await this.#parts.issuers.verify(token);
+    const person = await personOf(this.#parts.database, this.#clock, issued);
+    return knownPerson(person, null, { expiresAt: issued.expiresAt, freshUntil });
+  }
 }
+
+// A header is always an object in JSON, which begins so in base64url.
+const jwt = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
 /** What is stored of a token. Tokens have 240 random bits, so a plain hash is as good as a slow one. */
 export function tokenHash(token: string): Buffer {
@@ -91,29 +124,59 @@ function tokenOf(authorization: string | undefined): string {
   }
   const token = schemes.exec(authorization)?.[1];
   if (token === undefined) {
-    throw unauthorized('The Authorization header must be `Token <API token>` or `Bearer <API token>`.');
+    throw unauthorized('The Authorization header must be `Token <API token>` or `Bearer <JWT or API token>`.');
   }
   return token;
 }
 
-function toKnown(row: TokenRow, freshUntil: number): KnownToken {
-  const caller = (origin: Origin): Caller =>
-    Object.freeze({ actor: row.id, name: row.name, scope: row.scope, organizationId: row.organization_id, origin });
+function knownToken(row: TokenRow, freshUntil: number): KnownToken {
+  const identity = { actor: row.id, name: row.name, access: accessOf(row), organizationId: row.organization_id, person: null };
   return {
-    callers: { API: caller('API'), CLI: caller('CLI'), TERRAFORM_PROVIDER: caller('TERRAFORM_PROVIDER') },
+    callers: callersOf(identity, 'API'),
+    renewal: 'Create a new one in its organization.',
     expiresAt: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
     freshUntil,
   };
 }
 
+function accessOf({ scope, role, rights }: TokenRow): Access {
+  if (scope !== null) return { kind: 'scope', scope };
+  if (role !== null) return { kind: 'role', role };
+  if (rights !== null) return { kind: 'custom', rights };
+  throw new Error('an API token has neither a scope nor a role');
+}
+
+function knownPerson(
+  row: PersonRow,
+  sessionId: string | null,
+  until: { readonly expiresAt: number; readonly freshUntil: number },
+): KnownToken {
+  const person = toPerson(row, sessionId);
+  const identity = { actor: row.id, name: personName(row), person, ...residence(person) };
+  return { callers: callersOf(identity, 'CONSOLE'), renewal: 'Sign in again.', ...until };
+}
+
+/** Who has one built-in role needs no look at where a request goes: all else is out of sight anyway. */
+function residence({ memberships }: Person): Pick<Caller, 'access' | 'organizationId'> {
+  const [first, ...others] = memberships;
+  if (first !== undefined && others.length === 0 && first[1].kind === 'role')
+    return { organizationId: first[0], access: first[1] };
+  return { organizationId: nowhere, access: { kind: 'none' } };
+}
+
+function callersOf(identity: Omit<Caller, 'origin'>, plain: Origin): KnownToken['callers'] {
+  const caller = (origin: Origin): Caller => Object.freeze({ ...identity, origin });
+  return { plain: caller(plain), CLI: caller('CLI'), TERRAFORM_PROVIDER: caller('TERRAFORM_PROVIDER') };
+}
+
 // Clients tell themselves apart by nothing but their User-Agent.
 function callerOf(known: KnownToken, now: number, userAgent: string | undefined): Caller {
   if (known.expiresAt <= now) {
-    throw new AppError({ code: 'TOKEN_EXPIRED', message: 'The token has expired. Create a new one in its organization.' });
+    throw new AppError({ code: 'TOKEN_EXPIRED', message: `The token has expired. ${known.renewal}` });
   }
   if (userAgent?.startsWith('CLI ')) return known.callers.CLI;
   if (userAgent?.startsWith('Terraform provider ')) return known.callers.TERRAFORM_PROVIDER;
-  return known.callers.API;
+  return known.callers.plain;
 }
 
 function unauthorized(message: string): AppError {

@@ -1,30 +1,145 @@
-import type { Scope } from '@davit/contract';
-import { statement } from '@davit/db';
+import type { BuiltInRole, EnvironmentMode, Scope } from '@davit/contract';
+import { accessChannel, statement } from '@davit/db';
+import type { CustomRights } from './caller.ts';
+
+/** What a custom role allows, as one value; null for no role. */
+const rightsOf = (role: string): string => `case when ${role} is null then null else (
+  select jsonb_build_object('id', custom_role.id, 'name', custom_role.name,
+    'clusters', coalesce((select jsonb_object_agg(cluster_id, permission) from custom_role_cluster
+       where custom_role_id = custom_role.id), '{}'),
+    'projects', coalesce((select jsonb_object_agg(project_id, jsonb_build_object('isAdmin', is_admin, 'permissions', permissions))
+       from custom_role_project where custom_role_id = custom_role.id), '{}'))
+    from custom_role where custom_role.id = ${role}) end`;
 
 export interface TokenRow {
   readonly id: string;
   readonly organization_id: string | null;
   readonly name: string;
-  readonly scope: Scope;
+  readonly scope: Scope | null;
+  readonly role: BuiltInRole | null;
+  readonly rights: CustomRights | null;
   readonly expires_at: string | null;
 }
 
 export const tokenByHash = statement<TokenRow>(
   'token_by_hash',
-  'select id, organization_id, name, scope, expires_at from api_token where token_hash = $1',
+  `select id, organization_id, name, scope, role, ${rightsOf('api_token.custom_role_id')} as rights, expires_at
+     from api_token where token_hash = $1`,
 );
 
-interface PlaceRow {
-  readonly organization_id: string;
+export interface MembershipValue {
+  readonly organizationId: string;
+  readonly role: BuiltInRole | null;
+  readonly rights: CustomRights | null;
 }
 
-/** Whose a resource is. Only asked when a scope does not suffice, to choose between 403 and 404. */
+export interface PersonRow {
+  readonly id: string;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string | null;
+  readonly email_verified: boolean;
+  readonly name: string | null;
+  readonly nickname: string | null;
+  readonly first_name: string | null;
+  readonly last_name: string | null;
+  readonly picture_url: string | null;
+  readonly last_activity_at: string;
+  readonly memberships: readonly MembershipValue[];
+}
+
+const personColumns = `person.id, person.issuer, person.subject, person.email, person.email_verified, person.name, person.nickname,
+  person.first_name, person.last_name, person.picture_url, person.last_activity_at,
+  coalesce((select jsonb_agg(jsonb_build_object('organizationId', organization.id,
+      'role', case when organization.owner_id = person.id then 'OWNER' else membership.role end,
+      'rights', case when organization.owner_id = person.id then null else ${rightsOf('membership.custom_role_id')} end)
+      order by organization.created_at, organization.id)
+     from membership join organization on organization.id = membership.organization_id
+    where membership.person_id = person.id), '[]') as memberships`;
+
+export const personBySubject = statement<PersonRow>(
+  'person_by_subject',
+  `select ${personColumns} from person where issuer = $1 and subject = $2`,
+);
+
+/**
+ * First sight of a person, or other claims than at the last one. $4: the e-mail, null where the token has none: then the one
+ * known stays with its word on being verified, as access tokens of many issuers leave it out.
+ */
+export const personSeen = statement(
+  'person_seen',
+  `insert into person (id, issuer, subject, email, email_verified, name, nickname, first_name, last_name, picture_url)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+   on conflict (issuer, subject) do update
+      set email = coalesce(excluded.email, person.email),
+          email_verified = case when excluded.email is null then person.email_verified else excluded.email_verified end,
+          name = coalesce(excluded.name, person.name),
+          nickname = coalesce(excluded.nickname, person.nickname),
+          first_name = coalesce(excluded.first_name, person.first_name),
+          last_name = coalesce(excluded.last_name, person.last_name),
+          picture_url = coalesce(excluded.picture_url, person.picture_url),
+          last_activity_at = clock_timestamp(),
+          updated_at = clock_timestamp()`,
+);
+
+export const personBySession = statement<PersonRow>(
+  'person_by_session',
+  `select ${personColumns} from session join person on person.id = session.person_id
+    where session.id = $1 and session.person_id = $2 and session.expires_at > clock_timestamp()`,
+);
+
+export const sessionKeySet = statement('session_key_set', 'update installation set session_key = $1 where session_key is null');
+export const sessionKeyRead = statement<{ sealed: Buffer }>('session_key_read', 'select session_key as sealed from installation');
+
+/** Those that ended go with it, so that the table stays small. */
+export const sessionCreate = statement(
+  'session_create',
+  `with ended as (delete from session where expires_at < clock_timestamp())
+   insert into session (id, person_id, expires_at) values ($1, $2, $3)`,
+);
+export const sessionDelete = statement(
+  'session_delete',
+  `with gone as (delete from session where id = $1 returning id) select pg_notify('${accessChannel}', id::text) from gone`,
+);
+
+export interface PlaceRow {
+  readonly organization_id: string;
+  readonly project_id?: string;
+  readonly mode?: EnvironmentMode;
+  readonly cluster_id?: string;
+}
+
+const ofEnvironment = 'environment.organization_id, environment.project_id, environment.mode, environment.cluster_id';
+
+/**
+ * Whose a resource is, and where. Asked where a scope does not suffice, to choose between 403 and 404, for custom roles, and for
+ * people of several organizations. What is in an environment must tell its project and mode, or custom roles do not see it.
+ */
 export const organizationOf = {
   organization: statement<PlaceRow>('place_of_organization', 'select id as organization_id from organization where id = $1'),
-  project: statement<PlaceRow>('place_of_project', 'select organization_id from project where id = $1'),
-  environment: statement<PlaceRow>('place_of_environment', 'select organization_id from environment where id = $1'),
-  cluster: statement<PlaceRow>('place_of_cluster', 'select organization_id from cluster where id = $1'),
-  service: statement<PlaceRow>('place_of_service', 'select organization_id from service where id = $1'),
-  deploymentStage: statement<PlaceRow>('place_of_stage', 'select organization_id from deployment_stage where id = $1'),
-  variable: statement<PlaceRow>('place_of_variable', 'select organization_id from variable where id = $1'),
+  project: statement<PlaceRow>('place_of_project', 'select organization_id, id as project_id from project where id = $1'),
+  environment: statement<PlaceRow>('place_of_environment', `select ${ofEnvironment} from environment where id = $1`),
+  cluster: statement<PlaceRow>('place_of_cluster', 'select organization_id, id as cluster_id from cluster where id = $1'),
+  service: statement<PlaceRow>(
+    'place_of_service',
+    `select ${ofEnvironment} from service join environment on environment.id = service.environment_id where service.id = $1`,
+  ),
+  deploymentStage: statement<PlaceRow>(
+    'place_of_stage',
+    `select ${ofEnvironment} from deployment_stage join environment on environment.id = deployment_stage.environment_id
+      where deployment_stage.id = $1`,
+  ),
+  invitation: statement<PlaceRow>('place_of_invitation', 'select organization_id from invitation where id = $1'),
+  variable: statement<PlaceRow>(
+    'place_of_variable',
+    `select variable.organization_id, coalesce(variable.project_id, environment.project_id) as project_id, environment.mode,
+            environment.cluster_id
+       from variable
+       left join service on service.id = variable.service_id
+       left join environment on environment.id = coalesce(variable.environment_id, service.environment_id)
+      where variable.id = $1`,
+  ),
 } as const;
+
+/** Tells all processes that a membership or role changed. In a transaction: when it is committed. */
+export const accessChanged = statement('access_changed', `select pg_notify('${accessChannel}', '')`);

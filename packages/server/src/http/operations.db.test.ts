@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '@davit/base';
-import { operationList, scopes, type Operation, type Scope } from '@davit/contract';
+import { operationList, roleDescriptions, scopes, type Operation, type Scope } from '@davit/contract';
 import { statement, type Statement } from '@davit/db';
+import { TestIssuer } from '@davit/testkit/issuer';
 import { startTestSite } from '@davit/testkit/site';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,18 +11,29 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 let server: TestServer;
 let owner: TestOrganization;
 let stranger: TestOrganization;
+let issuer: TestIssuer;
+let strangers: readonly string[];
+let blind: string;
 let ids: Readonly<Record<string, string>>;
 let site: Awaited<ReturnType<typeof startTestSite>>;
 
 beforeAll(async () => {
   // What operations ask that read from a registry or repository.
   site = await startTestSite((_request, response) => response.end('{"repositories": [], "apiVersion": "v1", "entries": {}}'));
+  issuer = await TestIssuer.start();
   server = await startTestServer({
-    environment: { DAVIT_ALLOW_PRIVATE_TARGETS: 'true', DAVIT_ALLOW_HTTP_REGISTRIES: 'true' },
+    environment: {
+      DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
+      DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
+      DAVIT_OIDC_ISSUER: issuer.url,
+      DAVIT_OIDC_AUDIENCE: 'davit',
+    },
   });
   owner = await server.organization('owner');
   stranger = await server.organization('stranger');
   ids = await makeIds();
+  strangers = await makeStrangers();
+  blind = await makeBlind();
   const names = operationList.flatMap(({ path }) => [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? ''));
   const unset = names.filter((name) => !isUuid(ids[name] ?? ''));
   if (unset.length > 0) throw new Error(`the tests have no id for ${unset.join(', ')}`);
@@ -29,7 +41,34 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close();
   await site.close();
+  await issuer.close();
 });
+
+/** A member with a built-in role and one with a custom role of the other organization, the owner of a third, nobody's member. */
+async function makeStrangers(): Promise<string[]> {
+  const params = { organizationId: stranger.id };
+  const admin = server.client(stranger.tokens.ADMIN);
+  const custom = await admin.call('createOrganizationCustomRole', { params, body: { name: 'custom' } });
+  const role = await admin.call('createOrganizationApiToken', { params, body: { name: 'role', role_id: custom.id } });
+  const [member, founder, nobody] = [
+    await issuer.person('member'),
+    await issuer.person('founder'),
+    await issuer.person('nobody'),
+  ];
+  const invitation = await admin.call('postInviteMember', { params, body: { email: 'member@example.org', role: 'ADMIN' } });
+  await server.client(member).call('postAcceptInviteMember', { params: { ...params, inviteId: invitation.id } });
+  await server.client(founder).call('createOrganization', { body: { name: 'third' } });
+  await server.client(nobody).call('getAccountInformation', {});
+  return [role.token, member, founder, nobody];
+}
+
+/** A token of the organization itself whose custom role has no access to any project. */
+async function makeBlind(): Promise<string> {
+  const params = { organizationId: owner.id };
+  const admin = server.client(owner.tokens.ADMIN);
+  const body = { name: 'blind', role_id: ids['customRoleId'] ?? '' };
+  return (await admin.call('createOrganizationApiToken', { params, body })).token;
+}
 
 async function makeIds(): Promise<Record<string, string>> {
   const client = server.client(owner.tokens.ADMIN);
@@ -67,6 +106,8 @@ async function makeIds(): Promise<Record<string, string>> {
     params: inEnvironment,
     body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
   });
+  const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
+  const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
@@ -89,6 +130,8 @@ async function makeIds(): Promise<Record<string, string>> {
     labelsGroupId: labelsGroup.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
+    customRoleId: role.id,
+    inviteId: invitation.id,
     deploymentRequestId: status.deployment_request_id ?? '',
   };
 }
@@ -115,6 +158,7 @@ function queryOf(operation: Operation, idOf: Ids): string {
 function bodyOf(operation: Operation): Record<string, unknown> {
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
+  const roles = { cluster_permissions: [], project_permissions: [], user_id: randomUUID(), role_id: viewer };
   const kind = operation.path.includes('helmRepository') ? 'HTTPS' : 'GENERIC_CR';
   const registry = { kind, url: 'https://registry.example.org', skip_tls_verification: false, config: {} };
   const group = { annotations: [], scopes: [], labels: [] };
@@ -128,6 +172,8 @@ function bodyOf(operation: Operation): Record<string, unknown> {
     name: 'renamed by a stranger',
     type: 'HOSTA',
     token: 'stolen',
+    email: 'mallory@example.org',
+    ...roles,
     ...variable,
     ...repository,
     ...registry,
@@ -135,6 +181,8 @@ function bodyOf(operation: Operation): Record<string, unknown> {
     ...image,
   };
 }
+
+const viewer = roleDescriptions.VIEWER.id;
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {
   const body: Record<string, unknown> = JSON.parse(await response.text());
@@ -144,36 +192,29 @@ async function errorOf(response: Response, status: number): Promise<Record<strin
   return body;
 }
 
-/** Everything that a stranger could have changed, as text. */
+/** Every row of every table but those that change by themselves: whatever an operation could have written. */
 async function snapshot(): Promise<string> {
   const { database } = server.database;
-  const tables = [
-    'organization',
-    'project',
-    'environment',
-    'service',
-    'variable',
-    'deployment_stage',
-    'deployment',
-    'git_token',
-    'container_registry',
-    'helm_repository',
-    'annotation_group',
-    'label_group',
-    'cluster',
-    'api_token',
-  ];
-  const texts: unknown[] = [];
-  for (const table of tables) {
-    snapshots[table] ??= statement<{ rows: unknown }>(
-      `test_snapshot_${table}`,
-      `select coalesce(jsonb_agg(to_jsonb(t) order by t.id), '[]') as rows from ${table} as t`,
-    );
-    texts.push((await database.one(snapshots[table])).rows);
+  if (snapshots.length === 0) {
+    const names = await database.many(tableNames);
+    for (const { name } of names) {
+      snapshots.push(
+        statement<{ rows: unknown }>(
+          `test_snapshot_${name}`,
+          `select coalesce(jsonb_agg(to_jsonb(t) order by to_jsonb(t)::text), '[]') as rows from "${name}" as t`,
+        ),
+      );
+    }
   }
+  const texts: unknown[] = [];
+  for (const one of snapshots) texts.push((await database.one(one)).rows);
   return JSON.stringify(texts);
 }
-const snapshots: Record<string, Statement<{ rows: unknown }>> = {};
+const snapshots: Statement<{ rows: unknown }>[] = [];
+const tableNames = statement<{ name: string }>(
+  'test_table_names',
+  `select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'runner' order by 1`,
+);
 
 const below: Readonly<Record<Scope, Scope | undefined>> = { READ: undefined, DEPLOY: 'READ', WRITE: 'DEPLOY', ADMIN: 'WRITE' };
 const withId = operationList.filter((operation) => operation.target !== 'instance');
@@ -195,13 +236,32 @@ describe.each(withId.map((operation) => [operation.id, operation] as const))('%s
     }
   });
 
-  test('answers 404 to a token of another organization, and changes nothing', async () => {
+  test('answers 404 to tokens and people of another organization and of none, and changes nothing', async () => {
     const before = await snapshot();
-    for (const scope of scopes) {
-      expect(await errorOf(await send(operation, stranger.tokens[scope]), 404)).toMatchObject({ code: 'NOT_FOUND' });
+    for (const token of [...scopes.map((scope) => stranger.tokens[scope]), ...strangers]) {
+      expect(await errorOf(await send(operation, token), 404)).toMatchObject({ code: 'NOT_FOUND' });
     }
     expect(await snapshot()).toBe(before);
   });
+});
+
+const inProjects = withId.filter(({ target }) => !['organization', 'cluster', 'invitation'].includes(target));
+test.each(inProjects.map((operation) => [operation.id, operation] as const))(
+  '%s answers 404 to a custom role without access to the project, and changes nothing',
+  async (_id, operation) => {
+    const before = await snapshot();
+    expect(await errorOf(await send(operation, blind), 404)).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await snapshot()).toBe(before);
+  },
+);
+
+test('the comparison sees a change of any table', async () => {
+  const before = await snapshot();
+  for (const word of ['testers', 'ada@example.org', 'member@example.org']) expect(before).toContain(word);
+  await server
+    .client(owner.tokens.ADMIN)
+    .call('editOrganization', { params: { organizationId: owner.id }, body: { description: '!' } });
+  expect(await snapshot()).not.toBe(before);
 });
 
 const guarded = withId.filter((operation) => below[operation.scope] !== undefined);
@@ -216,7 +276,22 @@ describe.each(guarded.map((operation) => [operation.id, operation] as const))('%
   });
 });
 
-const readable = operationList.filter((operation) => operation.method === 'GET' && operation.scope === 'READ');
+const forPeople = operationList.filter((operation) => operation.audience === 'people');
+test.each(forPeople.map((operation) => [operation.id, operation] as const))(
+  '%s answers 403 to API tokens, which are no people, and changes nothing',
+  async (_id, operation) => {
+    const before = await snapshot();
+    for (const token of [...scopes.map((scope) => owner.tokens[scope]), server.adminToken]) {
+      const body = await errorOf(await send(operation, token), 403);
+      expect(body).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('people') });
+    }
+    expect(await snapshot()).toBe(before);
+  },
+);
+
+const readable = operationList.filter(
+  (operation) => operation.method === 'GET' && operation.scope === 'READ' && operation.audience !== 'people',
+);
 test.each(readable.map((operation) => [operation.id, operation] as const))(
   '%s answers a token that may read',
   async (_id, operation) => {

@@ -1,8 +1,9 @@
 import { isUuid } from '@davit/base';
 import type { Operation } from '@davit/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { refusal, suffices, targetNotFound } from '../auth/authorize.ts';
+import { admits, callerAt, refusal, targetNotFound } from '../auth/authorize.ts';
 import type { Caller } from '../auth/caller.ts';
+import { narrowed } from '../auth/custom-role.ts';
 import { securityHeaders, toError } from './failures.ts';
 import { limitRequest } from './limit.ts';
 import { OtherStatus, type AnyCall, type MountedOperation } from './mount.ts';
@@ -59,7 +60,7 @@ function admission(room: Room, operation: Operation): Admission {
   const { authenticator } = room.options;
   const ids = [...operation.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '').filter((name) => name.endsWith('Id'));
 
-  const admit = (request: OperationRequest, reply: FastifyReply, caller: Caller): Promise<never> | undefined => {
+  const admit = (request: OperationRequest, reply: FastifyReply, caller: Caller): Promise<void> | undefined => {
     limitRequest(room, reply, caller.actor);
     const parameters = request.params;
     for (const name of ids) {
@@ -69,7 +70,9 @@ function admission(room: Room, operation: Operation): Admission {
       const lower = id.toLowerCase();
       if (lower !== id) parameters[name] = lower;
     }
-    if (!suffices(caller, operation)) return refuse(room, operation, caller, parameters[ids[0] ?? '']);
+    const verdict = admits(caller, operation);
+    if (verdict === 'no') return refuse(room, operation, caller, parameters);
+    if (verdict === 'ask') return admitThere(room, operation, caller, request);
     request.caller = caller;
     return undefined;
   };
@@ -88,11 +91,16 @@ function admission(room: Room, operation: Operation): Admission {
   };
 }
 
-async function refuse(room: Room, operation: Operation, caller: Caller, id: string | undefined): Promise<never> {
-  throw await refusal(room.options, caller, operation, id);
+async function refuse(room: Room, operation: Operation, caller: Caller, ids: Record<string, string>): Promise<never> {
+  throw await refusal(room.options, caller, operation, ids);
 }
 
-type Admit = (request: OperationRequest, reply: FastifyReply, caller: Caller) => Promise<never> | undefined;
+/** Of people and custom roles, whose rights depend on where the resource is. */
+async function admitThere(room: Room, operation: Operation, caller: Caller, request: OperationRequest): Promise<void> {
+  request.caller = await callerAt(room.options, caller, operation, request.params);
+}
+
+type Admit = (request: OperationRequest, reply: FastifyReply, caller: Caller) => Promise<void> | undefined;
 
 async function lookUpAndAdmit(room: Room, request: OperationRequest, reply: FastifyReply, admit: Admit): Promise<void> {
   const { authorization, 'user-agent': userAgent } = request.headers;
@@ -138,7 +146,7 @@ function handlerOf({ operation, handler }: MountedOperation): RouteHandler {
       body: checkBody(request.body, request.bodyBytes),
       caller,
     };
-    return handler(call);
+    return caller.access.kind === 'custom' ? narrowed(operation, caller, handler(call)) : handler(call);
   };
 
   // The common case, without an await of its own.

@@ -1,9 +1,8 @@
-import { openDatabase, statement, type Database } from '@davit/db';
-import { tokenChannel } from '../resources/token/index.ts';
+import { accessChannel, openDatabase, statement, type Database } from '@davit/db';
 
 const revoke = statement(
   'test_revoke_elsewhere',
-  `with gone as (delete from api_token where id = $1 returning id) select pg_notify('${tokenChannel}', id::text) from gone`,
+  `with gone as (delete from api_token where id = $1 returning id) select pg_notify('${accessChannel}', id::text) from gone`,
 );
 
 /** Deletes a token as another process would: past this one's memory. */

@@ -1,16 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import { AppError } from '@davit/base';
-import { listen, statement, type Database } from '@davit/db';
+import { AppError, systemClock } from '@davit/base';
+import { accessChannel, listen, statement, type Database } from '@davit/db';
 import type { EngineLog, EngineSettings } from '@davit/engine';
 import type { EngineHooks, EnginePort } from '@davit/engine/port';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import path from 'node:path';
 import { Authenticator } from '../auth/authenticator.ts';
+import { Issuers } from '../auth/issuers.ts';
+import { Sessions } from '../auth/sessions.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
 import { engineHooks } from '../resources/hooks.ts';
 import { mountAll } from '../resources/index.ts';
-import { ensureAdminToken, tokenChannel } from '../resources/token/index.ts';
+import { ensureAdminToken } from '../resources/token/index.ts';
 import { openVault, readKeys } from '../secrets/keys.ts';
 import type { Configuration } from './config.ts';
 
@@ -64,8 +66,10 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     settings: engineSettings(config, installation),
     log: logger ?? silent,
   });
-  const authenticator = new Authenticator(database);
-  const deps: Deps = { database, engine: engine.port, vault, config, tokens: authenticator };
+  const issuers = new Issuers({ issuers: config.oidcIssuers, audiences: config.oidcAudiences, clock: systemClock });
+  const sessions = await Sessions.open(database, vault, systemClock);
+  const authenticator = new Authenticator({ database, issuers, sessions });
+  const deps: Deps = { database, engine: engine.port, vault, config, tokens: authenticator, sessions };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
   const server = await createServer({
     mounted: mountAll(deps),
@@ -79,10 +83,10 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     version: await programVersion(),
     ...(logger === undefined ? {} : { logger }),
   });
-  // Another process, or the command line, may take a token away.
+  // Another process, or the command line, may take a token away or change a membership.
   const listener = await listen({
     connectionString,
-    channels: [tokenChannel],
+    channels: [accessChannel],
     onNotification: () => authenticator.forget(),
     onReconnect: () => authenticator.forget(),
   });

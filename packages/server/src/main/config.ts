@@ -1,6 +1,7 @@
 import os from 'node:os';
 import path from 'node:path';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
+import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 
 export const roles = ['all', 'api', 'worker'] as const;
@@ -21,6 +22,12 @@ export interface Configuration {
   readonly rateLimit: number;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
+  /** OpenID Connect issuers whose JWTs are accepted, exactly as they name themselves. */
+  readonly oidcIssuers: readonly string[];
+  /** Audiences that a JWT must have one of. */
+  readonly oidcAudiences: readonly string[];
+  /** Where people reach this API, without a slash at the end; null: host and port that it listens on. */
+  readonly publicUrl: string | null;
   readonly gatewayHost: string;
   readonly gatewayPort: number;
   readonly gatewayDomain: string;
@@ -66,6 +73,8 @@ export function readConfiguration(environment: Environment = process.env): Confi
     rateLimit: reader.integer('DAVIT_RATE_LIMIT', 6000, 0, 1_000_000_000),
     bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
+    ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE'),
+    publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
     gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
@@ -174,6 +183,32 @@ class Reader {
       this.#fault(name, `must be a domain name such as apps.example.org, not ${JSON.stringify(value)}`);
     }
     return value;
+  }
+
+  address(name: string): string | null {
+    const value = this.optional(name);
+    const url = value === null ? null : URL.parse(value);
+    if (value !== null && (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')) {
+      this.#fault(name, `must be an address such as https://davit.example.org, not ${JSON.stringify(value)}`);
+    }
+    return value === null ? null : value.replace(/\/+$/, '');
+  }
+
+  /** Lists divided by commas or blanks. Each issuer signs in whom it will, so that their addresses must be safe. */
+  openIdConnect(issuerName: string, audienceName: string): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences'> {
+    const oidcIssuers = this.#list(issuerName);
+    const oidcAudiences = this.#list(audienceName);
+    for (const issuer of oidcIssuers.filter((one) => !isTrustworthyAddress(one) || /[?#]/.test(one))) {
+      this.#fault(issuerName, `must be https addresses (http only on this machine), not ${JSON.stringify(issuer)}`);
+    }
+    if (oidcIssuers.length > 0 && oidcAudiences.length === 0) {
+      this.#fault(audienceName, 'must name the audience of this API, or tokens for other programs would be accepted too');
+    }
+    return { oidcIssuers, oidcAudiences };
+  }
+
+  #list(name: string): string[] {
+    return (this.optional(name) ?? '').split(/[\s,]+/).filter((word) => word !== '');
   }
 
   prefix(name: string, byDefault: string): string {

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
+import { mountAccount } from './account/index.ts';
 import { mountAnnotationGroup } from './annotation-group/index.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountContainerRegistry } from './container-registry/index.ts';
@@ -9,8 +10,10 @@ import { mountEnvironment } from './environment/index.ts';
 import { mountGitToken } from './git-token/index.ts';
 import { mountHelmRepository } from './helm-repository/index.ts';
 import { mountLabelGroup } from './label-group/index.ts';
+import { mountMember } from './member/index.ts';
 import { mountOrganization } from './organization/index.ts';
 import { mountProject } from './project/index.ts';
+import { mountRole } from './role/index.ts';
 import { mountService, servicePlaces } from './service/index.ts';
 import { mountToken } from './token/index.ts';
 import { mountVariable } from './variable/index.ts';
@@ -19,6 +22,9 @@ import { mountVariable } from './variable/index.ts';
 export function mountAll(deps: Deps): readonly MountedOperation[] {
   const mounting = new Mounting();
   mountOrganization(mounting, deps);
+  mountMember(mounting, deps);
+  mountRole(mounting, deps);
+  mountAccount(mounting, deps);
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
   mountContainerRegistry(mounting, deps);

@@ -3,6 +3,7 @@ import type { Body, operations, Response } from '@davit/contract';
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
+import { checkEnvironment } from '../../auth/custom-role.ts';
 import type { Deps } from '../../deps.ts';
 import { readProject } from '../project/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
@@ -35,12 +36,14 @@ export async function createEnvironment(
   const found = await deps.database.maybe(store.clusterForProject, [projectId, caller.organizationId, wanted]);
   if (found === undefined) throw notFound('project');
   if (found.cluster_id === null) throw notFound('cluster');
+  const mode = request.mode ?? 'DEVELOPMENT';
+  checkEnvironment(caller, { projectId, mode, onNewCluster: found.cluster_id });
   const values = [
     randomUUID(),
     projectId,
     found.cluster_id,
     request.name,
-    request.mode ?? 'DEVELOPMENT',
+    mode,
     request.auto_preview ?? false,
     caller.actor,
     [...defaultStages],
@@ -72,7 +75,8 @@ export async function readEnvironment(deps: Deps, caller: Caller, id: string): P
 export async function editEnvironment(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Environment> {
   const row = await refuseTaken(request.name, () =>
     deps.database.transaction(async (tx) => {
-      await openEnvironment(tx, caller, id, 'change');
+      const { projectId } = await openEnvironment(tx, caller, id, 'change');
+      if (request.mode !== undefined) checkEnvironment(caller, { projectId, mode: request.mode });
       return tx.maybe(store.environmentEdit, [id, JSON.stringify(request), caller.actor]);
     }),
   );

@@ -16,24 +16,29 @@ type Organizations = Response<(typeof operations)['listOrganization']>;
 const defaultPlan = 'TEAM_2025';
 const auditLogDays = 30;
 
-/** Only who may see all of the instance may add to it: the new organization would be out of another caller's sight. */
+/** A person owns what it creates. Of tokens only the administrator's may: the new organization would be out of another one's sight. */
 export async function createOrganization(deps: Deps, caller: Caller, request: CreateRequest): Promise<Organization> {
-  if (caller.organizationId !== null) {
+  const { person } = caller;
+  if (person === null && caller.organizationId !== null) {
     throw new AppError({
       code: 'FORBIDDEN',
-      message: 'Organizations are created with a token of the instance administrator; this one belongs to an organization.',
+      message:
+        'Organizations are created by people, or with a token of the instance administrator; this one belongs to an organization.',
     });
   }
   const { name, plan, ...fields } = request;
-  const row = await refuseTaken(name, () =>
-    deps.database.one(store.organizationCreate, [randomUUID(), name, plan ?? defaultPlan, caller.actor, JSON.stringify(fields)]),
-  );
+  const values = [randomUUID(), name, plan ?? defaultPlan, caller.actor, JSON.stringify(fields), person?.id ?? null];
+  const row = await refuseTaken(name, () => deps.database.one(store.organizationCreate, values));
+  if (person !== null) deps.tokens.forget();
   return toOrganization(row);
 }
 
 /** All that the caller may see; beside `results` the fields of its own, for an instance-wide caller of the oldest one (D2). */
 export async function listOrganizations(deps: Deps, caller: Caller): Promise<Organizations> {
-  const results = (await deps.database.many(store.organizationList, [caller.organizationId])).map(toOrganization);
+  const { person, organizationId } = caller;
+  const own = organizationId === null ? null : [organizationId];
+  const seen = person === null ? own : [...person.memberships.keys()];
+  const results = (await deps.database.many(store.organizationList, [seen])).map(toOrganization);
   return { results, ...results[0] };
 }
 

@@ -1,5 +1,5 @@
 import type { Plan } from '@davit/contract';
-import { statement } from '@davit/db';
+import { accessChannel, statement } from '@davit/db';
 
 export interface OrganizationRow {
   readonly id: string;
@@ -27,10 +27,13 @@ export const organizationRead = statement<OrganizationRow>(
 
 export const organizationList = statement<OrganizationRow>(
   'organization_list',
-  `select ${columns} from organization where $1::uuid is null or id = $1 order by created_at, id`,
+  `select ${columns} from organization where $1::uuid[] is null or id = any($1) order by created_at, id`,
 );
 
-/** The organization and its cluster on this machine: there is never one without the other. */
+/**
+ * The organization and its cluster on this machine: there is never one without the other. $6: who owns it as a member; null where
+ * no person creates it.
+ */
 export const organizationCreate = statement<OrganizationRow>(
   'organization_create',
   `with made as (
@@ -43,6 +46,10 @@ export const organizationCreate = statement<OrganizationRow>(
      insert into cluster (id, organization_id, name, description, region, cloud_provider, driver, is_default, is_demo)
      select gen_random_uuid(), id, 'Local', 'The container engine of this machine', 'local', 'ON_PREMISE', 'docker', true, true
        from made
+   ), owner as (
+     insert into membership (organization_id, person_id, role) select id, $6, 'ADMIN' from made where $6::uuid is not null
+   ), told as (
+     select pg_notify('${accessChannel}', '') from made where $6 is not null
    )
    select ${columns} from made`,
 );

@@ -1,3 +1,2 @@
 export { mountToken } from './routes.ts';
 export { createAdminToken, ensureAdminToken, listAdminTokens, revokeAdminTokens } from './token.ts';
-export { tokenChannel } from './store.ts';

@@ -1,5 +1,5 @@
-import type { Scope } from '@davit/contract';
-import { statement } from '@davit/db';
+import type { BuiltInRole, Scope } from '@davit/contract';
+import { accessChannel, statement } from '@davit/db';
 
 export interface TokenRow {
   readonly id: string;
@@ -7,14 +7,15 @@ export interface TokenRow {
   readonly updated_at: string;
   readonly name: string;
   readonly description: string;
-  readonly scope: Scope;
+  readonly scope: Scope | null;
+  readonly role: BuiltInRole | null;
+  readonly custom_role_id: string | null;
+  readonly custom_role_name: string | null;
   readonly expires_at: string | null;
 }
 
-const columns = 'id, created_at, updated_at, name, description, scope, expires_at';
-
-/** The channel on which processes tell each other that a token was taken away. */
-export const tokenChannel = 'davit_api_token';
+const columns = `id, created_at, updated_at, name, description, scope, role, custom_role_id, expires_at,
+  (select custom_role.name from custom_role where custom_role.id = api_token.custom_role_id) as custom_role_name`;
 
 export const tokenList = statement<TokenRow>(
   'token_list',
@@ -27,8 +28,8 @@ export const tokenList = statement<TokenRow>(
 /** $3: the organization of a caller that sees only one. */
 export const tokenCreate = statement<TokenRow>(
   'token_create',
-  `insert into api_token (id, organization_id, name, description, scope, token_hash, expires_at, created_by)
-   select $1, organization.id, $4, $5, $6, $7, $8, $9 from organization
+  `insert into api_token (id, organization_id, name, description, scope, token_hash, expires_at, created_by, role, custom_role_id)
+   select $1, organization.id, $4, $5, $6, $7, $8, $9, $10, $11 from organization
     where organization.id = $2 and ($3::uuid is null or organization.id = $3)
    returning ${columns}`,
 );
@@ -38,7 +39,7 @@ export const tokenDelete = statement(
   `with gone as (
      delete from api_token where id = $1 and organization_id = $2 and ($3::uuid is null or organization_id = $3) returning id
    )
-   select pg_notify('${tokenChannel}', id::text) from gone`,
+   select pg_notify('${accessChannel}', id::text) from gone`,
 );
 
 /** Tokens of the instance administrator belong to no organization. */
@@ -58,7 +59,7 @@ export const adminTokenList = statement<TokenRow>(
 export const adminTokenDelete = statement(
   'admin_token_delete',
   `with gone as (delete from api_token where organization_id is null and (id::text = $1 or name = $1) returning id)
-   select pg_notify('${tokenChannel}', id::text) from gone`,
+   select pg_notify('${accessChannel}', id::text) from gone`,
 );
 
 /** Whether this is the first start. The lock makes two first starts at once take turns. */

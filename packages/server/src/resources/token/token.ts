@@ -1,11 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Body, operations, Query, Response, Scope } from '@davit/contract';
-import type { Database } from '@davit/db';
+import { AppError } from '@davit/base';
+import {
+  roleDescriptions,
+  type Body,
+  type BuiltInRole,
+  type operations,
+  type Query,
+  type Response,
+  type Scope,
+} from '@davit/contract';
+import { isForeignKeyViolation, type Database } from '@davit/db';
 import { tokenHash } from '../../auth/authenticator.ts';
 import { notFound } from '../../auth/authorize.ts';
-import type { Caller } from '../../auth/caller.ts';
+import { isOwner, type Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
+import { findRole, roleIdOf, roleNameOf, type RoleReference } from '../role/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalid, invalidReference } from '../shared/problems.ts';
 import * as store from './store.ts';
@@ -29,13 +39,15 @@ export async function listTokens(deps: Deps, caller: Caller, organizationId: str
   return { results: rows.map(toRecord) };
 }
 
-/** Its value is in this answer only. Without a scope it may do everything, as the public description knows no other. */
+/**
+ * Its value is in this answer only. Without a scope or role it may do what its maker may: for who may do all that is ADMIN, as the
+ * public description knows no other.
+ */
 export async function createToken(deps: Deps, caller: Caller, organizationId: string, request: CreateRequest): Promise<Created> {
   const expiresAt = request.expires_at ?? null;
   if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) throw invalid('expires_at', 'must lie in the future');
-  if (request.role_id !== undefined && request.role_id !== null) {
-    throw invalidReference('role_id', 'names no role; there are none. Set scope to ADMIN, WRITE, DEPLOY or READ instead');
-  }
+  await readOrganization(deps, caller, organizationId);
+  const rights = await rightsOfNew(deps, caller, organizationId, request);
   const token = newToken();
   const taken = { index: 'api_token_name', noun: 'token', name: request.name, where: 'in this organization' };
   const row = await refuseTakenName(taken, () =>
@@ -45,14 +57,56 @@ export async function createToken(deps: Deps, caller: Caller, organizationId: st
       caller.organizationId,
       request.name,
       request.description ?? '',
-      request.scope ?? 'ADMIN',
+      rights.scope,
       tokenHash(token),
       expiresAt,
       caller.name,
+      rights.role,
+      rights.custom_role_id,
     ]),
-  );
+  ).catch((error: unknown) => {
+    if (!isForeignKeyViolation(error)) throw error;
+    // The role or the organization was deleted at the same moment.
+    throw rights.custom_role_id === null ? notFound('organization') : unknownRole();
+  });
   if (row === undefined) throw notFound('organization');
   return { ...toRecord(row), token };
+}
+
+interface Rights extends RoleReference {
+  readonly scope: Scope | null;
+}
+
+/** Never more than who asks has: a token must be no way to rights that somebody was not given. */
+async function rightsOfNew(deps: Deps, caller: Caller, organizationId: string, request: CreateRequest): Promise<Rights> {
+  const own = caller.access.kind === 'role' && !isOwner(caller) ? caller.access.role : null;
+  const roleId = request.role_id ?? null;
+  const scope = request.scope ?? null;
+  if (roleId === null) {
+    if (own === null || (scope !== null && scope !== 'ADMIN')) return { ...noRole, scope: scope ?? 'ADMIN' };
+    // All that an Admin may; what only owners may is not among it.
+    if (own === 'ADMIN' || scope === null) return { ...noRole, role: own, scope: null };
+    throw tooMuch('scope ADMIN', own);
+  }
+  if (scope !== null) throw invalid('role_id', 'must not be given beside scope; leave one of them out');
+  const role = await findRole(deps.database, organizationId, roleId);
+  if (role === undefined) throw unknownRole();
+  const isMore = role.role === 'OWNER' || (role.role === 'ADMIN' && own !== 'ADMIN');
+  if (own !== null && isMore) throw tooMuch(`the role ${roleNameOf(role)}`, own);
+  return { ...role, scope: null };
+}
+
+const noRole: RoleReference = { role: null, custom_role_id: null, custom_role_name: null };
+
+function unknownRole(): AppError {
+  return invalidReference('role_id', 'names no role of this organization; availableRole lists them');
+}
+
+function tooMuch(what: string, own: BuiltInRole): AppError {
+  return new AppError({
+    code: 'FORBIDDEN',
+    message: `A token with ${what} may do more than your role ${roleDescriptions[own].name}. Choose that role or less, or the scope WRITE, DEPLOY or READ.`,
+  });
 }
 
 export async function deleteToken(deps: Deps, caller: Caller, organizationId: string, id: string): Promise<void> {
@@ -64,7 +118,10 @@ export async function deleteToken(deps: Deps, caller: Caller, organizationId: st
 const roleNames: Readonly<Record<Scope, string>> = { READ: 'Read', DEPLOY: 'Deploy', WRITE: 'Write', ADMIN: 'Admin' };
 
 function toRecord(row: store.TokenRow): Omit<Created, 'token'> {
-  return { ...row, role_name: roleNames[row.scope] };
+  const { scope, role, custom_role_id, custom_role_name, ...fields } = row;
+  if (scope !== null) return { ...fields, scope, role_name: roleNames[scope] };
+  const reference = { role, custom_role_id, custom_role_name };
+  return { ...fields, role_name: roleNameOf(reference), role_id: roleIdOf(reference) };
 }
 
 /** Makes a token of the instance administrator, which may do everything in every organization. */

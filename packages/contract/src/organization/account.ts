@@ -1,0 +1,72 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, Uuid } from '../shape.ts';
+
+const tag = 'Account';
+
+const Account = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  nickname: Type.Optional(Type.String()),
+  first_name: Type.Optional(Type.String()),
+  last_name: Type.Optional(Type.String()),
+  profile_picture_url: Type.Optional(Type.String()),
+  communication_email: Type.Optional(Type.String()),
+});
+
+export const getAccountInformation = operation({
+  id: 'getAccountInformation',
+  method: 'GET',
+  path: '/account',
+  tag,
+  summary: 'Read the own account',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'people',
+  status: 200,
+  response: Account,
+  errors: [],
+});
+
+export const editAccountInformation = operation({
+  id: 'editAccountInformation',
+  method: 'PUT',
+  path: '/account',
+  tag,
+  summary: 'Edit the own account; all but the address for messages comes from the issuer',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'people',
+  body: Type.Object({ communication_email: Type.Optional(Type.String({ format: 'email', maxLength: 320 })) }),
+  status: 200,
+  response: Account,
+  errors: [400],
+});
+
+export const createSession = operation({
+  id: 'createSession',
+  method: 'POST',
+  path: '/session',
+  tag,
+  summary: 'Exchange an id token of an issuer, sent as `Authorization: Bearer`, for a session of one hour',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'people',
+  status: 201,
+  response: Type.Object({ token: Type.String(), token_type: Type.String(), expires_at: DateTime }),
+  errors: [],
+});
+
+export const deleteSession = operation({
+  id: 'deleteSession',
+  method: 'DELETE',
+  path: '/session',
+  tag,
+  summary: 'Log out: the session that the request is made with stops working at once',
+  scope: 'READ',
+  target: 'instance',
+  audience: 'people',
+  status: 204,
+  response: null,
+  errors: [400],
+});

@@ -1,0 +1,153 @@
+import type { Operation } from './operation.ts';
+import type { MemberRole } from './shared/words.ts';
+
+/*
+ * Who may what, beside the scopes of API tokens: the built-in roles, and what a custom role must allow. Decided from the
+ * declaration of an operation, so that none can be forgotten; what no rule here opens is closed to custom roles.
+ * `generated/permissions.txt` is the result for review.
+ */
+
+export const builtInRoles = ['OWNER', 'ADMIN', 'DEVOPS', 'BILLING_MANAGER', 'VIEWER'] as const;
+export type BuiltInRole = (typeof builtInRoles)[number];
+
+interface RoleDescription {
+  /** The same in every organization. */
+  readonly id: string;
+  readonly name: string;
+  /** The nearest of the older words. */
+  readonly word: MemberRole;
+}
+
+export const roleDescriptions: Readonly<Record<BuiltInRole, RoleDescription>> = {
+  OWNER: { id: '0d0a0000-0000-4000-8000-000000000001', name: 'Owner', word: 'OWNER' },
+  ADMIN: { id: '0d0a0000-0000-4000-8000-000000000002', name: 'Admin', word: 'ADMIN' },
+  DEVOPS: { id: '0d0a0000-0000-4000-8000-000000000003', name: 'DevOps', word: 'DEVELOPER' },
+  BILLING_MANAGER: { id: '0d0a0000-0000-4000-8000-000000000004', name: 'Billing manager', word: 'VIEWER' },
+  VIEWER: { id: '0d0a0000-0000-4000-8000-000000000005', name: 'Viewer', word: 'VIEWER' },
+};
+
+const ownersOnly: ReadonlySet<string> = new Set(['deleteOrganization', 'postOrganizationTransferOwnership']);
+const administrative: ReadonlySet<string> = new Set(['member', 'inviteMember', 'customRole']);
+
+/** What stands after the organization's id: `project` of `/organization/{organizationId}/project`. */
+function kindOf({ path }: Operation): string | undefined {
+  return /^\/organization\/\{organizationId\}\/([^/]+)/.exec(path)?.[1];
+}
+
+function isAdministration(operation: Operation): boolean {
+  return operation.id === 'editOrganization' || (administrative.has(kindOf(operation) ?? '') && operation.method !== 'GET');
+}
+
+function isAboutCluster(operation: Operation): boolean {
+  return operation.target === 'cluster' || kindOf(operation) === 'cluster';
+}
+
+/** Whether a built-in role may do an operation in its organization. */
+export function roleMay(role: BuiltInRole, operation: Operation): boolean {
+  return mayByRole[role](operation);
+}
+
+const mayByRole: Readonly<Record<BuiltInRole, (operation: Operation) => boolean>> = {
+  OWNER: () => true,
+  ADMIN: ({ id }) => !ownersOnly.has(id),
+  DEVOPS: (operation) => !ownersOnly.has(operation.id) && !isAdministration(operation),
+  BILLING_MANAGER: (operation) => operation.scope === 'READ' && (isAboutCluster(operation) || seesOrganization.has(operation.id)),
+  VIEWER: ({ scope }) => scope === 'READ',
+};
+
+const seesOrganization: ReadonlySet<string> = new Set([
+  'listOrganization',
+  'getOrganization',
+  'getOrganizationMembers',
+  'listOrganizationAvailableRoles',
+]);
+
+/**
+ * What a custom role must allow for an operation:
+ * `ANY` nothing more; `NEVER` no custom role suffices;
+ * `CLUSTER_VIEWER`, `CLUSTER_ADMIN` on the cluster that the path names;
+ * `PROJECT_VIEWER` something in the project; `PROJECT_ADMIN` `is_admin` of the project;
+ * `VIEWER`, `DEPLOYER`, `MANAGER` in environments of the mode of the one that the path leads to;
+ * `ENVIRONMENT_CREATOR` MANAGER for the mode and ENV_CREATOR on the cluster that the body names, which the rule checks.
+ */
+export const customNeeds = [
+  'ANY',
+  'NEVER',
+  'CLUSTER_VIEWER',
+  'CLUSTER_ADMIN',
+  'PROJECT_VIEWER',
+  'PROJECT_ADMIN',
+  'VIEWER',
+  'DEPLOYER',
+  'MANAGER',
+  'ENVIRONMENT_CREATOR',
+] as const;
+export type CustomNeed = (typeof customNeeds)[number];
+
+/** Things of an organization that services, environments and people refer to: who works in one project needs their names. */
+const sharedKinds: ReadonlySet<string> = new Set([
+  'annotationsGroups',
+  'availableRole',
+  'containerRegistry',
+  'gitToken',
+  'helmRepository',
+  'labelsGroups',
+  'lock',
+  'member',
+]);
+
+/** Lists of an organization or project, of which a custom role gets only the entries that it may see. */
+export const narrowedLists = { listProject: 'project', listEnvironment: 'environment' } as const;
+
+function isNarrowed(id: string): id is keyof typeof narrowedLists {
+  return Object.hasOwn(narrowedLists, id);
+}
+
+export function customNeed(operation: Operation): CustomNeed {
+  // What takes from one environment to another would need a look at both; stages stay in theirs.
+  if (/^(clone|move)/.test(operation.id) && operation.target !== 'deploymentStage') return 'NEVER';
+  switch (operation.target) {
+    case 'instance':
+      return operation.scope === 'READ' ? 'ANY' : 'NEVER';
+    case 'invitation':
+      return 'NEVER';
+    case 'organization':
+      return isAboutCluster(operation) ? clusterNeed(operation) : organizationNeed(operation);
+    case 'cluster':
+      return clusterNeed(operation);
+    case 'project':
+      return projectNeed(operation);
+    case 'environment':
+      return operation.id === 'deleteEnvironment' ? 'PROJECT_ADMIN' : environmentNeed(operation);
+    // Services and all else that is in an environment.
+    default:
+      return environmentNeed(operation);
+  }
+}
+
+function organizationNeed(operation: Operation): CustomNeed {
+  if (operation.scope !== 'READ') return 'NEVER';
+  if (operation.id === 'getOrganization' || isNarrowed(operation.id)) return 'ANY';
+  // Only lists and records: what is below them may tell of services elsewhere.
+  const isRecord = /^\/organization\/\{organizationId\}\/[^/]+(\/\{[^}]+\})?$/.test(operation.path);
+  return isRecord && sharedKinds.has(kindOf(operation) ?? '') ? 'ANY' : 'NEVER';
+}
+
+function clusterNeed(operation: Operation): CustomNeed {
+  if (/\/(environments|services)$/.test(operation.path)) return 'NEVER';
+  const named = operation.path.includes('{clusterId}');
+  if (operation.scope === 'READ') return named ? 'CLUSTER_VIEWER' : 'ANY';
+  return named ? 'CLUSTER_ADMIN' : 'NEVER';
+}
+
+function projectNeed(operation: Operation): CustomNeed {
+  if (operation.id === 'createEnvironment') return 'ENVIRONMENT_CREATOR';
+  const isRead = operation.scope === 'READ';
+  const isOpen = /^\/project\/\{projectId\}(\/(environmentVariable|secret))?$/.test(operation.path) || isNarrowed(operation.id);
+  return isRead && isOpen ? 'PROJECT_VIEWER' : 'PROJECT_ADMIN';
+}
+
+function environmentNeed({ scope }: Operation): CustomNeed {
+  const needs = { READ: 'VIEWER', DEPLOY: 'DEPLOYER', WRITE: 'MANAGER', ADMIN: 'PROJECT_ADMIN' } as const;
+  return needs[scope];
+}

@@ -1,0 +1,2 @@
+/** The channel on which processes tell each other that a token, session, membership or role was changed or taken away. */
+export const accessChannel = 'davit_access';

@@ -1,0 +1,139 @@
+import { AppError, never } from '@davit/base';
+import {
+  clusterPermissions,
+  environmentModes,
+  customNeed,
+  narrowedLists,
+  projectPermissions,
+  type ClusterPermission,
+  type EnvironmentMode,
+  type Operation,
+  type ProjectPermission,
+} from '@davit/contract';
+import type { Caller, CustomRights } from './caller.ts';
+
+/** Where something is, as far as custom roles tell places apart. */
+export interface Place {
+  readonly projectId: string | null;
+  readonly mode: EnvironmentMode | null;
+  readonly clusterId: string | null;
+}
+
+/** `hidden`: the role sees nothing there, so that the answer must be that nothing is there. */
+export type Verdict = { readonly kind: 'allowed' | 'hidden' } | { readonly kind: 'forbidden'; readonly why: string };
+
+const allowed: Verdict = { kind: 'allowed' };
+const hidden: Verdict = { kind: 'hidden' };
+const forbidden = (why: string): Verdict => ({ kind: 'forbidden', why });
+
+/** What a custom role says to an operation: the one place where it is decided, beside `checkEnvironment` for what bodies name. */
+export function judge(rights: CustomRights, operation: Operation, place: Place): Verdict {
+  const need = customNeed(operation);
+  switch (need) {
+    case 'ANY':
+    case 'CLUSTER_VIEWER':
+      return allowed;
+    case 'NEVER':
+      return place.projectId !== null && !seesPlace(rights, place) ? hidden : forbidden('this is for built-in roles only');
+    case 'CLUSTER_ADMIN':
+      return onCluster(rights, place.clusterId, 'ADMIN');
+    case 'PROJECT_VIEWER':
+    case 'ENVIRONMENT_CREATOR':
+      return seesPlace(rights, place) ? allowed : hidden;
+    case 'PROJECT_ADMIN':
+      if (isAdminOf(rights, place)) return allowed;
+      return seesPlace(rights, place) ? forbidden('this needs is_admin of the project') : hidden;
+    case 'VIEWER':
+    case 'DEPLOYER':
+    case 'MANAGER':
+      return inEnvironment(rights, place, need);
+    default:
+      return never(need);
+  }
+}
+
+function inEnvironment(rights: CustomRights, place: Place, need: ProjectPermission): Verdict {
+  const has = permissionIn(rights, place);
+  if (has === 'NO_ACCESS') return hidden;
+  if (projectPermissions.indexOf(has) >= projectPermissions.indexOf(need)) return allowed;
+  return forbidden(`this needs ${need} on ${place.mode ?? 'such'} environments of the project, where it has ${has}`);
+}
+
+function onCluster(rights: CustomRights, clusterId: string | null, need: ClusterPermission): Verdict {
+  const has = (clusterId === null ? undefined : rights.clusters[clusterId]) ?? 'VIEWER';
+  if (clusterPermissions.indexOf(has) >= clusterPermissions.indexOf(need)) return allowed;
+  return forbidden(`this needs ${need} on the cluster, where it has ${has}`);
+}
+
+function isAdminOf(rights: CustomRights, { projectId }: Place): boolean {
+  return projectId !== null && rights.projects[projectId]?.isAdmin === true;
+}
+
+function permissionIn(rights: CustomRights, place: Place): ProjectPermission {
+  if (isAdminOf(rights, place)) return 'MANAGER';
+  const project = place.projectId === null ? undefined : rights.projects[place.projectId];
+  return (place.mode === null ? undefined : project?.permissions[place.mode]) ?? 'NO_ACCESS';
+}
+
+/** The environment's mode decides where there is one, otherwise any mode of the project. */
+function seesPlace(rights: CustomRights, place: Place): boolean {
+  if (place.mode !== null) return permissionIn(rights, place) !== 'NO_ACCESS';
+  const project = place.projectId === null ? undefined : rights.projects[place.projectId];
+  return project !== undefined && (project.isAdmin || Object.values(project.permissions).some((one) => one !== 'NO_ACCESS'));
+}
+
+/**
+ * Refuses what a body would make in an environment of this mode, or of one environment into another: FORBIDDEN where the caller
+ * has a custom role that is no MANAGER there. `onNewCluster`: the cluster on which an environment would be made.
+ */
+export function checkEnvironment(
+  caller: Caller,
+  place: { readonly projectId: string; readonly mode: EnvironmentMode; readonly onNewCluster?: string },
+): void {
+  if (caller.access.kind !== 'custom') return;
+  const { rights } = caller.access;
+  const inMode = inEnvironment(rights, { projectId: place.projectId, mode: place.mode, clusterId: null }, 'MANAGER');
+  if (inMode.kind === 'hidden') throw refused(rights, `it has no access to ${place.mode} environments of the project`);
+  if (inMode.kind === 'forbidden') throw refused(rights, inMode.why);
+  const onNew = place.onNewCluster === undefined ? allowed : onCluster(rights, place.onNewCluster, 'ENV_CREATOR');
+  if (onNew.kind === 'forbidden') throw refused(rights, onNew.why);
+}
+
+/** FORBIDDEN in the words of a custom role. */
+export function refused(rights: CustomRights, why: string): AppError {
+  return new AppError({
+    code: 'FORBIDDEN',
+    message: `The role ${JSON.stringify(rights.name)} does not allow this: ${why}.`,
+  });
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Cuts a list of an organization or project down to what the caller's custom role may see. Others get all of it. */
+export function narrowed(operation: Operation, caller: Caller, answer: Promise<unknown>): Promise<unknown> {
+  if (caller.access.kind !== 'custom') return answer;
+  const { rights } = caller.access;
+  const kind = Object.entries(narrowedLists).find(([id]) => id === operation.id)?.[1];
+  if (kind === undefined) return answer;
+  return answer.then((list) => {
+    if (!isList(list)) throw new Error(`${operation.id} is to be narrowed, but is no list`);
+    return { ...list, results: list.results.filter((entry) => seesPlace(rights, placeOfEntry[kind](entry))) };
+  });
+}
+
+function isList(value: unknown): value is { readonly results: readonly Entry[] } {
+  return typeof value === 'object' && value !== null && 'results' in value && Array.isArray(value.results);
+}
+
+// A place without an id is seen by no custom role.
+const placeOfEntry: Readonly<Record<'project' | 'environment', (entry: Entry) => Place>> = {
+  project: ({ id }) => ({ projectId: textOf(id), mode: null, clusterId: null }),
+  environment: ({ project, mode }) => {
+    const known = environmentModes.find((one) => one === mode);
+    if (known === undefined) throw new Error('an environment has no mode');
+    return { projectId: textOf(isEntry(project) ? project['id'] : null), mode: known, clusterId: null };
+  },
+};
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null;

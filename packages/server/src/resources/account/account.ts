@@ -1,0 +1,57 @@
+import { AppError } from '@davit/base';
+import type { Body, operations, Response } from '@davit/contract';
+import type { Caller, Person } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { invalid } from '../shared/problems.ts';
+import * as store from './store.ts';
+
+type Account = Response<(typeof operations)['getAccountInformation']>;
+type EditRequest = Body<(typeof operations)['editAccountInformation']>;
+type Session = Response<(typeof operations)['createSession']>;
+
+export async function readAccount(deps: Deps, caller: Caller): Promise<Account> {
+  return toAccount(await deps.database.one(store.accountRead, [personOf(caller).id]));
+}
+
+export async function editAccount(deps: Deps, caller: Caller, request: EditRequest): Promise<Account> {
+  const row = await deps.database.one(store.accountEdit, [personOf(caller).id, request.communication_email ?? null]);
+  return toAccount(row);
+}
+
+/** Only for an issuer's token: who holds a session must not be able to keep it for ever. */
+export async function createSession(deps: Deps, caller: Caller): Promise<Session> {
+  const person = personOf(caller);
+  if (person.sessionId !== null) {
+    throw new AppError({
+      code: 'FORBIDDEN',
+      message: 'A session cannot be exchanged for another one. Sign in again, and send the id token of the issuer.',
+    });
+  }
+  const { token, expiresAt } = await deps.sessions.create(person.id);
+  return { token, token_type: 'Bearer', expires_at: expiresAt.toISOString() };
+}
+
+export async function deleteSession(deps: Deps, caller: Caller): Promise<void> {
+  const { sessionId } = personOf(caller);
+  if (sessionId === null) {
+    throw invalid('Authorization', 'must be the session that is to end; an issuer’s own token ends at its issuer');
+  }
+  await deps.sessions.end(sessionId);
+  deps.tokens.forget();
+}
+
+function personOf({ person }: Caller): Person {
+  if (person === null) throw new Error('an operation for people was called without one');
+  return person;
+}
+
+function toAccount(row: store.AccountRow): Account {
+  const { id, created_at, ...texts } = row;
+  return { id, created_at, ...present(texts) };
+}
+
+function present<Fields extends Readonly<Record<string, string | null>>>(fields: Fields): { [Key in keyof Fields]?: string } {
+  const kept: { [Key in keyof Fields]?: string } = {};
+  for (const key in fields) if (fields[key] !== null) kept[key] = fields[key];
+  return kept;
+}

@@ -1,0 +1,1 @@
+export { mountAccount } from './routes.ts';

@@ -1,0 +1,1 @@
+export { mountMember } from './routes.ts';

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@davit/base';
+import {
+  builtInRoles,
+  operations,
+  roleDescriptions,
+  roleMay,
+  type Body,
+  type PathParameters,
+  type Response,
+} from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import { comparableEmail } from '../../auth/email.ts';
+import { accessChanged } from '../../auth/store.ts';
+import type { Deps } from '../../deps.ts';
+import { readOrganization } from '../organization/index.ts';
+import { findRole, roleIdOf, roleNameOf, roleWordOf, type RoleReference } from '../role/index.ts';
+import { invalid, invalidReference, notFound } from '../shared/problems.ts';
+import * as store from './store.ts';
+
+type Invitation = Response<(typeof operations)['getMemberInvitation']>;
+type Invitations = Response<(typeof operations)['getOrganizationInvitedMembers']>;
+type InviteRequest = Body<(typeof operations)['postInviteMember']>;
+type Place = PathParameters<(typeof operations)['getMemberInvitation']>;
+
+const validDays = 7;
+
+export async function listInvitations(deps: Deps, caller: Caller, organizationId: string): Promise<Invitations> {
+  await readOrganization(deps, caller, organizationId);
+  const rows = await deps.database.many(store.invitationList, [organizationId, caller.organizationId]);
+  return { results: rows.map((row) => toInvitation(deps, row)) };
+}
+
+export async function inviteMember(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+  request: InviteRequest,
+): Promise<Invitation> {
+  const email = comparableEmail(request.email);
+  return deps.database.transaction(async (tx) => {
+    const held = await tx.maybe(store.organizationHold, [organizationId, caller.organizationId]);
+    if (held === undefined) throw notFound('organization');
+    const { role, custom_role_id } = await wantedRole(tx, organizationId, request);
+    if ((await tx.maybe(store.memberByEmail, [organizationId, email])) !== undefined) {
+      throw new AppError({ code: 'ALREADY_MEMBER', message: `${email} is a member of this organization already.` });
+    }
+    const id = randomUUID();
+    const made = await tx.maybe(store.invitationCreate, [
+      organizationId,
+      id,
+      email,
+      role,
+      custom_role_id,
+      caller.name,
+      validDays,
+    ]);
+    if (made === undefined) {
+      throw new AppError({
+        code: 'ALREADY_INVITED',
+        message: `${email} is invited already. Delete that invitation first to make another one.`,
+      });
+    }
+    return toInvitation(deps, await tx.one(store.invitationRead, [organizationId, caller.organizationId, id]));
+  });
+}
+
+/** Without a role the one that may least. */
+async function wantedRole(tx: Queryable, organizationId: string, { role, role_id }: InviteRequest): Promise<RoleReference> {
+  if (role === 'OWNER')
+    throw invalid('role', 'must be another role than OWNER: use transferOwnership once the person is a member');
+  if (role_id === undefined) {
+    const builtIn = builtInRoles.find((one) => roleDescriptions[one].word === role && one !== 'BILLING_MANAGER') ?? 'VIEWER';
+    return { role: builtIn, custom_role_id: null, custom_role_name: null };
+  }
+  const found = await findRole(tx, organizationId, role_id);
+  if (found === undefined) throw invalidReference('role_id', 'names no role of this organization; availableRole lists them');
+  if (found.role === 'OWNER') {
+    throw invalid('role_id', 'must be another role than Owner: use transferOwnership once the person is a member');
+  }
+  return found;
+}
+
+export async function readInvitation(deps: Deps, caller: Caller, place: Place): Promise<Invitation> {
+  const row = await deps.database.maybe(store.invitationRead, [place.organizationId, caller.organizationId, place.inviteId]);
+  if (row === undefined || !maySee(caller, row)) throw notFound('invitation');
+  return toInvitation(deps, row);
+}
+
+/** Members whose role allows it, and who is invited; an address that is not verified may be anybody's. */
+function maySee({ access, person }: Caller, row: store.InvitationRow): boolean {
+  if (access.kind === 'scope' || person?.verifiedEmail === row.email) return true;
+  return access.kind === 'role' && roleMay(access.role, operations.getMemberInvitation);
+}
+
+export async function acceptInvitation(deps: Deps, caller: Caller, place: Place): Promise<Invitation> {
+  const { person } = caller;
+  const row = await deps.database.maybe(store.invitationRead, [place.organizationId, caller.organizationId, place.inviteId]);
+  if (row === undefined || person === null || !maySee(caller, row)) throw notFound('invitation');
+  if (person.memberships.has(row.organization_id)) throw alreadyMember();
+  if (row.is_expired) {
+    throw new AppError({ code: 'INVITATION_EXPIRED', message: 'The invitation has expired. Ask for a new one.' });
+  }
+  await deps.database.transaction(async (tx) => {
+    // First, as all who change members do: taking turns, they cannot wait for each other.
+    await tx.maybe(store.organizationHold, [row.organization_id, row.organization_id]);
+    const taken = await tx.maybe(store.invitationTake, [row.organization_id, row.id, person.verifiedEmail]);
+    if (taken === undefined) throw notFound('invitation');
+    const values = [row.organization_id, person.id, taken.role, taken.custom_role_id];
+    if ((await tx.run(store.memberCreate, values)) === 0) throw alreadyMember();
+    await tx.run(accessChanged);
+  });
+  deps.tokens.forget();
+  return toInvitation(deps, row);
+}
+
+function alreadyMember(): AppError {
+  return new AppError({ code: 'ALREADY_MEMBER', message: 'You are a member of this organization already.' });
+}
+
+export async function deleteInvitation(deps: Deps, caller: Caller, place: Place): Promise<void> {
+  const count = await deps.database.run(store.invitationDelete, [place.organizationId, caller.organizationId, place.inviteId]);
+  if (count === 0) throw notFound('invitation');
+}
+
+function toInvitation({ config }: Deps, row: store.InvitationRow): Invitation {
+  const base = config.publicUrl ?? `http://${config.host}:${config.port}`;
+  return {
+    id: row.id,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    email: row.email,
+    role: roleWordOf(row),
+    invitation_link: `${base}/organization/${row.organization_id}/inviteMember/${row.id}`,
+    invitation_status: row.is_expired ? 'EXPIRED' : 'PENDING',
+    organization_name: row.organization_name,
+    inviter: row.inviter,
+    ...(row.logo_url === null ? {} : { logo_url: row.logo_url }),
+    role_id: roleIdOf(row),
+    role_name: roleNameOf(row),
+    expires_at: row.expires_at,
+  };
+}

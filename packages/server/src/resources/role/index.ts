@@ -1,0 +1,2 @@
+export { mountRole } from './routes.ts';
+export { findRole, roleIdOf, roleNameOf, roleWordOf, type RoleReference } from './reference.ts';
