@@ -6,3 +6,4 @@ export { kinds, type Kind } from './service/kinds.ts';
 export { openApi } from './openapi.ts';
 export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './shared/deployment.ts';
 export { Application, ApplicationRequest, Probe, ServicePort, Storage } from './service/application.ts';
+export * from './cluster/words.ts';

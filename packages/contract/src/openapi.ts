@@ -66,7 +66,8 @@ function pathParameters(path: string): unknown[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string', format: 'uuid' },
+    // Ids are uuids; a region or a segment is a word.
+    schema: name?.endsWith('Id') === true ? { type: 'string', format: 'uuid' } : { type: 'string' },
   }));
 }
 

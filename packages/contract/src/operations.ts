@@ -1,4 +1,8 @@
+import * as clusterSettings from './cluster/advanced-settings.ts';
 import * as cluster from './cluster/cluster.ts';
+import * as credentials from './cluster/credentials.ts';
+import * as clusterLifecycle from './cluster/lifecycle.ts';
+import * as catalogue from './cluster/catalogue.ts';
 import * as queue from './deployment/queue.ts';
 import * as stage from './deployment/stage.ts';
 import * as environment from './environment/environment.ts';
@@ -7,7 +11,8 @@ import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as service from './service/operations.ts';
 
-const modules = { ...organization, ...project, ...cluster, ...environment, ...stage, ...queue, ...service };
+const clusters = { ...cluster, ...clusterLifecycle, ...clusterSettings, ...credentials, ...catalogue };
+const modules = { ...organization, ...project, ...clusters, ...environment, ...stage, ...queue, ...service };
 
 type Declared = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];

@@ -1,5 +1,6 @@
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
+import type { Catalogue } from './catalogue/catalogue.ts';
 import type { Configuration } from './main/config.ts';
 import type { Vault } from './secrets/vault.ts';
 
@@ -9,6 +10,7 @@ export interface Deps {
   readonly engine: EnginePort;
   readonly vault: Vault;
   readonly config: Configuration;
+  readonly catalogue: Catalogue;
   /** Tokens that were found good lately; a rule that takes a token away says so. */
   readonly tokens: { forget(): void };
 }

@@ -6,6 +6,7 @@ import type { EngineHooks, EnginePort } from '@davit/engine/port';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import path from 'node:path';
 import { Authenticator } from '../auth/authenticator.ts';
+import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
 import { engineHooks } from '../resources/hooks.ts';
@@ -52,9 +53,13 @@ export interface Api<Made extends MadeEngine = MadeEngine> {
 
 const installationRead = statement<{ id: string }>('installation_read', 'select id from installation');
 
-/** Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database. */
+/**
+ * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
+ * CATALOGUE_INVALID where the file of cloud vendors is wrong.
+ */
 export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>): Promise<Api<Made>> {
   const { config, database, connectionString, logger } = input;
+  const catalogue = await readCatalogue(config.catalogueFile);
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
   const engine = input.engine({
@@ -65,7 +70,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     log: logger ?? silent,
   });
   const authenticator = new Authenticator(database);
-  const deps: Deps = { database, engine: engine.port, vault, config, tokens: authenticator };
+  const deps: Deps = { database, engine: engine.port, vault, config, catalogue, tokens: authenticator };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
   const server = await createServer({
     mounted: mountAll(deps),

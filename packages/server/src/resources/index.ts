@@ -1,5 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
+import { mountCloudCatalogue } from './cloud-catalogue/index.ts';
+import { mountCloudCredentials } from './cloud-credentials/index.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountDeployment } from './deployment/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
@@ -17,6 +19,8 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
   mountProject(mounting, deps);
+  mountCloudCatalogue(mounting, deps);
+  mountCloudCredentials(mounting, deps);
   mountCluster(mounting, deps);
   mountEnvironment(mounting, deps);
   mountDeploymentStage(mounting, deps);
