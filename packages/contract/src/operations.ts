@@ -1,6 +1,7 @@
 import * as clusterSettings from './cluster/advanced-settings.ts';
 import * as cluster from './cluster/cluster.ts';
 import * as credentials from './cluster/credentials.ts';
+import * as kubeconfig from './cluster/kubeconfig.ts';
 import * as clusterLifecycle from './cluster/lifecycle.ts';
 import * as catalogue from './cluster/catalogue.ts';
 import * as queue from './deployment/queue.ts';
@@ -11,7 +12,7 @@ import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as service from './service/operations.ts';
 
-const clusters = { ...cluster, ...clusterLifecycle, ...clusterSettings, ...credentials, ...catalogue };
+const clusters = { ...cluster, ...clusterLifecycle, ...clusterSettings, ...kubeconfig, ...credentials, ...catalogue };
 const modules = { ...organization, ...project, ...clusters, ...environment, ...stage, ...queue, ...service };
 
 type Declared = {

@@ -114,7 +114,8 @@ function knownId({ path }: Operation): Ids {
 }
 
 /** A body that is valid for each operation which needs one; unknown fields are ignored. */
-function bodyOf(operation: Operation): Record<string, unknown> {
+function bodyOf(operation: Operation): unknown {
+  if (operation.mediaType !== undefined) return 'kind: Config';
   const segment = operation.path.split('/')[3] ?? '';
   if (operation.path.includes('/credentials')) {
     return { name: 'renamed by a stranger', ...Object.entries(credentialsBodies).find(([word]) => word === segment)?.[1] };

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as cluster from './cluster.ts';
 import * as deployment from './deployment.ts';
+import * as kubeconfig from './kubeconfig.ts';
 import * as lock from './lock.ts';
 import * as settings from './settings.ts';
 import * as status from './status.ts';
@@ -47,6 +48,10 @@ function mountSettings(mounting: Mounting, deps: Deps): void {
     .on(operations.getDefaultClusterAdvancedSettings, () => settings.readDefaultSettings())
     .on(operations.getClusterAdvancedSettings, ({ caller, params }) => settings.readSettings(deps, caller, params))
     .on(operations.editClusterAdvancedSettings, ({ caller, params, body }) => settings.editSettings(deps, caller, params, body))
+    .on(operations.getClusterKubeconfig, ({ caller, params, query }) =>
+      kubeconfig.readKubeconfig(deps, caller, params, { withTokenFromCli: query.with_token_from_cli ?? false }),
+    )
+    .on(operations.editClusterKubeconfig, ({ caller, params, body }) => kubeconfig.editKubeconfig(deps, caller, params, body))
     .on(operations.getRoutingTable, ({ caller, params }) => settings.readRoutes(deps, caller, params))
     .on(operations.editRoutingTable, ({ caller, params, body }) => settings.editRoutes(deps, caller, params, body));
 }
