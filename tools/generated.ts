@@ -47,7 +47,8 @@ async function declaringFiles(): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const name of names.filter((file) => file.endsWith('.ts')).sort()) {
     const text = await readFile(path.join(contractSource, name), 'utf8');
-    for (const [, id] of text.matchAll(/^\s+id: '(\w+)',$/gm)) if (id !== undefined) files.set(id, `src/${name}`);
+    // An operation is exported under its id; a function may have made it, so that the id itself stands on no line of its own.
+    for (const [, id] of text.matchAll(/^export const (\w+) = \w+\(/gm)) if (id !== undefined) files.set(id, `src/${name}`);
   }
   return files;
 }
