@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Optionals } from '../shape.ts';
+import { List, Nullable, Optionals } from '../shape.ts';
 import { ClusterLock, ClusterLog, ClusterStatus } from './shapes.ts';
 
 const tag = 'Cluster';
@@ -107,7 +107,7 @@ export const lockCluster = operation({
   target: 'cluster',
   body: Type.Object({
     reason: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' }),
-    ttl_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
+    ttl_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
   }),
   status: 200,
   response: ClusterLock,

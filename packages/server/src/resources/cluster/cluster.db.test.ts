@@ -110,7 +110,7 @@ describe('a lock', () => {
     await server.database.database.run(expire, [local]);
     expect((await client.call('listClusterLock', { params })).results).toEqual([]);
     expect((await client.call('getClusterStatus', { params: place })).cluster_lock).toBeNull();
-    const lock = await client.call('lockCluster', { params: one, body: { reason: 'for good' } });
+    const lock = await client.call('lockCluster', { params: one, body: { reason: 'for good', ttl_in_days: null } });
     expect(lock).not.toHaveProperty('ttl_in_days');
     expect((await client.call('listClusterLock', { params })).results).toEqual([lock]);
   });

@@ -57,7 +57,9 @@ export async function createCluster(
     JSON.stringify(spec),
     credentialsId,
   ];
-  const row = await writing(body.name, () => deps.database.maybe(store.clusterCreate, values));
+  const row = await writing({ name: body.name, path: 'cloud_provider_credentials.' }, () =>
+    deps.database.maybe(store.clusterCreate, values),
+  );
   if (row === undefined) throw notFound('organization');
   return toCluster(deps, row);
 }
@@ -69,7 +71,7 @@ export async function editCluster(
   place: ClusterPlace,
   body: request.ClusterRequest,
 ): Promise<Cluster> {
-  const row = await writing(body.name, () =>
+  const row = await writing({ name: body.name, path: 'cloud_provider_credentials.' }, () =>
     deps.database.transaction(async (tx) => {
       const stored = await changeCluster(tx, caller, place);
       if (body.cloud_provider !== stored.cloud_provider) throw invalid('cloud_provider', `must stay ${stored.cloud_provider}`);
@@ -143,7 +145,7 @@ export async function specifyProviderInfo(
   place: ClusterPlace,
   info: request.ProviderInfoRequest,
 ): Promise<ProviderInfo> {
-  return writing('', () =>
+  return writing({ name: '', path: '' }, () =>
     deps.database.transaction(async (tx) => {
       const stored = await changeCluster(tx, caller, place);
       const region = info.region ?? stored.region;
@@ -169,14 +171,17 @@ async function toProviderInfo(database: Queryable, row: store.ClusterRow): Promi
   };
 }
 
-async function writing<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
+async function writing<Result>(
+  { name, path }: { readonly name: string; readonly path: string },
+  write: () => Promise<Result>,
+): Promise<Result> {
   const where = 'in this organization';
   try {
     return await refuseTakenName({ index: 'cluster_name', noun: 'cluster', name, where }, write);
   } catch (error) {
     if (!isForeignKeyViolation(error, 'cluster_credentials_id_fkey')) throw error;
     // They were deleted at the same moment.
-    throw invalidReference('cloud_provider_credentials.credentials.id', 'names no credentials of this organization');
+    throw invalidReference(`${path}credentials.id`, 'names no credentials of this organization');
   }
 }
 
