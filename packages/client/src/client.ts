@@ -1,6 +1,7 @@
 import {
   operations,
   type Body,
+  type Operation,
   type OperationId,
   type PathParameters,
   type Query,
@@ -62,23 +63,31 @@ export function createClient(options: ClientOptions): Client {
   const send = options.fetch ?? fetch;
   const base = options.baseUrl.replace(/\/+$/, '');
   const call = async (id: OperationId, input: AnyInput = {}): Promise<unknown> => {
-    const operation = operations[id];
-    const headers: Record<string, string> = { authorization: `Token ${options.token}`, accept: 'application/json' };
+    const operation: Operation = operations[id];
+    const headers: Record<string, string> = {
+      authorization: `Token ${options.token}`,
+      accept: operation.mediaType ?? 'application/json',
+    };
     if (options.userAgent !== undefined) headers['user-agent'] = options.userAgent;
-    if (input.body !== undefined) headers['content-type'] = 'application/json';
+    if (input.body !== undefined) headers['content-type'] = operation.mediaType ?? 'application/json';
     const response = await send(`${base}${pathOf(operation.path, input.params ?? {})}${queryOf(input.query ?? {})}`, {
       method: operation.method,
       headers,
-      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      ...(input.body === undefined ? {} : { body: bodyOf(operation, input.body) }),
       ...(input.signal === undefined ? {} : { signal: input.signal }),
     });
     const text = await response.text();
     if (!response.ok) throw ApiError.of(response.status, text, response.headers);
-    return text === '' ? undefined : JSON.parse(text);
+    if (text === '') return undefined;
+    return operation.mediaType === undefined ? JSON.parse(text) : text;
   };
   // The types of one call follow from the id; inside, all operations are alike.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { call } as Client;
+}
+
+function bodyOf(operation: Operation, body: unknown): string {
+  return operation.mediaType !== undefined && typeof body === 'string' ? body : JSON.stringify(body);
 }
 
 function pathOf(path: string, params: Readonly<Record<string, string>>): string {

@@ -9,3 +9,4 @@ export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './sha
 export { Application, ApplicationRequest } from './service/application.ts';
 export { Probe, ServicePort, Storage } from './service/parts.ts';
 export { variableScopesOfPaths, type ScopedVariableOperations, type ServiceVariableOperations } from './variable/scopes.ts';
+export * from './cluster/words.ts';

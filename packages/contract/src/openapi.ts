@@ -54,7 +54,7 @@ function describe(operation: Operation): Record<string, unknown> {
       : {
           requestBody: {
             required: operation.bodyRequired !== false,
-            content: { 'application/json': { schema: body } },
+            content: { [operation.mediaType ?? 'application/json']: { schema: body } },
           },
         }),
     responses: responses(operation),
@@ -66,7 +66,8 @@ function pathParameters(path: string): unknown[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string', format: 'uuid' },
+    // Ids are uuids; a region or a segment is a word.
+    schema: name?.endsWith('Id') === true ? { type: 'string', format: 'uuid' } : { type: 'string' },
   }));
 }
 
@@ -84,7 +85,7 @@ function responses(operation: Operation): Record<string, unknown> {
   const success =
     operation.response === null
       ? { description: 'Done' }
-      : { description: 'Done', content: { 'application/json': { schema: operation.response } } };
+      : { description: 'Done', content: { [operation.mediaType ?? 'application/json']: { schema: operation.response } } };
   const errors = [...new Set([...operation.errors, 401, 403, 404, 429, 500, 503])].sort((a, b) => a - b);
   return {
     [operation.status]: success,

@@ -44,6 +44,8 @@ export interface Operation {
   /** Code of success and its shape; `null` is an empty body. */
   readonly status: number;
   readonly response: TSchema | null;
+  /** Of body and answer, where they are text instead of JSON. A body may still be sent as a JSON string. */
+  readonly mediaType?: 'application/x-yaml';
   /** Another code of success, with the same shape or none (uninstall of what never ran: 204). */
   readonly otherStatus?: number;
   /** Beside 401, 403, 404, 429 and 500, which every operation may answer. */

@@ -1,4 +1,9 @@
+import * as clusterSettings from './cluster/advanced-settings.ts';
 import * as cluster from './cluster/cluster.ts';
+import * as credentials from './cluster/credentials.ts';
+import * as kubeconfig from './cluster/kubeconfig.ts';
+import * as clusterLifecycle from './cluster/lifecycle.ts';
+import * as catalogue from './cluster/catalogue.ts';
 import * as queue from './deployment/queue.ts';
 import * as stage from './deployment/stage.ts';
 import * as environment from './environment/environment.ts';
@@ -17,6 +22,7 @@ import { containerOperations } from './service/container.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
 
+const clusters = { ...cluster, ...clusterLifecycle, ...clusterSettings, ...kubeconfig, ...credentials, ...catalogue };
 const modules = {
   ...organization,
   ...containerRegistry,
@@ -27,7 +33,7 @@ const modules = {
   ...role,
   ...account,
   ...project,
-  ...cluster,
+  ...clusters,
   ...environment,
   ...stage,
   ...queue,

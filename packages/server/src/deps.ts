@@ -1,6 +1,7 @@
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
 import type { Sessions } from './auth/sessions.ts';
+import type { Catalogue } from './catalogue/catalogue.ts';
 import type { Configuration } from './main/config.ts';
 import type { Vault } from './secrets/vault.ts';
 
@@ -10,6 +11,7 @@ export interface Deps {
   readonly engine: EnginePort;
   readonly vault: Vault;
   readonly config: Configuration;
+  readonly catalogue: Catalogue;
   /** Tokens that were found good lately; a rule that takes a token, membership or right away says so. */
   readonly tokens: { forget(): void };
   readonly sessions: Sessions;

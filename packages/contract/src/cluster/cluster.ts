@@ -1,53 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { DateTime, List, Nullable, Reference, Uuid, Words } from '../shape.ts';
-import { clusterStates, deploymentStatuses } from '../shared/words.ts';
-
-export const cloudProviders = [
-  'AWS',
-  'VENDORA',
-  'CLOUDC',
-  'DO',
-  'VENDORB',
-  'OVH',
-  'CIVO',
-  'HETZNER',
-  'ORACLE',
-  'IBM',
-  'ON_PREMISE',
-] as const;
-
-export const Cluster = Type.Object({
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  organization: Reference,
-  name: Type.String(),
-  description: Type.Optional(Type.String()),
-  region: Type.String(),
-  cloud_provider: Words(cloudProviders),
-  kubernetes: Type.Optional(Words(['MANAGED', 'SELF_MANAGED', 'PARTIALLY_MANAGED'] as const)),
-  cpu: Type.Optional(Type.Integer()),
-  memory: Type.Optional(Type.Integer()),
-  status: Type.Optional(Words(clusterStates)),
-  has_access: Type.Optional(Type.Boolean()),
-  version: Type.Optional(Type.String()),
-  is_default: Type.Optional(Type.Boolean()),
-  is_demo: Type.Optional(Type.Boolean()),
-  production: Type.Optional(Type.Boolean()),
-  deployment_status: Type.Optional(Words(deploymentStatuses)),
-});
-
-/** `reason` is always sent: clients that came after the contract refuse a status without it. */
-export const ClusterStatus = Type.Object({
-  cluster_id: Uuid,
-  status: Words(clusterStates),
-  is_deployed: Type.Boolean(),
-  next_k8s_available_version: Type.Optional(Nullable(Type.String())),
-  last_execution_id: Type.Optional(Type.String()),
-  last_deployment_date: Type.Optional(DateTime),
-  reason: Words(['UNSPECIFIED', 'MAINTENANCE'] as const),
-});
+import { List, Optionals, Words } from '../shape.ts';
+import { CloudProviderInfo, CloudProviderInfoRequest, Cluster, ClusterEnvironment, ClusterRequest } from './shapes.ts';
 
 const tag = 'Cluster';
 
@@ -64,28 +18,122 @@ export const listOrganizationCluster = operation({
   errors: [],
 });
 
-export const getOrganizationClusterStatus = operation({
-  id: 'getOrganizationClusterStatus',
-  method: 'GET',
-  path: '/organization/{organizationId}/cluster/status',
+export const createCluster = operation({
+  id: 'createCluster',
+  method: 'POST',
+  path: '/organization/{organizationId}/cluster',
   tag,
-  summary: 'Read the status of all clusters of an organization',
-  scope: 'READ',
+  summary: 'Record a cluster; nothing is installed before it is deployed',
+  scope: 'ADMIN',
   target: 'organization',
+  body: ClusterRequest,
+  status: 201,
+  response: Cluster,
+  errors: [400, 409],
+});
+
+export const editCluster = operation({
+  id: 'editCluster',
+  method: 'PUT',
+  path: '/organization/{organizationId}/cluster/{clusterId}',
+  tag,
+  summary: 'Edit a cluster; fields that are left out stay as they are',
+  scope: 'ADMIN',
+  target: 'organization',
+  body: ClusterRequest,
   status: 200,
-  response: List(ClusterStatus),
+  response: Cluster,
+  errors: [400, 409],
+});
+
+export const deleteCluster = operation({
+  id: 'deleteCluster',
+  method: 'DELETE',
+  path: '/organization/{organizationId}/cluster/{clusterId}',
+  tag,
+  summary: 'Delete a cluster that has no environments any more and is not the default one',
+  scope: 'ADMIN',
+  target: 'organization',
+  query: Optionals({
+    deleteMode: Words(['DEFAULT', 'DELETE_CLUSTER_AND_SERVICE_CONFIG', 'DELETE_SERVICE_CONFIG'] as const, {
+      default: 'DEFAULT',
+      description: 'All three remove the record: Davit installs nothing on a cluster that could stay behind.',
+    }),
+  }),
+  status: 204,
+  response: null,
+  errors: [400, 409],
+});
+
+export const getEnvironmentsByClusterId = operation({
+  id: 'getEnvironmentsByClusterId',
+  method: 'GET',
+  path: '/cluster/{clusterId}/environments',
+  tag,
+  summary: 'List the environments on a cluster, with their services',
+  scope: 'READ',
+  target: 'cluster',
+  status: 200,
+  response: List(ClusterEnvironment),
   errors: [],
 });
 
-export const getClusterStatus = operation({
-  id: 'getClusterStatus',
+export const getOrganizationCloudProviderInfo = operation({
+  id: 'getOrganizationCloudProviderInfo',
   method: 'GET',
-  path: '/organization/{organizationId}/cluster/{clusterId}/status',
+  path: '/organization/{organizationId}/cluster/{clusterId}/cloudProviderInfo',
   tag,
-  summary: 'Read the status of a cluster',
+  summary: 'Read which provider, region and credentials a cluster has',
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: ClusterStatus,
+  response: CloudProviderInfo,
   errors: [],
+});
+
+export const specifyClusterCloudProviderInfo = operation({
+  id: 'specifyClusterCloudProviderInfo',
+  method: 'POST',
+  path: '/organization/{organizationId}/cluster/{clusterId}/cloudProviderInfo',
+  tag,
+  summary: 'Set the region and credentials of a cluster',
+  scope: 'ADMIN',
+  target: 'organization',
+  body: CloudProviderInfoRequest,
+  status: 201,
+  response: CloudProviderInfo,
+  errors: [400, 409],
+});
+
+const Route = Type.Object({
+  destination: Type.String({ minLength: 1, maxLength: 255 }),
+  target: Type.String({ minLength: 1, maxLength: 255 }),
+  description: Type.String({ maxLength: 255 }),
+});
+
+export const getRoutingTable = operation({
+  id: 'getRoutingTable',
+  method: 'GET',
+  path: '/organization/{organizationId}/cluster/{clusterId}/routingTable',
+  tag,
+  summary: 'Read the routes of a cluster’s network',
+  scope: 'READ',
+  target: 'organization',
+  status: 200,
+  response: List(Route),
+  errors: [],
+});
+
+export const editRoutingTable = operation({
+  id: 'editRoutingTable',
+  method: 'PUT',
+  path: '/organization/{organizationId}/cluster/{clusterId}/routingTable',
+  tag,
+  summary: 'Set the routes of a managed cluster’s network',
+  scope: 'ADMIN',
+  target: 'organization',
+  body: Type.Object({ routes: Type.Array(Route, { maxItems: 200 }) }),
+  status: 201,
+  response: List(Route),
+  errors: [400, 409],
 });

@@ -34,6 +34,7 @@ export interface ServiceViewRow {
 /** `started`: deployments that left the queue, by whatever end. */
 const started = `status NOT IN ('QUEUED', 'WITHDRAWN')`;
 
+// Without the step that stops former instances: it runs behind the success of the service, which is deployed by then.
 export const serviceViews = statement<ServiceViewRow>(
   'serviceViews',
   `SELECT s.id AS service_id, t.release_id AS runtime_release_id, t.config_hash, t.running_status, r.commit,
@@ -57,7 +58,7 @@ export const serviceViews = statement<ServiceViewRow>(
      LEFT JOIN LATERAL (
        SELECT jsonb_agg(jsonb_build_object('metric', p.metric, 'status', p.status, 'started_at', p.started_at, 'finished_at', p.finished_at)
                         ORDER BY p.position) AS steps
-         FROM deployment_step p WHERE p.deployment_id = l.id AND p.service_id = s.id) st ON true
+         FROM deployment_step p WHERE p.deployment_id = l.id AND p.service_id = s.id AND p.name <> 'retire') st ON true
     ORDER BY s.n`,
 );
 

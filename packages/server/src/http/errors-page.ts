@@ -39,8 +39,12 @@ function toHtml(block: string): string {
   }
   if (!block.startsWith('|')) return `<p>${inline(block)}</p>`;
   const rows = block.split('\n').filter((line) => !/^\|[-|]+\|$/.test(line));
+  const anchorOf = (line: string): string => {
+    const code = /^\| `([A-Z_]+)` \|/.exec(line)?.[1];
+    return code === undefined ? '' : ` id="${code.toLowerCase()}"`;
+  };
   const cells = (line: string, cell: string): string =>
-    `<tr>${line
+    `<tr${anchorOf(line)}>${line
       .slice(2, -2)
       .split(' | ')
       .map((text) => `<${cell}>${inline(text)}</${cell}>`)

@@ -10,13 +10,22 @@ export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw new AppError({ code: 'MALFORMED_JSON', message: 'The body is not valid UTF-8.' });
   const text = bytes.toString('utf8');
-  const value = parseText(text);
+  const value = parseValue(text);
   // Only an escape can smuggle these in: a NUL itself is no JSON, half of a surrogate pair is no UTF-8.
   if (text.includes('\\u')) refuseUnstorable(value, '');
   return value;
 }
 
-function parseText(text: string): unknown {
+/** A body that is text. Nothing in it: undefined. Refuses what PostgreSQL cannot hold. */
+export function parseText(bytes: Buffer): string | undefined {
+  if (bytes.length === 0) return undefined;
+  if (!isUtf8(bytes)) throw new AppError({ code: 'MALFORMED_REQUEST', message: 'The body is not valid UTF-8.' });
+  const text = bytes.toString('utf8');
+  refuseUnstorable(text, '');
+  return text;
+}
+
+function parseValue(text: string): unknown {
   try {
     return parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
   } catch (error) {

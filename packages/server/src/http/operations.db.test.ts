@@ -16,6 +16,24 @@ let strangers: readonly string[];
 let blind: string;
 let ids: Readonly<Record<string, string>>;
 let site: Awaited<ReturnType<typeof startTestSite>>;
+let credentialsIds: Readonly<Record<string, string>>;
+
+/** One valid set of credentials for each vendor, by its word in the path. */
+const credentialsBodies = {
+  aws: { type: 'AWS_STATIC', access_key_id: 'key', secret_access_key: 'sesame' },
+  vendora: { vendora_access_key: 'k', vendora_secret_key: 's', vendora_project_id: 'p', vendora_organization_id: 'o' },
+  vendorb: { vendorb_subscription_id: 's', vendorb_tenant_id: 't' },
+  cloudc: { cloudc_credentials: '{}' },
+  onPremise: {},
+} as const;
+
+/** Words of paths that are no ids, by the word that the path begins with. */
+const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  aws: { region: 'eu-west-3', databaseType: 'POSTGRESQL' },
+  vendora: { zone: 'fr-par-1' },
+  vendorb: { region: 'francecentral', managedK8sSegment: 'managed_k8s' },
+  cloudc: { region: 'europe-west9' },
+};
 
 beforeAll(async () => {
   // What operations ask that read from a registry or repository.
@@ -35,7 +53,7 @@ beforeAll(async () => {
   strangers = await makeStrangers();
   blind = await makeBlind();
   const names = operationList.flatMap(({ path }) => [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? ''));
-  const unset = names.filter((name) => !isUuid(ids[name] ?? ''));
+  const unset = names.filter((name) => (name.endsWith('Id') ? !isUuid(ids[name] ?? '') : ids[name] === undefined));
   if (unset.length > 0) throw new Error(`the tests have no id for ${unset.join(', ')}`);
 });
 afterAll(async () => {
@@ -111,6 +129,18 @@ async function makeIds(): Promise<Record<string, string>> {
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
+  const credentials = await Promise.all(
+    Object.entries(credentialsBodies).map(async ([segment, body]) => {
+      const made = await fetch(`${server.baseUrl}/organization/${owner.id}/${segment}/credentials`, {
+        method: 'POST',
+        headers: { authorization: `Token ${owner.tokens.ADMIN}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'account', ...body }),
+      });
+      const { id }: { id: string } = JSON.parse(await made.text());
+      return [segment, id] as const;
+    }),
+  );
+  credentialsIds = Object.fromEntries(credentials);
   return {
     organizationId: owner.id,
     projectId: project.id,
@@ -132,13 +162,20 @@ async function makeIds(): Promise<Record<string, string>> {
     clusterId: environment.cluster_id,
     customRoleId: role.id,
     inviteId: invitation.id,
+    credentialsId: credentialsIds['aws'] ?? '',
+    region: '',
+    zone: '',
+    databaseType: '',
+    managedK8sSegment: '',
     deploymentRequestId: status.deployment_request_id ?? '',
   };
 }
 
+const clusterBody = { name: 'renamed', region: 'local', cloud_provider: 'ON_PREMISE', reason: 'by a stranger' };
+
 type Ids = (name: string) => string | undefined;
 
-async function send(operation: Operation, token: string | null, idOf: Ids = (name) => ids[name]): Promise<Response> {
+async function send(operation: Operation, token: string | null, idOf: Ids = knownId(operation)): Promise<Response> {
   const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => idOf(name) ?? `unset-${name}`);
   const headers: Record<string, string> = {};
   if (token !== null) headers['authorization'] = `Token ${token}`;
@@ -154,8 +191,20 @@ function queryOf(operation: Operation, idOf: Ids): string {
   return `?${new URLSearchParams({ scope: 'PROJECT', parent_id: idOf('projectId') ?? '' }).toString()}`;
 }
 
+/** What exists: credentials are those of the operation's vendor, places its own. */
+function knownId({ path }: Operation): Ids {
+  const [, first = '', , segment = ''] = path.split('/');
+  return (name) => (name === 'credentialsId' ? credentialsIds[segment] : (places[first]?.[name] ?? ids[name]));
+}
+
 /** A body that is valid for each operation which needs one; unknown fields are ignored. */
-function bodyOf(operation: Operation): Record<string, unknown> {
+function bodyOf(operation: Operation): unknown {
+  if (operation.mediaType !== undefined) return 'kind: Config';
+  const segment = operation.path.split('/')[3] ?? '';
+  if (operation.path.includes('/credentials')) {
+    return { name: 'renamed by a stranger', ...Object.entries(credentialsBodies).find(([word]) => word === segment)?.[1] };
+  }
+  if (operation.tag === 'Cluster') return { ...clusterBody, routes: [] };
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
   const roles = { cluster_permissions: [], project_permissions: [], user_id: randomUUID(), role_id: viewer };
@@ -324,7 +373,8 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
     };
     const before = await snapshot();
     // The first id is the other organization's own, the second one the owner's; even the administrator gets no mixture.
-    const idOf: Ids = (name) => firsts[name] ?? ids[name];
+    const known = knownId(operation);
+    const idOf: Ids = (name) => firsts[name] ?? known(name);
     for (const token of [other.tokens.ADMIN, server.adminToken]) await errorOf(await send(operation, token, idOf), 404);
     expect(await snapshot()).toBe(before);
   },

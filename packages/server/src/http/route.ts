@@ -15,6 +15,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Id of the operation that the route is. */
     operation?: string;
+    /** Of its body, where that is text. */
+    mediaType?: string;
   }
 }
 
@@ -33,8 +35,11 @@ export function addOperation(app: FastifyInstance, room: Room, mounted: MountedO
   app.route<Shape>({
     method: operation.method,
     url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
-    config: { operation: operation.id },
-    schema: operation.response === null ? {} : { response: { [operation.status]: operation.response } },
+    config: { operation: operation.id, ...(operation.mediaType === undefined ? {} : { mediaType: operation.mediaType }) },
+    schema:
+      operation.response === null || operation.mediaType !== undefined
+        ? {}
+        : { response: { [operation.status]: operation.response } },
     onRequest: admission(room, operation),
     // Not onResponse: that costs two listeners a request, and differs by the time that the socket takes.
     onSend: (request, reply, payload, done) => {
@@ -153,6 +158,7 @@ function handlerOf({ operation, handler }: MountedOperation): RouteHandler {
   if (operation.response !== null && operation.otherStatus === undefined) {
     return (request, reply) => {
       if (operation.status !== 200) void reply.code(operation.status);
+      if (operation.mediaType !== undefined) void reply.type(operation.mediaType);
       void reply.headers(securityHeaders);
       return paged ? pageOf(request.query, run(request)) : run(request);
     };

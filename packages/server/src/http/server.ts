@@ -5,7 +5,7 @@ import type { EnginePort } from '@davit/engine/port';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Caller } from '../auth/caller.ts';
-import { parseJson } from './json.ts';
+import { parseJson, parseText } from './json.ts';
 import { answerOf, wrongMediaType } from './answers.ts';
 import { answerClientError, handleErrors, overloaded, sendError, toError } from './failures.ts';
 import { RequestDurations } from './metrics.ts';
@@ -114,11 +114,26 @@ function acceptBodies(app: FastifyInstance): void {
       done(toError(error));
     }
   });
+  app.addContentTypeParser(yamlTypes, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    request.bodyBytes = bytes.length;
+    try {
+      if (bytes.length > 0 && request.routeOptions.config.mediaType === undefined) throw wrongType();
+      done(null, parseText(bytes));
+    } catch (error) {
+      done(toError(error));
+    }
+  });
   // An empty body has no type that matters: `curl -X POST -d ''` and some clients send one all the same.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
     if (bytes.length === 0) done(null, undefined);
-    else done(new AppError({ code: 'UNSUPPORTED_MEDIA_TYPE', message: wrongMediaType }));
+    else done(wrongType());
   });
+}
+
+const yamlTypes = ['application/x-yaml', 'application/yaml', 'text/yaml'];
+
+function wrongType(): AppError {
+  return new AppError({ code: 'UNSUPPORTED_MEDIA_TYPE', message: wrongMediaType });
 }
 
 async function refuseUnderPressure(app: FastifyInstance): Promise<void> {

@@ -77,6 +77,9 @@ export function validationFailed(details: readonly ErrorDetail[]): AppError {
 }
 
 function missingBody(schema: object): AppError {
+  if ('type' in schema && schema.type === 'string') {
+    return new AppError({ code: 'VALIDATION_FAILED', message: 'Validation error: a body is needed, which is text' });
+  }
   const required = 'required' in schema && Array.isArray(schema.required) ? schema.required.map(String) : [];
   const properties = 'properties' in schema && typeof schema.properties === 'object' ? Object.keys(schema.properties ?? {}) : [];
   const needed = required.length > 0 ? `with ${required.join(', ')}` : `with at least one of ${properties.join(', ')}`;

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { Authenticator } from '../auth/authenticator.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { Sessions } from '../auth/sessions.ts';
+import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
 import { engineHooks } from '../resources/hooks.ts';
@@ -54,9 +55,13 @@ export interface Api<Made extends MadeEngine = MadeEngine> {
 
 const installationRead = statement<{ id: string }>('installation_read', 'select id from installation');
 
-/** Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database. */
+/**
+ * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
+ * CATALOGUE_INVALID where the file of cloud vendors is wrong.
+ */
 export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>): Promise<Api<Made>> {
   const { config, database, connectionString, logger } = input;
+  const catalogue = await readCatalogue(config.catalogueFile);
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
   const engine = input.engine({
@@ -69,7 +74,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const issuers = new Issuers({ issuers: config.oidcIssuers, audiences: config.oidcAudiences, clock: systemClock });
   const sessions = await Sessions.open(database, vault, systemClock);
   const authenticator = new Authenticator({ database, issuers, sessions });
-  const deps: Deps = { database, engine: engine.port, vault, config, tokens: authenticator, sessions };
+  const deps: Deps = { database, engine: engine.port, vault, config, catalogue, tokens: authenticator, sessions };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
   const server = await createServer({
     mounted: mountAll(deps),

@@ -51,6 +51,8 @@ export interface Configuration {
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   readonly stopWithinSeconds: number;
+  /** Data of cloud vendors; null: the file that comes with this version. */
+  readonly catalogueFile: string | null;
   readonly logLevel: (typeof logLevels)[number];
   readonly logRequests: boolean;
   /** Names that begin with DAVIT_ and mean nothing here; a warning at start tells them, as one may be misspelt. */
@@ -95,6 +97,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
+    catalogueFile: reader.optional('DAVIT_CATALOGUE'),
     logLevel: reader.word('DAVIT_LOG_LEVEL', logLevels, 'info'),
     logRequests: reader.truth('DAVIT_LOG_REQUESTS', false),
   };

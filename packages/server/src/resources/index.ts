@@ -2,6 +2,8 @@ import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
 import { mountAccount } from './account/index.ts';
 import { mountAnnotationGroup } from './annotation-group/index.ts';
+import { mountCloudCatalogue } from './cloud-catalogue/index.ts';
+import { mountCloudCredentials } from './cloud-credentials/index.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountContainerRegistry } from './container-registry/index.ts';
 import { mountDeployment } from './deployment/index.ts';
@@ -32,6 +34,8 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountAnnotationGroup(mounting, deps);
   mountLabelGroup(mounting, deps);
   mountProject(mounting, deps);
+  mountCloudCatalogue(mounting, deps);
+  mountCloudCredentials(mounting, deps);
   mountCluster(mounting, deps);
   mountEnvironment(mounting, deps);
   mountDeploymentStage(mounting, deps);

@@ -1,72 +1,214 @@
-import type { operations, Response } from '@davit/contract';
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@davit/base';
+import { credentialProviders, type operations, type Response } from '@davit/contract';
+import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
+import { vendorOf } from '../../catalogue/catalogue.ts';
 import type { Deps } from '../../deps.ts';
-import { readOrganization } from '../organization/index.ts';
-import { describeCluster } from './description.ts';
+import { toFeature } from '../cloud-catalogue/index.ts';
+import { findCredentials } from '../cloud-credentials/index.ts';
+import { checkManagedCluster, readOrganization } from '../organization/index.ts';
+import { inUse, refuseTakenName } from '../shared/naming.ts';
+import { invalid, invalidReference } from '../shared/problems.ts';
+import { changeCluster, findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
+import * as request from './request.ts';
+import { descriptionOf, readClusters, stateOf } from './status.ts';
 import * as store from './store.ts';
 
 type Clusters = Response<(typeof operations)['listOrganizationCluster']>;
-type ClusterStatus = Response<(typeof operations)['getClusterStatus']>;
-type ClusterStatuses = Response<(typeof operations)['getOrganizationClusterStatus']>;
+type Cluster = Clusters['results'][number];
+type Environments = Response<(typeof operations)['getEnvironmentsByClusterId']>;
+type ProviderInfo = Response<(typeof operations)['getOrganizationCloudProviderInfo']>;
 
 export async function listClusters(deps: Deps, caller: Caller, organizationId: string): Promise<Clusters> {
   const rows = await readClusters(deps, caller, organizationId);
   return { results: await Promise.all(rows.map((row) => toCluster(deps, row))) };
 }
 
-export async function listClusterStatuses(deps: Deps, caller: Caller, organizationId: string): Promise<ClusterStatuses> {
-  const rows = await readClusters(deps, caller, organizationId);
-  return { results: await Promise.all(rows.map((row) => toStatus(deps, row))) };
-}
-
-export async function readClusterStatus(
+/**
+ * Records a cluster. Nothing is asked of its vendor. NOT_FOUND, VALIDATION_FAILED, INVALID_REFERENCE, NAME_TAKEN;
+ * BILLING_RESTRICTION for a managed one.
+ */
+export async function createCluster(
   deps: Deps,
   caller: Caller,
-  place: { readonly organizationId: string; readonly clusterId: string },
-): Promise<ClusterStatus> {
-  const row = await deps.database.maybe(store.clusterRead, [place.organizationId, caller.organizationId, place.clusterId]);
-  if (row === undefined) throw notFound('cluster');
-  return toStatus(deps, row);
+  organizationId: string,
+  body: request.ClusterRequest,
+): Promise<Cluster> {
+  const organization = await readOrganization(deps, caller, organizationId);
+  const kubernetes = body.kubernetes ?? request.defaultKubernetes(body.cloud_provider);
+  const kind = { provider: body.cloud_provider, kubernetes, region: body.region };
+  const spec = request.specOf(body);
+  request.checkRequest(deps.catalogue, kind, spec);
+  if (kubernetes === 'MANAGED') checkManagedCluster(organization.billing_deployment_restriction ?? null);
+  const wanted = { info: body.cloud_provider_credentials, path: 'cloud_provider_credentials' };
+  const credentialsId = (await request.wantedCredentials(deps.database, { ...kind, organizationId }, wanted)) ?? null;
+  const values = [
+    organizationId,
+    caller.organizationId,
+    randomUUID(),
+    body.name,
+    body.description ?? '',
+    body.region,
+    body.cloud_provider,
+    kubernetes,
+    body.production ?? false,
+    JSON.stringify(spec),
+    credentialsId,
+  ];
+  const row = await writing({ name: body.name, path: 'cloud_provider_credentials.' }, () =>
+    deps.database.maybe(store.clusterCreate, values),
+  );
+  if (row === undefined) throw notFound('organization');
+  return toCluster(deps, row);
 }
 
-async function readClusters(deps: Deps, caller: Caller, organizationId: string): Promise<store.ClusterRow[]> {
-  const rows = await deps.database.many(store.clusterList, [organizationId, caller.organizationId]);
-  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
-  return rows;
+/** Fields that the request leaves out stay. Vendor and kind of Kubernetes cannot change. Errors as of creation, and CLUSTER_LOCKED. */
+export async function editCluster(
+  deps: Deps,
+  caller: Caller,
+  place: ClusterPlace,
+  body: request.ClusterRequest,
+): Promise<Cluster> {
+  const row = await writing({ name: body.name, path: 'cloud_provider_credentials.' }, () =>
+    deps.database.transaction(async (tx) => {
+      const stored = await changeCluster(tx, caller, place);
+      if (body.cloud_provider !== stored.cloud_provider) throw invalid('cloud_provider', `must stay ${stored.cloud_provider}`);
+      if (body.kubernetes !== undefined && body.kubernetes !== stored.kubernetes) {
+        throw invalid('kubernetes', `must stay ${stored.kubernetes}`);
+      }
+      if (isLocal(stored) && body.region !== stored.region)
+        throw invalid('region', `must stay ${stored.region}: it is this machine`);
+      const kind = { provider: stored.cloud_provider, kubernetes: stored.kubernetes, region: body.region };
+      const spec = request.specOf(body, stored.spec);
+      request.checkRequest(deps.catalogue, kind, spec);
+      const wanted = { info: body.cloud_provider_credentials, path: 'cloud_provider_credentials' };
+      const credentials = await request.wantedCredentials(tx, { ...kind, organizationId: stored.organization_id }, wanted);
+      return write(tx, stored, {
+        name: body.name,
+        description: body.description === undefined ? stored.description : (body.description ?? ''),
+        region: body.region,
+        production: body.production ?? stored.production,
+        spec,
+        credentials_id: credentials === undefined ? stored.credentials_id : credentials,
+      });
+    }),
+  );
+  return toCluster(deps, row);
 }
 
-/**
- * A local engine is found, not installed: it is DEPLOYED when it answers. The contract has no word for one that does not; of
- * its words, DEPLOYMENT_ERROR is the one that clients take for "ended, and needs a person", where STOPPED would say that
- * somebody wanted it so.
- */
-function stateOf(isAnswering: boolean): ClusterStatus['status'] {
-  return isAnswering ? 'DEPLOYED' : 'DEPLOYMENT_ERROR';
+type Editable = Pick<store.ClusterRow, 'name' | 'description' | 'region' | 'production' | 'spec' | 'credentials_id'>;
+
+function write(tx: Queryable, { id }: store.ClusterRow, to: Editable): Promise<store.ClusterRow> {
+  const spec = JSON.stringify(to.spec);
+  return tx.one(store.clusterEdit, [id, to.name, to.description, to.region, to.production, spec, to.credentials_id]);
 }
 
-async function toStatus(deps: Deps, row: store.ClusterRow): Promise<ClusterStatus> {
-  const description = await describeCluster(deps.engine, row.driver);
+/** CLUSTER_IS_DEFAULT, CLUSTER_LOCKED; IN_USE names its environments. What was deployed is taken off with them, before. */
+export async function deleteCluster(deps: Deps, caller: Caller, place: ClusterPlace): Promise<void> {
+  try {
+    await deps.database.transaction(async (tx) => {
+      const row = await changeCluster(tx, caller, place);
+      if (row.is_default) throw isDefault(row);
+      const names = (await tx.many(store.clusterEnvironmentNames, [row.id])).map(({ name }) => name);
+      if (names.length > 0) throw inUse('The cluster', { noun: 'the environments', names });
+      await tx.run(store.clusterDelete, [row.id]);
+    });
+  } catch (error) {
+    if (!isForeignKeyViolation(error)) throw error;
+    // An environment was put on it at the same moment; now it is seen.
+    await deleteCluster(deps, caller, place);
+  }
+}
+
+function isDefault({ name }: store.ClusterRow): AppError {
+  return new AppError({
+    code: 'CLUSTER_IS_DEFAULT',
+    message: `The cluster ${name} is the default one of its organization, which environments without a cluster are put on; it stays.`,
+  });
+}
+
+export async function listClusterEnvironments(deps: Deps, caller: Caller, clusterId: string): Promise<Environments> {
+  await findCluster(deps.database, caller, clusterId);
+  return { results: await deps.database.many(store.clusterEnvironments, [clusterId]) };
+}
+
+export async function readProviderInfo(deps: Deps, caller: Caller, place: ClusterPlace): Promise<ProviderInfo> {
+  return toProviderInfo(deps.database, await openCluster(deps.database, caller, place));
+}
+
+/** Sets region and credentials. VALIDATION_FAILED, INVALID_REFERENCE, CLUSTER_LOCKED. */
+export async function specifyProviderInfo(
+  deps: Deps,
+  caller: Caller,
+  place: ClusterPlace,
+  info: request.ProviderInfoRequest,
+): Promise<ProviderInfo> {
+  return writing({ name: '', path: '' }, () =>
+    deps.database.transaction(async (tx) => {
+      const stored = await changeCluster(tx, caller, place);
+      const region = info.region ?? stored.region;
+      if (isLocal(stored) && region !== stored.region) throw invalid('region', `must stay ${stored.region}: it is this machine`);
+      const kind = { provider: stored.cloud_provider, kubernetes: stored.kubernetes, region };
+      request.checkRequest(deps.catalogue, kind, stored.spec);
+      const cluster = { ...kind, organizationId: stored.organization_id };
+      const credentials = await request.wantedCredentials(tx, cluster, { info, path: '' });
+      const credentials_id = credentials === undefined ? stored.credentials_id : credentials;
+      return toProviderInfo(tx, await write(tx, stored, { ...stored, region, credentials_id }));
+    }),
+  );
+}
+
+async function toProviderInfo(database: Queryable, row: store.ClusterRow): Promise<ProviderInfo> {
+  const { credentials_id: id, organization_id, cloud_provider, region } = row;
+  const credentials = id === null ? null : await findCredentials(database, organization_id, id);
+  const provider = credentialProviders.find((one) => one === cloud_provider);
   return {
-    cluster_id: row.id,
-    status: stateOf(description !== null),
-    is_deployed: true,
-    next_k8s_available_version: null,
-    last_deployment_date: row.created_at,
-    reason: 'UNSPECIFIED',
+    region,
+    ...(provider === undefined ? {} : { cloud_provider: provider }),
+    ...(credentials === null ? {} : { credentials: { id: credentials.id, name: credentials.name } }),
   };
 }
 
-async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Clusters['results'][number]> {
-  const description = await describeCluster(deps.engine, row.driver);
-  const { organization_id, driver: _driver, ...fields } = row;
+async function writing<Result>(
+  { name, path }: { readonly name: string; readonly path: string },
+  write: () => Promise<Result>,
+): Promise<Result> {
+  const where = 'in this organization';
+  try {
+    return await refuseTakenName({ index: 'cluster_name', noun: 'cluster', name, where }, write);
+  } catch (error) {
+    if (!isForeignKeyViolation(error, 'cluster_credentials_id_fkey')) throw error;
+    // They were deleted at the same moment.
+    throw invalidReference(`${path}credentials.id`, 'names no credentials of this organization');
+  }
+}
+
+async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
+  const description = await descriptionOf(deps, row);
+  const { features, ssh_keys, instance_type, ...nodes } = row.spec;
+  const { id, created_at, updated_at, name, region, cloud_provider, kubernetes, is_default, is_demo, production } = row;
   return {
-    ...fields,
-    organization: { id: organization_id },
-    kubernetes: 'SELF_MANAGED',
-    status: stateOf(description !== null),
+    id,
+    created_at,
+    updated_at,
+    name,
+    region,
+    cloud_provider,
+    kubernetes,
+    is_default,
+    is_demo,
+    production,
+    description: row.description,
+    organization: { id: row.organization_id },
+    ...nodes,
+    ...(typeof instance_type === 'string' ? { instance_type } : {}),
+    ssh_keys: [...(ssh_keys ?? [])],
+    features: chosenFeatures(deps, row, features ?? []),
+    status: stateOf(row, description),
     has_access: true,
-    deployment_status: 'UP_TO_DATE',
+    deployment_status: isLocal(row) ? 'UP_TO_DATE' : 'NEVER_DEPLOYED',
     ...(description === null
       ? {}
       : {
@@ -75,4 +217,17 @@ async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Clusters['r
           memory: description.memoryMiB,
         }),
   };
+}
+
+/** One that the catalogue lost since is not shown: its title is not known any more. */
+function chosenFeatures(
+  deps: Deps,
+  { cloud_provider }: store.ClusterRow,
+  chosen: NonNullable<store.ClusterSpec['features']>,
+): NonNullable<Cluster['features']> {
+  const known = vendorOf(deps.catalogue, cloud_provider)?.features ?? [];
+  return chosen.flatMap(({ id, value }) => {
+    const feature = known.find((one) => one.id === id);
+    return feature === undefined ? [] : [toFeature(feature, value)];
+  });
 }

@@ -1,4 +1,20 @@
+import type { CloudProvider, KubernetesMode, ServiceType } from '@davit/contract';
 import { statement } from '@davit/db';
+
+/** What a user can set of a cluster's nodes and features, as it was asked for. */
+export interface ClusterSpec {
+  readonly min_running_nodes?: number;
+  readonly max_running_nodes?: number;
+  readonly disk_size?: number;
+  readonly disk_iops?: number;
+  readonly disk_throughput?: number;
+  readonly instance_type?: string | null;
+  readonly ssh_keys?: readonly string[];
+  readonly features?: readonly {
+    readonly id: string;
+    readonly value: string | boolean | Readonly<Record<string, unknown>>;
+  }[];
+}
 
 export interface ClusterRow {
   readonly id: string;
@@ -8,23 +24,175 @@ export interface ClusterRow {
   readonly name: string;
   readonly description: string;
   readonly region: string;
-  readonly cloud_provider: 'ON_PREMISE';
+  readonly cloud_provider: CloudProvider;
+  readonly kubernetes: KubernetesMode;
   readonly driver: string;
   readonly is_default: boolean;
   readonly is_demo: boolean;
   readonly production: boolean;
+  readonly spec: ClusterSpec;
+  readonly credentials_id: string | null;
+  /** Null where the cluster is not locked; a lock whose time is over is none. */
+  readonly lock_reason: string | null;
+  readonly lock_ttl_in_days: number | null;
+  readonly lock_owner_name: string | null;
+  readonly locked_at: string | null;
+  readonly lock_expires_at: string | null;
 }
 
-const columns = `id, created_at, updated_at, organization_id, name, description, region, cloud_provider, driver, is_default, is_demo,
-  production`;
+export interface LockRow {
+  readonly cluster_id: string;
+  readonly reason: string;
+  readonly ttl_in_days: number | null;
+  readonly owner_name: string;
+  readonly locked_at: string;
+}
+
+const holds = '(expires_at is null or expires_at > clock_timestamp())';
+const ofCluster = (c: string): string => `${c}.id, ${c}.created_at, ${c}.updated_at, ${c}.organization_id, ${c}.name,
+  ${c}.description, ${c}.region, ${c}.cloud_provider, ${c}.kubernetes, ${c}.driver, ${c}.is_default, ${c}.is_demo, ${c}.production,
+  ${c}.spec, ${c}.credentials_id`;
+const ofLock = `lock.reason as lock_reason, lock.ttl_in_days as lock_ttl_in_days, lock.owner_name as lock_owner_name,
+  lock.locked_at, lock.expires_at as lock_expires_at`;
+const withLock = (c: string): string => `left join cluster_lock as lock on lock.cluster_id = ${c}.id and ${holds}`;
+const selected = `select ${ofCluster('cluster')}, ${ofLock} from cluster ${withLock('cluster')}`;
+const visible = 'cluster.organization_id = $1 and ($2::uuid is null or cluster.organization_id = $2)';
 
 export const clusterList = statement<ClusterRow>(
   'cluster_list',
-  `select ${columns} from cluster
-    where organization_id = $1 and ($2::uuid is null or organization_id = $2) order by created_at, id`,
+  `${selected} where ${visible} order by cluster.created_at, cluster.id`,
 );
 
-export const clusterRead = statement<ClusterRow>(
-  'cluster_read',
-  `select ${columns} from cluster where organization_id = $1 and ($2::uuid is null or organization_id = $2) and id = $3`,
+export const clusterRead = statement<ClusterRow>('cluster_read', `${selected} where ${visible} and cluster.id = $3`);
+
+/** For changes: one at a time, and none beside a lock that is taken at the same moment. */
+export const clusterHold = statement<{ readonly id: string }>(
+  'cluster_hold',
+  `select cluster.id from cluster where ${visible} and cluster.id = $3 for no key update`,
+);
+
+/** Which organization a cluster is in, for paths that do not say so. */
+export const clusterOrganization = statement<{ readonly organization_id: string }>(
+  'cluster_organization',
+  'select organization_id from cluster where id = $1 and ($2::uuid is null or organization_id = $2)',
+);
+
+export const clusterCreate = statement<ClusterRow>(
+  'cluster_create',
+  `with made as (
+     insert into cluster (id, organization_id, name, description, region, cloud_provider, kubernetes, driver, production, spec,
+                          credentials_id)
+     select $3, organization.id, $4, $5, $6, $7, $8, 'kubernetes', $9, $10, $11 from organization
+      where organization.id = $1 and ($2::uuid is null or organization.id = $2)
+     returning *
+   )
+   select ${ofCluster('made')}, ${ofLock} from made ${withLock('made')}`,
+);
+
+/** All that a request may change, at once. */
+export const clusterEdit = statement<ClusterRow>(
+  'cluster_edit',
+  `with edited as (
+     update cluster set name = $2, description = $3, region = $4, production = $5, spec = $6, credentials_id = $7,
+            updated_at = clock_timestamp()
+      where id = $1
+     returning *
+   )
+   select ${ofCluster('edited')}, ${ofLock} from edited ${withLock('edited')}`,
+);
+
+export const clusterDelete = statement('cluster_delete', 'delete from cluster where id = $1');
+
+export const clusterEnvironmentNames = statement<{ readonly name: string }>(
+  'cluster_environment_names',
+  `select project.name || '/' || environment.name as name
+     from environment join project on project.id = environment.project_id
+    where environment.cluster_id = $1 order by environment.created_at, environment.id`,
+);
+
+export interface ClusterEnvironmentRow {
+  readonly environment_id: string;
+  readonly environment_name: string;
+  readonly project_id: string;
+  readonly project_name: string;
+  readonly services: { readonly id: string; readonly name: string; readonly type: ServiceType }[];
+}
+
+export const clusterEnvironments = statement<ClusterEnvironmentRow>(
+  'cluster_environments',
+  `select environment.id as environment_id, environment.name as environment_name, project.id as project_id,
+          project.name as project_name,
+          (select coalesce(jsonb_agg(jsonb_build_object('id', service.id, 'name', service.name, 'type', service.type)
+                                     order by service.created_at, service.id), '[]')
+             from service where service.environment_id = environment.id) as services
+     from environment join project on project.id = environment.project_id
+    where environment.cluster_id = $1 order by environment.created_at, environment.id`,
+);
+
+/** Takes the lock, unless another one holds: then no row. In one statement, as two callers may want it at once. */
+export const lockTake = statement<LockRow>(
+  'cluster_lock_take',
+  `insert into cluster_lock as lock (cluster_id, reason, ttl_in_days, owner_name, locked_at, expires_at)
+   select $1, $2, $3::integer, $4, moment, moment + make_interval(hours => 24 * $3::integer) from clock_timestamp() as moment
+   on conflict (cluster_id) do update
+      set reason = excluded.reason, ttl_in_days = excluded.ttl_in_days, owner_name = excluded.owner_name,
+          locked_at = excluded.locked_at, expires_at = excluded.expires_at
+    where lock.expires_at <= clock_timestamp()
+   returning cluster_id, reason, ttl_in_days, owner_name, locked_at`,
+);
+
+export const lockRelease = statement('cluster_lock_release', 'delete from cluster_lock where cluster_id = $1');
+
+export const lockList = statement<LockRow>(
+  'cluster_lock_list',
+  `select lock.cluster_id, lock.reason, lock.ttl_in_days, lock.owner_name, lock.locked_at
+     from cluster join cluster_lock as lock on lock.cluster_id = cluster.id
+    where ${visible} and ${holds} order by lock.locked_at, lock.cluster_id`,
+);
+
+export interface RouteRow {
+  readonly destination: string;
+  readonly target: string;
+  readonly description: string;
+}
+
+export const routesRead = statement<{ readonly routes: RouteRow[] }>(
+  'cluster_routes_read',
+  'select routes from cluster where id = $1',
+);
+export const routesWrite = statement<{ readonly routes: RouteRow[] }>(
+  'cluster_routes_write',
+  'update cluster set routes = $2, updated_at = clock_timestamp() where id = $1 returning routes',
+);
+
+export const kubeconfigRead = statement<{ readonly kubeconfig_sealed: Buffer | null }>(
+  'cluster_kubeconfig_read',
+  'select kubeconfig_sealed from cluster where id = $1',
+);
+export const kubeconfigWrite = statement(
+  'cluster_kubeconfig_write',
+  'update cluster set kubeconfig_sealed = $2, updated_at = clock_timestamp() where id = $1',
+);
+
+export interface LogRow {
+  readonly step: 'Created' | 'CreateError';
+  readonly message: string;
+  readonly error: { readonly tag: string; readonly hint: string } | null;
+  readonly at: string;
+}
+
+/** Adds a line; $5: how many of the newest are kept. */
+export const logAdd = statement(
+  'cluster_log_add',
+  `with added as (
+     insert into cluster_log (cluster_id, step, message, error) values ($1, $2, $3, $4) returning id
+   )
+   delete from cluster_log
+    where cluster_id = $1
+      and id <= (select id from cluster_log where cluster_id = $1 order by id desc offset $5::integer - 1 limit 1)`,
+);
+
+export const logList = statement<LogRow>(
+  'cluster_log_list',
+  'select step, message, error, at from cluster_log where cluster_id = $1 order by id',
 );

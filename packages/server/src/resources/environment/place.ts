@@ -3,12 +3,14 @@ import type { Queryable } from '@davit/db';
 import type { EnvironmentPlace } from '@davit/engine/port';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
+import { checkDeployed } from '../cluster/index.ts';
 import { checkBilling } from '../organization/index.ts';
 import * as store from './store.ts';
 
 /**
  * What a rule means to do with an environment, and so how it is held until the end of the transaction: `read` not at all;
- * `change` and `deploy` against its deletion, refusing one that is being deleted; `deploy` also where billing forbids it;
+ * `change` and `deploy` against its deletion, refusing one that is being deleted; `deploy` also where billing forbids it or its
+ * cluster is only recorded;
  * `order` alone, for what must not happen twice at once; `delete` the same, but also when it is being deleted already.
  */
 export type Purpose = 'read' | 'change' | 'deploy' | 'order' | 'delete';
@@ -25,7 +27,7 @@ export interface OpenEnvironment extends EnvironmentPlace {
   readonly deleting: boolean;
 }
 
-/** Finds an environment that the caller may see. NOT_FOUND, BEING_DELETED, BILLING_RESTRICTION. */
+/** Finds an environment that the caller may see. NOT_FOUND, BEING_DELETED, BILLING_RESTRICTION, CLUSTER_NOT_DEPLOYED. */
 export async function openEnvironment(tx: Queryable, caller: Caller, id: string, purpose: Purpose): Promise<OpenEnvironment> {
   const row = await tx.maybe(statements[purpose], [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
@@ -33,7 +35,10 @@ export async function openEnvironment(tx: Queryable, caller: Caller, id: string,
     if (row.deleting) throw beingDeleted();
     if (row.marked) await tx.run(store.environmentMark, [id, false]);
   }
-  if (purpose === 'deploy') checkBilling(row.billing_deployment_restriction, row.is_demo);
+  if (purpose === 'deploy') {
+    checkBilling(row.billing_deployment_restriction, row.is_demo);
+    checkDeployed({ driver: row.driver, name: row.cluster_name });
+  }
   return {
     organizationId: row.organization_id,
     projectId: row.project_id,

@@ -14,3 +14,15 @@ export function checkBilling(restriction: string | null, isDemoCluster: boolean)
         : `Deployments of this organization are blocked (${restriction}). Settle its billing first.`,
   });
 }
+
+/** Throws BILLING_RESTRICTION where the organization may not have a managed cluster: any restriction forbids it. */
+export function checkManagedCluster(restriction: string | null): void {
+  if (restriction === null) return;
+  throw new AppError({
+    code: 'BILLING_RESTRICTION',
+    message:
+      restriction === withoutCard
+        ? 'The organization has no credit card yet: managed clusters cannot be created. Add a card, or use a demo cluster.'
+        : `The organization is restricted (${restriction}): managed clusters cannot be created. Settle its billing first.`,
+  });
+}

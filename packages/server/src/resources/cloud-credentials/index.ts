@@ -1,0 +1,2 @@
+export { mountCloudCredentials } from './routes.ts';
+export { findCredentials } from './cloud-credentials.ts';

@@ -1,0 +1,54 @@
+import type { Body, operations, Response } from '@davit/contract';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readOrganization } from '../organization/index.ts';
+import { findCluster, holdCluster, refuseLocked } from './place.ts';
+import * as store from './store.ts';
+
+type ClusterLock = Response<(typeof operations)['lockCluster']>;
+type LockRequest = Body<(typeof operations)['lockCluster']>;
+type ClusterLocks = Response<(typeof operations)['listClusterLock']>;
+
+/**
+ * Locks a cluster against changes and deployments of itself, until it is unlocked or `ttl_in_days` days are over. Services are
+ * deployed on it as before. CLUSTER_LOCKED where it is locked already: a second reason would hide the first one.
+ */
+export async function lockCluster(deps: Deps, caller: Caller, clusterId: string, request: LockRequest): Promise<ClusterLock> {
+  const place = await findCluster(deps.database, caller, clusterId);
+  return deps.database.transaction(async (tx) => {
+    refuseLocked(await holdCluster(tx, caller, place));
+    const values = [clusterId, request.reason, request.ttl_in_days ?? null, caller.name];
+    return toLock(await tx.one(store.lockTake, values));
+  });
+}
+
+/** Any caller who may lock may unlock. Idempotent. */
+export async function unlockCluster(deps: Deps, caller: Caller, clusterId: string): Promise<void> {
+  const place = await findCluster(deps.database, caller, clusterId);
+  await deps.database.transaction(async (tx) => {
+    await holdCluster(tx, caller, place);
+    await tx.run(store.lockRelease, [clusterId]);
+  });
+}
+
+export async function listClusterLocks(deps: Deps, caller: Caller, organizationId: string): Promise<ClusterLocks> {
+  await readOrganization(deps, caller, organizationId);
+  const rows = await deps.database.many(store.lockList, [organizationId, caller.organizationId]);
+  return { results: rows.map(toLock) };
+}
+
+function toLock({ ttl_in_days, ...row }: store.LockRow): ClusterLock {
+  return { ...row, ...(ttl_in_days === null ? {} : { ttl_in_days }) };
+}
+
+/** The lock of a cluster as its status has it; null: it is not locked. */
+export function lockOf(row: store.ClusterRow): ClusterLock | null {
+  if (row.locked_at === null || row.lock_reason === null || row.lock_owner_name === null) return null;
+  return toLock({
+    cluster_id: row.id,
+    reason: row.lock_reason,
+    ttl_in_days: row.lock_ttl_in_days,
+    owner_name: row.lock_owner_name,
+    locked_at: row.locked_at,
+  });
+}
