@@ -36,6 +36,7 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     },
     serviceHistory: async (db, id, page) => (await db.many(views.serviceHistory, [id, ...limits(page)])).map(toHistoryService),
     environmentHistory: async (db, id, page) => withServices(db, await db.many(views.environmentHistory, [id, ...limits(page)])),
+    deployment: async (db, id) => (await withServices(db, await db.many(views.deploymentById, [id])))[0] ?? null,
     queueOfEnvironment: async (db, id) => withServices(db, await db.many(views.environmentQueue, [id])),
     queueOfService: async (db, id) => withServices(db, await db.many(views.serviceQueue, [id])),
     placeOfRequest: async (db, id) => {
@@ -52,14 +53,18 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
         releaseId: row.release_id,
       })),
     deployedConfig: async (db, serviceId) => (await db.many(requests.readRuntimes, [[serviceId]]))[0]?.config ?? null,
+    deployedConfigs: async (db, ids) => {
+      const rows = ids.length === 0 ? [] : await db.many(requests.readRuntimes, [ids]);
+      return new Map(rows.flatMap(({ service_id, config }) => (config === null ? [] : [[service_id, config] as const])));
+    },
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
     describeCluster: (driver) => clusters.describe(driver),
   };
 }
 
-function limits(page: Page): [number, number] {
-  return [page.pageSize, (page.page - 1) * page.pageSize];
+function limits(page: Page): [number, number, string | null] {
+  return [page.pageSize, (page.page - 1) * page.pageSize, page.before ?? null];
 }
 
 async function withServices(db: Queryable, rows: readonly views.DeploymentRow[]): Promise<DeploymentView[]> {
@@ -287,6 +292,7 @@ async function readDeploymentLog(
   return {
     executionId: executionId(environmentId, found.execution_number),
     lines: rows.map((row) => ({
+      number: row.id,
       at: row.at,
       level: row.level,
       step: row.step,

@@ -106,6 +106,7 @@ export interface EnvironmentView {
 }
 
 export interface HistoryServiceView {
+  readonly deploymentId: string;
   readonly serviceId: string;
   readonly serviceType: string;
   readonly name: string;
@@ -146,9 +147,13 @@ export interface Page {
   /** From 1. */
   readonly page: number;
   readonly pageSize: number;
+  /** Only what came before this deployment of the same environment or service; of another one: nothing. */
+  readonly before?: string | undefined;
 }
 
 export interface DeploymentLogLine {
+  /** Rises within the installation. */
+  readonly number: number;
   readonly at: string;
   readonly level: 'INFO' | 'WARNING' | 'ERROR';
   readonly step: string;
@@ -194,6 +199,9 @@ export interface EnginePort {
   serviceHistory(db: Queryable, serviceId: string, page: Page): Promise<readonly HistoryServiceView[]>;
   environmentHistory(db: Queryable, environmentId: string, page: Page): Promise<readonly DeploymentView[]>;
 
+  /** A request or deployment, whatever became of it; null: unknown. */
+  deployment(db: Queryable, deploymentId: string): Promise<DeploymentView | null>;
+
   /** Waiting requests, first in line first. */
   queueOfEnvironment(db: Queryable, environmentId: string): Promise<readonly DeploymentView[]>;
   queueOfService(db: Queryable, serviceId: string): Promise<readonly DeploymentView[]>;
@@ -216,6 +224,9 @@ export interface EnginePort {
 
   /** Configuration of the release that is deployed; null: none. */
   deployedConfig(db: Queryable, serviceId: string): Promise<ReleaseConfig | null>;
+
+  /** The same for several services; those of which none is deployed are missing in the map. */
+  deployedConfigs(db: Queryable, serviceIds: readonly string[]): Promise<ReadonlyMap<string, ReleaseConfig>>;
 
   /** The hash that `deployedConfigHash` is compared with. */
   hash(config: ReleaseConfig): string;

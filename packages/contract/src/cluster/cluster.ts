@@ -16,6 +16,7 @@ export const cloudProviders = [
   'IBM',
   'ON_PREMISE',
 ] as const;
+export type CloudProvider = (typeof cloudProviders)[number];
 
 export const Cluster = Type.Object({
   id: Uuid,

@@ -67,7 +67,14 @@ async function send(operation: Operation, token: string | null, idOf: Ids = (nam
   if (operation.body !== undefined) headers['content-type'] = 'application/json';
   const init: RequestInit = { method: operation.method, headers };
   if (operation.body !== undefined) init.body = JSON.stringify(bodyOf(operation));
-  return fetch(`${server.baseUrl}${path}`, init);
+  return fetch(`${server.baseUrl}${path}${queryOf(operation, idOf)}`, init);
+}
+
+/** What an operation needs in its query: ids, in all that there are. */
+function queryOf(operation: Operation, idOf: Ids): string {
+  const query: { readonly required?: readonly string[] } = operation.query ?? {};
+  const needed = query.required ?? [];
+  return needed.length === 0 ? '' : `?${needed.map((name) => `${name}=${idOf(name) ?? ''}`).join('&')}`;
 }
 
 /** A body that is valid for each operation which needs one; unknown fields are ignored. */

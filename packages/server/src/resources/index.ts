@@ -6,6 +6,7 @@ import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
 import { mountGitToken } from './git-token/index.ts';
 import { mountOrganization } from './organization/index.ts';
+import { mountOverview } from './overview/index.ts';
 import { mountProject } from './project/index.ts';
 import { mountService } from './service/index.ts';
 import { mountToken } from './token/index.ts';
@@ -21,6 +22,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountEnvironment(mounting, deps);
   mountDeploymentStage(mounting, deps);
   mountDeployment(mounting, deps);
+  mountOverview(mounting, deps);
   mountService(mounting, deps);
   return mounting.mounted;
 }

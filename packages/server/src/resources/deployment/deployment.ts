@@ -5,7 +5,7 @@ import { notFound } from '../../auth/authorize.ts';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { markDeleting, openEnvironment, removeEnvironment, type OpenEnvironment } from '../environment/index.ts';
-import { composeServices, listServices } from '../service/index.ts';
+import { composeServices, environmentLinks, listServices } from '../service/index.ts';
 import { toPlan } from '../shared/engine-views.ts';
 import { triggerOf } from '../shared/trigger.ts';
 import { checkServiceVisible, environmentStatus, type EnvironmentStatus } from './status.ts';
@@ -20,6 +20,8 @@ type ServiceQueue = Response<(typeof operations)['listDeploymentRequestByService
 type History = Response<(typeof operations)['listEnvironmentDeploymentHistoryV2']>;
 type HistoryQuery = Query<(typeof operations)['listEnvironmentDeploymentHistoryV2']>;
 type Logs = Response<(typeof operations)['listEnvironmentLogs']>;
+type RequestStatus = Response<(typeof operations)['getDeploymentStatusByDeploymentRequestId']>;
+type Links = Response<(typeof operations)['listEnvironmentServicesLinks']>;
 type Services = Response<(typeof operations)['listServicesByEnvironmentId']>;
 
 const defaultPageSize = 20;
@@ -133,6 +135,20 @@ export async function withdrawRequest(deps: Deps, caller: Caller, id: string): P
   const place = await deps.engine.placeOfRequest(deps.database, id);
   if (place === null || !canSee(caller, place.organizationId)) throw notFound('deployment request');
   await deps.engine.withdraw(id);
+}
+
+/** What became of a request: its state word while it waits, runs, and after its end. NOT_FOUND. */
+export async function readRequestStatus(deps: Deps, caller: Caller, id: string): Promise<RequestStatus> {
+  const place = await deps.engine.placeOfRequest(deps.database, id);
+  const view = place === null || !canSee(caller, place.organizationId) ? null : await deps.engine.deployment(deps.database, id);
+  if (view === null) throw notFound('deployment request');
+  return { deployment_request_id: id, environment_id: view.environmentId, status: view.state };
+}
+
+/** Where all services of an environment answer. */
+export async function listLinks(deps: Deps, caller: Caller, environmentId: string): Promise<Links> {
+  await openEnvironment(deps.database, caller, environmentId, 'read');
+  return environmentLinks(deps, deps.database, environmentId);
 }
 
 export async function listHistory(deps: Deps, caller: Caller, environmentId: string, query: HistoryQuery): Promise<History> {

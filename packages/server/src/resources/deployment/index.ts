@@ -1,1 +1,2 @@
 export { mountDeployment } from './routes.ts';
+export { environmentStatus } from './status.ts';

@@ -2,11 +2,15 @@ import { operations } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as deployment from './deployment.ts';
+import * as history from './history.ts';
+import { readOldLog } from './old-log.ts';
+import { readStatusesWithStages } from './stages.ts';
 import * as status from './status.ts';
 
 export function mountDeployment(mounting: Mounting, deps: Deps): void {
   mountStatus(mounting, deps);
   mountQueue(mounting, deps);
+  mountOlder(mounting, deps);
   mounting
     .on(operations.deployEnvironment, ({ caller, params: { environmentId }, query }) =>
       deployment.deployEnvironment(deps, caller, { environmentId, what: 'deploy', dryRun: query.dry_run ?? false }),
@@ -27,6 +31,10 @@ function mountStatus(mounting: Mounting, deps: Deps): void {
   mounting
     .on(operations.getEnvironmentStatus, ({ caller, params }) => status.readEnvironmentStatus(deps, caller, params.environmentId))
     .on(operations.getEnvironmentStatuses, ({ caller, params }) => status.readStatuses(deps, caller, params.environmentId))
+    .on(operations.getEnvironmentStatusesWithStages, ({ caller, params }) =>
+      readStatusesWithStages(deps, caller, params.environmentId),
+    )
+    .on(operations.listEnvironmentServicesLinks, ({ caller, params }) => deployment.listLinks(deps, caller, params.environmentId))
     .on(operations.listServicesByEnvironmentId, ({ caller, params }) =>
       deployment.listEnvironmentServices(deps, caller, params.environmentId),
     )
@@ -38,6 +46,17 @@ function mountStatus(mounting: Mounting, deps: Deps): void {
     );
 }
 
+function mountOlder(mounting: Mounting, deps: Deps): void {
+  mounting
+    .on(operations.listEnvironmentDeploymentHistory, ({ caller, params, query }) =>
+      history.listOldEnvironmentHistory(deps, caller, params.environmentId, query.startId),
+    )
+    .on(operations.listApplicationDeploymentHistory, ({ caller, params, query }) =>
+      history.listOldApplicationHistory(deps, caller, params.applicationId, query.startId),
+    )
+    .on(operations.listEnvironmentLog, ({ caller, params }) => readOldLog(deps, caller, params.environmentId));
+}
+
 function mountQueue(mounting: Mounting, deps: Deps): void {
   mounting
     .on(operations.listDeploymentRequestByEnvironmentId, ({ caller, params }) =>
@@ -45,6 +64,9 @@ function mountQueue(mounting: Mounting, deps: Deps): void {
     )
     .on(operations.listDeploymentRequestByServiceId, ({ caller, params }) =>
       deployment.listServiceQueue(deps, caller, params.serviceId),
+    )
+    .on(operations.getDeploymentStatusByDeploymentRequestId, ({ caller, query }) =>
+      deployment.readRequestStatus(deps, caller, query.deploymentRequestId.toLowerCase()),
     )
     .on(operations.cancelDeploymentRequest, ({ caller, params }) =>
       deployment.withdrawRequest(deps, caller, params.deploymentRequestId),
