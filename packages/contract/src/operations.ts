@@ -5,6 +5,7 @@ import * as stage from './deployment/stage.ts';
 import * as environment from './environment/environment.ts';
 import * as overview from './environment/overview.ts';
 import type { Operation } from './operation.ts';
+import * as selection from './environment/selection.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as service from './service/operations.ts';
@@ -15,6 +16,7 @@ const modules = {
   ...cluster,
   ...environment,
   ...overview,
+  ...selection,
   ...stage,
   ...queue,
   ...history,

@@ -81,7 +81,9 @@ function queryOf(operation: Operation, idOf: Ids): string {
 function bodyOf(operation: Operation): Record<string, unknown> {
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
-  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository };
+  const application = ids['applicationId'];
+  const services = { applications: [{ application_id: application }], application_ids: [application] };
+  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository, ...services };
 }
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {

@@ -51,12 +51,16 @@ export async function actOnEnvironment(deps: Deps, caller: Caller, wanted: Wante
 
 /** The same for deploy, with the fields of a service's status beside, which the public description has here. */
 export async function deployEnvironment(deps: Deps, caller: Caller, wanted: Wanted): Promise<DeployAnswer> {
-  const answer = await actOnEnvironment(deps, caller, wanted);
+  return withServiceFields(await actOnEnvironment(deps, caller, wanted), 'DEPLOY', wanted.dryRun);
+}
+
+/** An environment's status with what the public description has of a service's. */
+export function withServiceFields(answer: Answer, action: 'DEPLOY' | 'RESTART', dryRun: boolean): DeployAnswer {
   return {
     ...answer,
     service_deployment_status: answer.deployment_status ?? 'NEVER_DEPLOYED',
     is_part_last_deployment: true,
-    status_details: { action: 'DEPLOY', status: wanted.dryRun ? 'NEVER' : 'QUEUED', sub_action: 'NONE' },
+    status_details: { action, status: dryRun ? 'NEVER' : 'QUEUED', sub_action: 'NONE' },
     deployment_requests_count: answer.deployment_request_id === null ? 0 : 1,
   };
 }
@@ -105,6 +109,19 @@ export async function deleteEnvironment(deps: Deps, caller: Caller, environmentI
     const services = await requestedServices(tx, environmentId, { skipped: true });
     await deps.engine.request(tx, wholeEnvironment(place, caller, 'DELETE', services));
   });
+}
+
+/** Takes all services off their cluster, skipped ones included; asks for nothing where there is nothing. The records stay. */
+export async function uninstallEnvironment(deps: Deps, caller: Caller, environmentId: string): Promise<Record<string, never>> {
+  await deps.database.transaction(async (tx) => {
+    const place = await openEnvironment(tx, caller, environmentId, 'change');
+    const services: RequestedService[] = [];
+    for (const service of await requestedServices(tx, environmentId, { skipped: true })) {
+      if (await deps.engine.isKnown(tx, service.serviceId)) services.push(service);
+    }
+    if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(place, caller, 'UNINSTALL', services));
+  });
+  return {};
 }
 
 export async function cancelDeployment(

@@ -4,6 +4,7 @@ import type { Mounting } from '../../http/mount.ts';
 import * as deployment from './deployment.ts';
 import * as history from './history.ts';
 import { readOldLog } from './old-log.ts';
+import * as selection from './selection.ts';
 import { readStatusesWithStages } from './stages.ts';
 import * as status from './status.ts';
 
@@ -11,6 +12,7 @@ export function mountDeployment(mounting: Mounting, deps: Deps): void {
   mountStatus(mounting, deps);
   mountQueue(mounting, deps);
   mountOlder(mounting, deps);
+  mountSelection(mounting, deps);
   mounting
     .on(operations.deployEnvironment, ({ caller, params: { environmentId }, query }) =>
       deployment.deployEnvironment(deps, caller, { environmentId, what: 'deploy', dryRun: query.dry_run ?? false }),
@@ -43,6 +45,28 @@ function mountStatus(mounting: Mounting, deps: Deps): void {
     )
     .on(operations.listEnvironmentLogs, ({ caller, params, query }) =>
       deployment.readLogs(deps, caller, params.environmentId, query.version ?? null),
+    );
+}
+
+function mountSelection(mounting: Mounting, deps: Deps): void {
+  mounting
+    .on(operations.deployAllServices, ({ caller, params, body }) =>
+      selection.deploySelected(deps, caller, params.environmentId, body),
+    )
+    .on(operations.stopSelectedServices, ({ caller, params, body }) =>
+      selection.stopSelected(deps, caller, params.environmentId, body),
+    )
+    .on(operations.rebootServices, ({ caller, params, body }) =>
+      selection.restartSelected(deps, caller, params.environmentId, body),
+    )
+    .on(operations.deleteSelectedServices, ({ caller, params, body }) =>
+      selection.deleteSelectedServices(deps, caller, params.environmentId, body),
+    )
+    .on(operations.uninstallSelectedServices, ({ caller, params, body }) =>
+      selection.uninstallSelected(deps, caller, params.environmentId, body),
+    )
+    .on(operations.uninstallEnvironment, ({ caller, params }) =>
+      deployment.uninstallEnvironment(deps, caller, params.environmentId),
     );
 }
 

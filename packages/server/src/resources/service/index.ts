@@ -1,5 +1,6 @@
 export { mountService } from './routes.ts';
 export { composeServices } from './facets/action/environment.ts';
+export { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from './facets/action/selection.ts';
 export { environmentLinks } from './facets/link/link.ts';
 export { serviceStatuses } from './facets/status/status.ts';
 export { listServices } from './list.ts';

@@ -68,6 +68,13 @@ export const lockFacts = statement<ServiceFacts>(
   `SELECT ${factsColumns} FROM ${factsTables} WHERE s.id = $1 FOR UPDATE OF s`,
 );
 
+/** Environment, ids. In the order of deployment, which is the order of locking. */
+export const lockSelectedFacts = statement<ServiceFacts>(
+  'lockSelectedServiceFacts',
+  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 AND s.id = ANY ($2::uuid[])
+    ORDER BY st.position, s.created_at, s.id FOR UPDATE OF s`,
+);
+
 /** For what adds something to the service: others may do so too, nobody may delete it. */
 export const shareFacts = statement<ServiceFacts>(
   'shareServiceFacts',
