@@ -1,6 +1,7 @@
 import * as cluster from './cluster/cluster.ts';
 import * as history from './deployment/history.ts';
 import * as queue from './deployment/queue.ts';
+import * as rule from './deployment/rule.ts';
 import * as stage from './deployment/stage.ts';
 import * as environment from './environment/environment.ts';
 import * as overview from './environment/overview.ts';
@@ -20,6 +21,7 @@ const modules = {
   ...stage,
   ...queue,
   ...history,
+  ...rule,
   ...service,
 };
 

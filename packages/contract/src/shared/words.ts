@@ -136,3 +136,6 @@ export const variableScopes = [
 ] as const;
 export const variableTypes = ['VALUE', 'ALIAS', 'OVERRIDE', 'BUILT_IN', 'FILE'] as const;
 export const portProtocols = ['HTTP', 'GRPC', 'TCP', 'UDP'] as const;
+
+export const weekdays = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;
+export type Weekday = (typeof weekdays)[number];

@@ -39,6 +39,18 @@ async function makeIds(): Promise<Record<string, string>> {
     body: { name: 'git', type: 'HOSTA', token: 'x' },
   });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
+  const rule = await client.call('createDeploymentRule', {
+    params: { projectId: project.id },
+    body: {
+      name: 'nights',
+      mode: 'STAGING',
+      cluster_id: environment.cluster_id,
+      timezone: 'UTC',
+      start_time: '1970-01-01T08:00:00Z',
+      stop_time: '1970-01-01T18:00:00Z',
+      weekdays: ['MONDAY'],
+    },
+  });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
   return {
@@ -52,6 +64,7 @@ async function makeIds(): Promise<Record<string, string>> {
     environmentVariableId: variable.id,
     secretId: secret.id,
     gitTokenId: gitToken.id,
+    deploymentRuleId: rule.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     deploymentRequestId: status.deployment_request_id ?? '',
@@ -83,7 +96,9 @@ function bodyOf(operation: Operation): Record<string, unknown> {
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
   const application = ids['applicationId'];
   const services = { applications: [{ application_id: application }], application_ids: [application] };
-  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository, ...services };
+  const time = '1970-01-01T08:00:00Z';
+  const window = { timezone: 'UTC', start_time: time, stop_time: time, weekdays: [], mode: 'STAGING', cluster_id: randomUUID() };
+  return { ...window, ...services, ...repository, ...key, name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen' };
 }
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {
@@ -108,6 +123,7 @@ async function snapshot(): Promise<string> {
     'git_token',
     'cluster',
     'api_token',
+    'project_rule',
   ];
   const texts: unknown[] = [];
   for (const table of tables) {
@@ -183,6 +199,8 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
     const stageId = stages.results[0]?.id ?? '';
     const firsts: Record<string, string> = {
       organizationId: other.id,
+      projectId: project.id,
+      environmentId: environment.id,
       deploymentStageId: stageId,
       applicationId: (
         await client.call('createApplication', {

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountDeployment } from './deployment/index.ts';
+import { mountDeploymentRule } from './deployment-rule/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
 import { mountGitToken } from './git-token/index.ts';
@@ -21,6 +22,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountCluster(mounting, deps);
   mountEnvironment(mounting, deps);
   mountDeploymentStage(mounting, deps);
+  mountDeploymentRule(mounting, deps);
   mountDeployment(mounting, deps);
   mountOverview(mounting, deps);
   mountService(mounting, deps);

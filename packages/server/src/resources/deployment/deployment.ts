@@ -65,7 +65,8 @@ export function withServiceFields(answer: Answer, action: 'DEPLOY' | 'RESTART', 
   };
 }
 
-function wholeEnvironment(
+/** A request for an environment as a whole. */
+export function wholeEnvironment(
   place: OpenEnvironment,
   caller: Caller,
   action: Action,
@@ -74,7 +75,8 @@ function wholeEnvironment(
   return { place, action, wholeEnvironment: true, trigger: triggerOf(caller), services };
 }
 
-async function requestedServices(
+/** The services of an environment, for an action that needs no release of them. */
+export async function requestedServices(
   tx: Queryable,
   environmentId: string,
   { skipped }: { readonly skipped: boolean },

@@ -43,7 +43,20 @@ export const clusterForProject = statement<{ cluster_id: string | null }>(
      from project where project.id = $1 and ($2::uuid is null or project.organization_id = $2)`,
 );
 
-/** The environment and its stages: there is never one without the others. $8: their names in order. */
+/** Gives an environment that was just made the first rule of its project that fits mode, cluster and name. */
+const giveProjectRule = (made: string): string =>
+  `insert into environment_rule (environment_id, auto_stop, timezone, start_time, stop_time, weekdays)
+   select ${made}.id, fit.auto_stop, fit.timezone, fit.start_time, fit.stop_time, fit.weekdays
+     from ${made} cross join lateral (
+       select * from project_rule as rule
+        where rule.project_id = ${made}.project_id and rule.mode = ${made}.mode and rule.cluster_id = ${made}.cluster_id
+          and lower(${made}.name) like rule.name_pattern
+        order by rule.position limit 1) as fit`;
+
+/**
+ * The environment and its stages: there is never one without the others. $8: their names in order. And its deployment rule, when
+ * one of the project's fits it.
+ */
 export const environmentCreate = statement<EnvironmentRow>(
   'environment_create',
   `with made as (
@@ -54,6 +67,8 @@ export const environmentCreate = statement<EnvironmentRow>(
      insert into deployment_stage (id, organization_id, environment_id, name, position)
      select gen_random_uuid(), made.organization_id, made.id, stage.name, stage.number - 1
        from made, unnest($8::text[]) with ordinality as stage (name, number)
+   ), rule as (
+     ${giveProjectRule('made')}
    )
    select ${ofEnvironment('made')}, ${ofCluster} from made join cluster on cluster.id = made.cluster_id`,
 );
