@@ -3,6 +3,7 @@ import * as history from './deployment/history.ts';
 import * as queue from './deployment/queue.ts';
 import * as rule from './deployment/rule.ts';
 import * as stage from './deployment/stage.ts';
+import * as clone from './environment/clone.ts';
 import * as environment from './environment/environment.ts';
 import * as overview from './environment/overview.ts';
 import type { Operation } from './operation.ts';
@@ -18,6 +19,7 @@ const modules = {
   ...environment,
   ...overview,
   ...selection,
+  ...clone,
   ...stage,
   ...queue,
   ...history,

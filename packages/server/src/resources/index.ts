@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
+import { mountClone } from './clone/index.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountDeployment } from './deployment/index.ts';
 import { mountDeploymentRule } from './deployment-rule/index.ts';
@@ -22,6 +23,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountCluster(mounting, deps);
   mountEnvironment(mounting, deps);
   mountDeploymentStage(mounting, deps);
+  mountClone(mounting, deps);
   mountDeploymentRule(mounting, deps);
   mountDeployment(mounting, deps);
   mountOverview(mounting, deps);

@@ -134,3 +134,41 @@ export const environmentServicesRemove = statement(
   'delete from service where environment_id = $1',
 );
 export const environmentRemove = statement('environment_remove', 'delete from environment where id = $1');
+
+/** Copy of $2, in project $3 on cluster $4, of mode $6 or the same. */
+export const environmentCopy = statement<{ driver: string }>(
+  'environment_copy',
+  `with made as (
+     insert into environment (id, organization_id, project_id, cluster_id, name, mode, auto_preview, last_updated_by)
+     select $1, organization_id, $3, $4, $5, coalesce($6, mode), auto_preview, $7 from environment where id = $2
+     returning cluster_id
+   )
+   select cluster.driver from made join cluster on cluster.id = made.cluster_id`,
+);
+
+/** Into $1, which was just made, by the rules of its project. $2 is not asked. */
+export const projectRuleGive = statement(
+  'environment_give_project_rule',
+  `with made as (select * from environment where id = $1 and id <> $2::uuid) ${giveProjectRule('made')}`,
+);
+
+/** Into $1 from $2. */
+export const environmentRuleCopy = statement(
+  'environment_rule_copy',
+  `insert into environment_rule (environment_id, on_demand_preview, auto_stop, timezone, start_time, stop_time, weekdays)
+   select $1, on_demand_preview, auto_stop, timezone, start_time, stop_time, weekdays from environment_rule where environment_id = $2`,
+);
+
+export const environmentStages = statement<{ id: string }>(
+  'environment_stages',
+  'select id from deployment_stage where environment_id = $1 order by position',
+);
+
+/** Into environment $1: copies of the stages $2 with the ids $3. */
+export const environmentStagesCopy = statement(
+  'environment_stages_copy',
+  `insert into deployment_stage (id, organization_id, environment_id, name, description, position)
+   select copy.id, stage.organization_id, $1, stage.name, stage.description, stage.position
+     from unnest($2::uuid[], $3::uuid[]) as copy (of, id) join deployment_stage as stage on stage.id = copy.of
+    order by stage.position`,
+);

@@ -1,3 +1,4 @@
+export { cloneServices, type ServiceClone } from './clone.ts';
 export { mountService } from './routes.ts';
 export { composeServices } from './facets/action/environment.ts';
 export { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from './facets/action/selection.ts';
