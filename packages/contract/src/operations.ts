@@ -1,6 +1,7 @@
 import * as cluster from './cluster/cluster.ts';
 import * as history from './deployment/history.ts';
 import * as queue from './deployment/queue.ts';
+import * as restriction from './deployment/restriction.ts';
 import * as rule from './deployment/rule.ts';
 import * as stage from './deployment/stage.ts';
 import * as clone from './environment/clone.ts';
@@ -24,6 +25,7 @@ const modules = {
   ...queue,
   ...history,
   ...rule,
+  ...restriction,
   ...service,
 };
 

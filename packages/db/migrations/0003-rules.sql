@@ -52,5 +52,5 @@ create table deployment_restriction (
   value text not null,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
-  unique (service_id, mode, type, value)
+  constraint deployment_restriction_once unique (service_id, mode, type, value)
 );

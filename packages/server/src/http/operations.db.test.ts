@@ -51,6 +51,10 @@ async function makeIds(): Promise<Record<string, string>> {
       weekdays: ['MONDAY'],
     },
   });
+  const restriction = await client.call('createApplicationDeploymentRestriction', {
+    params,
+    body: { mode: 'MATCH', type: 'PATH', value: 'src' },
+  });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
   return {
@@ -65,6 +69,7 @@ async function makeIds(): Promise<Record<string, string>> {
     secretId: secret.id,
     gitTokenId: gitToken.id,
     deploymentRuleId: rule.id,
+    deploymentRestrictionId: restriction.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     deploymentRequestId: status.deployment_request_id ?? '',
@@ -96,6 +101,7 @@ function bodyOf(operation: Operation): Record<string, unknown> {
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
   const application = ids['applicationId'];
   const services = { applications: [{ application_id: application }], application_ids: [application] };
+  if (operation.id.endsWith('Restriction')) return { mode: 'EXCLUDE', type: 'PATH', value: 'src' };
   const time = '1970-01-01T08:00:00Z';
   const window = { timezone: 'UTC', start_time: time, stop_time: time, weekdays: [], mode: 'STAGING', cluster_id: randomUUID() };
   return { ...window, ...services, ...repository, ...key, name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen' };
@@ -124,6 +130,7 @@ async function snapshot(): Promise<string> {
     'cluster',
     'api_token',
     'project_rule',
+    'deployment_restriction',
   ];
   const texts: unknown[] = [];
   for (const table of tables) {

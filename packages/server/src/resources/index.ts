@@ -3,6 +3,7 @@ import { Mounting, type MountedOperation } from '../http/mount.ts';
 import { mountClone } from './clone/index.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountDeployment } from './deployment/index.ts';
+import { mountDeploymentRestriction } from './deployment-restriction/index.ts';
 import { mountDeploymentRule } from './deployment-rule/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
@@ -24,6 +25,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountEnvironment(mounting, deps);
   mountDeploymentStage(mounting, deps);
   mountClone(mounting, deps);
+  mountDeploymentRestriction(mounting, deps);
   mountDeploymentRule(mounting, deps);
   mountDeployment(mounting, deps);
   mountOverview(mounting, deps);

@@ -1,6 +1,7 @@
 import type { operations, Response } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { cloneRestrictions } from '../deployment-restriction/index.ts';
 import { cloneRecord, readEnvironment, refuseClone, type CloneRequest } from '../environment/index.ts';
 import { cloneServices } from '../service/index.ts';
 import { relinker } from '../shared/relink.ts';
@@ -25,6 +26,7 @@ export async function cloneEnvironment(
       const services = await cloneServices(deps, tx, caller, clone);
       const relink = relinker(new Map([...services, [clone.from.environmentId, clone.to.environmentId]]));
       await cloneVariables(deps, tx, { ...clone, services, relink });
+      await cloneRestrictions(tx, services);
       return clone.to.environmentId;
     }),
   );
