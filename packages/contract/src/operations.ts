@@ -4,6 +4,7 @@ import * as queue from './deployment/queue.ts';
 import * as restriction from './deployment/restriction.ts';
 import * as rule from './deployment/rule.ts';
 import * as stage from './deployment/stage.ts';
+import * as check from './environment/check.ts';
 import * as clone from './environment/clone.ts';
 import * as environment from './environment/environment.ts';
 import * as overview from './environment/overview.ts';
@@ -21,6 +22,7 @@ const modules = {
   ...overview,
   ...selection,
   ...clone,
+  ...check,
   ...stage,
   ...queue,
   ...history,

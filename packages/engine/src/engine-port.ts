@@ -20,6 +20,7 @@ import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toS
 
 export interface ClusterLookup {
   describe(driver: string): ReturnType<EnginePort['describeCluster']>;
+  readSource: EnginePort['readSource'];
 }
 
 /** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
@@ -59,6 +60,7 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     },
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
+    readSource: (question) => clusters.readSource(question),
     describeCluster: (driver) => clusters.describe(driver),
   };
 }

@@ -171,6 +171,23 @@ export interface ServiceLogLine {
   readonly releaseId: string | null;
 }
 
+/** Files of a git repository at the newest commit of a branch. */
+export interface SourceQuestion {
+  readonly driver: string;
+  readonly url: string;
+  /** null: the repository's default branch. */
+  readonly branch: string | null;
+  readonly gitTokenId: string | null;
+  /** Folder that the paths start from. */
+  readonly rootPath: string;
+  readonly paths: readonly string[];
+}
+
+/** Their texts in order, null for what is not there; or why the repository could not be read. */
+export type SourceAnswer =
+  | { readonly commitId: string; readonly files: readonly (string | null)[] }
+  | { readonly failure: FailureRecord };
+
 /**
  * What the API asks of the engine. Methods that take a `Queryable` run in the caller's transaction (or outside of one); the
  * others start their own. Failures are `AppError`s with codes of the contract's catalogue.
@@ -233,6 +250,9 @@ export interface EnginePort {
 
   /** Whether the engine has anything on a cluster for the service, or a request for it that is not finished. */
   isKnown(db: Queryable, serviceId: string): Promise<boolean>;
+
+  /** Looks into a git repository as a deployment would: with the same git, credentials and limits. Changes nothing. */
+  readSource(question: SourceQuestion): Promise<SourceAnswer>;
 
   /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
   describeCluster(driver: string): Promise<{

@@ -1,6 +1,7 @@
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
 import type { Configuration } from './main/config.ts';
+import type { DockerfileFacts } from './dockerfile.ts';
 import type { Vault } from './secrets/vault.ts';
 
 /** What rules need. Handed to every rule; made in `main/compose.ts` and in tests. */
@@ -9,6 +10,8 @@ export interface Deps {
   readonly engine: EnginePort;
   readonly vault: Vault;
   readonly config: Configuration;
+  /** What a Dockerfile says, without building it. */
+  readonly readDockerfile: (content: string) => DockerfileFacts;
   /** Tokens that were found good lately; a rule that takes a token away says so. */
   readonly tokens: { forget(): void };
 }

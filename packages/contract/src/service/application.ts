@@ -91,7 +91,7 @@ export const GitRepository = Type.Object({
   git_token_name: Type.Optional(Nullable(Type.String())),
 });
 
-const GitRepositoryRequest = Type.Object({
+export const GitRepositoryRequest = Type.Object({
   url: Type.String({ minLength: 1, maxLength: 2000 }),
   branch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 255 }))),
   root_path: Type.Optional(Nullable(Type.String({ default: '/', maxLength: 1000 }))),

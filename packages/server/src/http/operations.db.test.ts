@@ -104,7 +104,17 @@ function bodyOf(operation: Operation): Record<string, unknown> {
   if (operation.id.endsWith('Restriction')) return { mode: 'EXCLUDE', type: 'PATH', value: 'src' };
   const time = '1970-01-01T08:00:00Z';
   const window = { timezone: 'UTC', start_time: time, stop_time: time, weekdays: [], mode: 'STAGING', cluster_id: randomUUID() };
-  return { ...window, ...services, ...repository, ...key, name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen' };
+  const files = { dockerfile_path: 'Dockerfile', files: ['Dockerfile'] };
+  return {
+    ...files,
+    ...window,
+    ...services,
+    ...repository,
+    ...key,
+    name: 'renamed by a stranger',
+    type: 'HOSTA',
+    token: 'stolen',
+  };
 }
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { AppError } from '@davit/base';
 import { listen, statement, type Database } from '@davit/db';
+import { dockerfileFacts } from '@davit/drivers';
 import type { EngineLog, EngineSettings } from '@davit/engine';
 import type { EngineHooks, EnginePort } from '@davit/engine/port';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
@@ -65,7 +66,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     log: logger ?? silent,
   });
   const authenticator = new Authenticator(database);
-  const deps: Deps = { database, engine: engine.port, vault, config, tokens: authenticator };
+  const deps: Deps = { database, engine: engine.port, vault, config, readDockerfile: dockerfileFacts, tokens: authenticator };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
   const server = await createServer({
     mounted: mountAll(deps),

@@ -12,6 +12,7 @@ import { mountOrganization } from './organization/index.ts';
 import { mountOverview } from './overview/index.ts';
 import { mountProject } from './project/index.ts';
 import { mountService } from './service/index.ts';
+import { mountSourceCheck } from './source-check/index.ts';
 import { mountToken } from './token/index.ts';
 
 /** Everything that is served. */
@@ -29,6 +30,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountDeploymentRule(mounting, deps);
   mountDeployment(mounting, deps);
   mountOverview(mounting, deps);
+  mountSourceCheck(mounting, deps);
   mountService(mounting, deps);
   return mounting.mounted;
 }
