@@ -11,11 +11,15 @@ export interface RuleClock {
   stop(): Promise<void>;
 }
 
-/** Environments start and stop on the minute, give or take this. */
-const intervalMilliseconds = 10_000;
+export interface RuleTiming {
+  readonly clock?: Clock;
+  /** Environments start and stop on the minute, give or take this. Default: 10,000. */
+  readonly intervalMilliseconds?: number;
+}
 
 /** Follows the deployment rules of environments until it is stopped. Several processes may do so side by side. */
-export function followRules(deps: Deps, log: RuleLog, clock: Clock = systemClock): RuleClock {
+export function followRules(deps: Deps, log: RuleLog, timing: RuleTiming = {}): RuleClock {
+  const { clock = systemClock, intervalMilliseconds = 10_000 } = timing;
   let underway: Promise<void> | undefined;
   const look = async (): Promise<void> => {
     try {

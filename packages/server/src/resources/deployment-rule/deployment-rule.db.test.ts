@@ -4,6 +4,7 @@ import { createFakeCluster } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { followRules } from '../../background/rules.ts';
 import { runDueRules } from './due.ts';
 
 let server: TestServer;
@@ -56,6 +57,14 @@ function setRule({ params }: At, body: object) {
     params: { environmentId, deploymentRuleId: environmentId },
     body: { ...day, ...body },
   });
+}
+
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  const until = Date.now() + 15_000;
+  while (!(await condition())) {
+    if (Date.now() > until) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 async function settled(at: At): Promise<Awaited<ReturnType<typeof history>>> {
@@ -158,6 +167,36 @@ test('an environment is stopped and started at its times, once each, however man
   await setRule(at, { auto_stop: false });
   await look(moment(30, '12:00:00'));
   expect(await settled(at)).toHaveLength(4);
+});
+
+test('a server follows the rules by itself, goes on after a failure, and stops when it is told', async () => {
+  const at = await newEnvironment();
+  const web = await newApplication(at, 'web');
+  await api.call('deployApplication', { params: { applicationId: web } });
+  await settled(at);
+  await setRule(at, { auto_stop: true, timezone: 'UTC' });
+  await look(new Date());
+  const warnings: string[] = [];
+  let times = 0;
+  const clock = {
+    now: () => {
+      times += 1;
+      if (times === 1) throw new Error('no time');
+      return moment(21, '20:00:00');
+    },
+  };
+  const following = followRules(
+    server.api.deps,
+    { warn: (_details, message) => warnings.push(message) },
+    { clock, intervalMilliseconds: 5 },
+  );
+  try {
+    await eventually(async () => (await history(at))[0]?.trigger_action === 'STOP');
+  } finally {
+    await following.stop();
+  }
+  expect(warnings).toEqual(['deployment rules could not be looked at']);
+  expect((await settled(at)).map(({ trigger_action }) => trigger_action)).toEqual(['STOP', 'DEPLOY']);
 });
 
 const rule = (body: object) => ({
