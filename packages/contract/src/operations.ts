@@ -4,11 +4,18 @@ import * as credentials from './cluster/credentials.ts';
 import * as kubeconfig from './cluster/kubeconfig.ts';
 import * as clusterLifecycle from './cluster/lifecycle.ts';
 import * as catalogue from './cluster/catalogue.ts';
+import * as history from './deployment/history.ts';
 import * as queue from './deployment/queue.ts';
+import * as restriction from './deployment/restriction.ts';
+import * as rule from './deployment/rule.ts';
 import * as stage from './deployment/stage.ts';
+import * as check from './environment/check.ts';
+import * as clone from './environment/clone.ts';
 import * as environment from './environment/environment.ts';
 import * as annotationsGroup from './group/annotations-group.ts';
 import * as labelsGroup from './group/labels-group.ts';
+import * as overview from './environment/overview.ts';
+import * as selection from './environment/selection.ts';
 import type { Operation } from './operation.ts';
 import * as account from './organization/account.ts';
 import * as member from './organization/member.ts';
@@ -35,8 +42,15 @@ const modules = {
   ...project,
   ...clusters,
   ...environment,
+  ...overview,
+  ...selection,
+  ...clone,
+  ...check,
   ...stage,
   ...queue,
+  ...history,
+  ...rule,
+  ...restriction,
   ...scopedVariableOperations,
   ...variable,
 };

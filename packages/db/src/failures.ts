@@ -34,7 +34,9 @@ const connectionMessage = /^(Connection terminated|Client (has encountered|was c
 /** Whether the failure is about the connection or the server as a whole; the connection is then of no use any more. */
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof DatabaseError) {
-    return error.code !== undefined && (unavailableStates.has(error.code) || error.code.startsWith('08'));
+    const { code } = error;
+    // 08P01 is a fault of ours, as of a statement with too few values.
+    return code !== undefined && (unavailableStates.has(code) || (code.startsWith('08') && code !== '08P01'));
   }
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -99,6 +99,23 @@ export interface SourceDriver {
 
   /** Puts the tree of `commit` into `directory` (made anew), shallow. Same failures as `resolve`. */
   checkout(source: GitSource & { readonly commit: string }, directory: string, context: CallContext): Promise<Commit>;
+
+  /**
+   * The texts of single files of a commit, in their order, without fetching the others where the host can do so. Null for what is
+   * not there or is no file; symbolic links are followed inside of the repository. Fails with BUILD_ROOT_MISSING, and as `resolve`.
+   */
+  files(
+    source: GitSource & { readonly commit: string },
+    wanted: WantedFiles,
+    context: CallContext,
+  ): Promise<readonly (string | null)[]>;
+}
+
+/** Which files of a repository are asked for. */
+export interface WantedFiles {
+  /** Folder of the repository that the paths start from; `/` is all. */
+  readonly rootPath: string;
+  readonly paths: readonly string[];
 }
 
 /** Where in a checked-out repository a Dockerfile and its build context are. */

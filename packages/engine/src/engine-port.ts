@@ -20,6 +20,7 @@ import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toS
 
 export interface ClusterLookup {
   describe(driver: string): ReturnType<EnginePort['describeCluster']>;
+  readSource: EnginePort['readSource'];
 }
 
 /** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
@@ -36,6 +37,7 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     },
     serviceHistory: async (db, id, page) => (await db.many(views.serviceHistory, [id, ...limits(page)])).map(toHistoryService),
     environmentHistory: async (db, id, page) => withServices(db, await db.many(views.environmentHistory, [id, ...limits(page)])),
+    deployment: async (db, id) => (await withServices(db, await db.many(views.deploymentById, [id])))[0] ?? null,
     queueOfEnvironment: async (db, id) => withServices(db, await db.many(views.environmentQueue, [id])),
     queueOfService: async (db, id) => withServices(db, await db.many(views.serviceQueue, [id])),
     placeOfRequest: async (db, id) => {
@@ -52,14 +54,19 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
         releaseId: row.release_id,
       })),
     deployedConfig: async (db, serviceId) => (await db.many(requests.readRuntimes, [[serviceId]]))[0]?.config ?? null,
+    deployedConfigs: async (db, ids) => {
+      const rows = ids.length === 0 ? [] : await db.many(requests.readRuntimes, [ids]);
+      return new Map(rows.flatMap(({ service_id, config }) => (config === null ? [] : [[service_id, config] as const])));
+    },
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
+    readSource: (question) => clusters.readSource(question),
     describeCluster: (driver) => clusters.describe(driver),
   };
 }
 
-function limits(page: Page): [number, number] {
-  return [page.pageSize, (page.page - 1) * page.pageSize];
+function limits(page: Page): [number, number, string | null] {
+  return [page.pageSize, (page.page - 1) * page.pageSize, page.before ?? null];
 }
 
 async function withServices(db: Queryable, rows: readonly views.DeploymentRow[]): Promise<DeploymentView[]> {
@@ -287,6 +294,7 @@ async function readDeploymentLog(
   return {
     executionId: executionId(environmentId, found.execution_number),
     lines: rows.map((row) => ({
+      number: row.id,
       at: row.at,
       level: row.level,
       step: row.step,

@@ -4,6 +4,7 @@ import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './keeper/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
+import { createSourceReader } from './source-reader.ts';
 import type { EngineHooks, EnginePort } from './port.ts';
 import { Runner } from './run/runner.ts';
 
@@ -42,7 +43,10 @@ export function createEngine(input: EngineInput): Engine {
   const housekeeper = new Housekeeper(parts);
   let started = false;
   return {
-    port: createEnginePort(input.database, { describe: descriptions(input.drivers) }),
+    port: createEnginePort(input.database, {
+      describe: descriptions(input.drivers),
+      readSource: createSourceReader(parts),
+    }),
     start: async () => {
       started = true;
       await Promise.all(names.map((name) => startGateway(parts, name)));

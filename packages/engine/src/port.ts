@@ -106,6 +106,7 @@ export interface EnvironmentView {
 }
 
 export interface HistoryServiceView {
+  readonly deploymentId: string;
   readonly serviceId: string;
   readonly serviceType: string;
   readonly name: string;
@@ -146,9 +147,13 @@ export interface Page {
   /** From 1. */
   readonly page: number;
   readonly pageSize: number;
+  /** Only what came before this deployment of the same environment or service; of another one: nothing. */
+  readonly before?: string | undefined;
 }
 
 export interface DeploymentLogLine {
+  /** Rises within the installation. */
+  readonly number: number;
   readonly at: string;
   readonly level: 'INFO' | 'WARNING' | 'ERROR';
   readonly step: string;
@@ -165,6 +170,23 @@ export interface ServiceLogLine {
   readonly instance: string;
   readonly releaseId: string | null;
 }
+
+/** Files of a git repository at the newest commit of a branch. */
+export interface SourceQuestion {
+  readonly driver: string;
+  readonly url: string;
+  /** null: the repository's default branch. */
+  readonly branch: string | null;
+  readonly gitTokenId: string | null;
+  /** Folder that the paths start from. */
+  readonly rootPath: string;
+  readonly paths: readonly string[];
+}
+
+/** Their texts in order, null for what is not there; or why the repository could not be read. */
+export type SourceAnswer =
+  | { readonly commitId: string; readonly files: readonly (string | null)[] }
+  | { readonly failure: FailureRecord };
 
 /**
  * What the API asks of the engine. Methods that take a `Queryable` run in the caller's transaction (or outside of one); the
@@ -194,6 +216,9 @@ export interface EnginePort {
   serviceHistory(db: Queryable, serviceId: string, page: Page): Promise<readonly HistoryServiceView[]>;
   environmentHistory(db: Queryable, environmentId: string, page: Page): Promise<readonly DeploymentView[]>;
 
+  /** A request or deployment, whatever became of it; null: unknown. */
+  deployment(db: Queryable, deploymentId: string): Promise<DeploymentView | null>;
+
   /** Waiting requests, first in line first. */
   queueOfEnvironment(db: Queryable, environmentId: string): Promise<readonly DeploymentView[]>;
   queueOfService(db: Queryable, serviceId: string): Promise<readonly DeploymentView[]>;
@@ -217,11 +242,17 @@ export interface EnginePort {
   /** Configuration of the release that is deployed; null: none. */
   deployedConfig(db: Queryable, serviceId: string): Promise<ReleaseConfig | null>;
 
+  /** The same for several services; those of which none is deployed are missing in the map. */
+  deployedConfigs(db: Queryable, serviceIds: readonly string[]): Promise<ReadonlyMap<string, ReleaseConfig>>;
+
   /** The hash that `deployedConfigHash` is compared with. */
   hash(config: ReleaseConfig): string;
 
   /** Whether the engine has anything on a cluster for the service, or a request for it that is not finished. */
   isKnown(db: Queryable, serviceId: string): Promise<boolean>;
+
+  /** Looks into a git repository as a deployment would: with the same git, credentials and limits. Changes nothing. */
+  readSource(question: SourceQuestion): Promise<SourceAnswer>;
 
   /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
   describeCluster(driver: string): Promise<{

@@ -99,6 +99,7 @@ function toStep(metric: string, steps: readonly StepMetricRow[]): StepView[] {
 
 export function toHistoryService(row: HistoryRow): HistoryServiceView {
   return {
+    deploymentId: row.deployment_id,
     serviceId: row.service_id,
     serviceType: row.service_type,
     name: row.service_name,

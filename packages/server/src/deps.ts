@@ -3,6 +3,7 @@ import type { EnginePort } from '@davit/engine/port';
 import type { Sessions } from './auth/sessions.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { Configuration } from './main/config.ts';
+import type { DockerfileFacts } from './dockerfile.ts';
 import type { Vault } from './secrets/vault.ts';
 
 /** What rules need. Handed to every rule; made in `main/compose.ts` and in tests. */
@@ -12,6 +13,8 @@ export interface Deps {
   readonly vault: Vault;
   readonly config: Configuration;
   readonly catalogue: Catalogue;
+  /** What a Dockerfile says, without building it. */
+  readonly readDockerfile: (content: string) => DockerfileFacts;
   /** Tokens that were found good lately; a rule that takes a token, membership or right away says so. */
   readonly tokens: { forget(): void };
   readonly sessions: Sessions;

@@ -196,3 +196,5 @@ export type AnnotationScope = (typeof annotationScopes)[number];
 /** What a group of annotations or labels may be attached to. */
 export const groupItemTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'LIFECYCLE', 'ENVIRONMENT', 'CLUSTER', 'CRON'] as const;
 export type GroupItemType = (typeof groupItemTypes)[number];
+export const weekdays = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;
+export type Weekday = (typeof weekdays)[number];

@@ -293,9 +293,13 @@ class MemoryCluster implements FakeCluster {
         tag: '',
       }));
       await mkdir(directory, { recursive: true });
-      await writeFile(join(directory, 'Dockerfile'), 'FROM scratch\n');
+      await writeFile(join(directory, 'Dockerfile'), fakeDockerfile);
       return commit;
     },
+    files: (source, { paths }, { signal }) =>
+      this.#call({ method: 'files', service: '', detail: source.url }, signal, () =>
+        paths.map((path) => (path === 'Dockerfile' ? fakeDockerfile : null)),
+      ),
   };
 
   #head(source: GitSource): string {
@@ -314,6 +318,9 @@ class MemoryCluster implements FakeCluster {
     stop: () => Promise.resolve(),
   };
 }
+
+/** The only file of a repository here. */
+const fakeDockerfile = 'FROM scratch\n';
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');

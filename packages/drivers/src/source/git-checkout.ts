@@ -1,7 +1,8 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CallContext, Commit } from '../driver.ts';
+import type { CallContext, Commit, WantedFiles } from '../driver.ts';
 import { DriverError } from '../errors.ts';
+import { CommitFiles } from './commit-files.ts';
 import { diskBytes, gitFolders } from './disk-size.ts';
 import type { GitResult } from './git-command.ts';
 import { gitFailure, isRefusedById, localGitFailure } from './git-failure.ts';
@@ -52,6 +53,22 @@ export class GitCheckout {
     const tree = result.stdout.trim();
     const type = await this.#git('cat-file', '-t', tree);
     return type.stdout.trim() === 'tree' ? tree : null;
+  }
+
+  /** The texts of single files of a commit, without the others. */
+  async files(wanted: string, { rootPath, paths }: WantedFiles): Promise<(string | null)[]> {
+    await this.#init();
+    const id = await this.#fetch(wanted, ['--filter=blob:none']);
+    const files = new CommitFiles(id, async (...args) => this.#reached(await this.#watched(args)).stdout);
+    if (!(await files.hasFolder(rootPath))) {
+      throw new DriverError({
+        cause: 'BUILD_ROOT_MISSING',
+        message: `The git repository ${this.#call.repository.url} has no folder ${rootPath} at commit ${id.slice(0, 12)}.`,
+      });
+    }
+    const texts: (string | null)[] = [];
+    for (const path of paths) texts.push(await files.read(`${rootPath}/${path}`));
+    return texts;
   }
 
   async #init(): Promise<void> {

@@ -48,6 +48,12 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
         await emptyFolder(directory);
         return new GitCheckout(git, directory, { maximumBytes, context }).checkout(idOf(source.commit));
       }),
+    files: (source, wanted, context) =>
+      call(source, context, (git) =>
+        inScratchFolder((directory) =>
+          new GitCheckout(git, directory, { maximumBytes, context }).files(idOf(source.commit), wanted),
+        ),
+      ),
     treeOf: (source, rootPath, context) =>
       call(source, context, (git) =>
         inScratchFolder((directory) =>

@@ -10,6 +10,7 @@ export const insertDeploymentLog = statement(
 );
 
 export interface DeploymentLogRow {
+  readonly id: number;
   readonly at: string;
   readonly level: 'INFO' | 'WARNING' | 'ERROR';
   readonly step: string;

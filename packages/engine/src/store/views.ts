@@ -94,7 +94,14 @@ export const environmentWaiting = statement<{ id: string; action: Action }>(
 export const environmentHistory = statement<DeploymentRow>(
   'environmentHistory',
   `SELECT ${deploymentColumns} FROM deployment d
-    WHERE d.environment_id = $1 AND d.${started} ORDER BY d.sequence DESC LIMIT $2 OFFSET $3`,
+    WHERE d.environment_id = $1 AND d.${started}
+      AND ($4::uuid IS NULL OR d.sequence < (SELECT sequence FROM deployment WHERE id = $4 AND environment_id = $1))
+    ORDER BY d.sequence DESC LIMIT $2 OFFSET $3`,
+);
+
+export const deploymentById = statement<DeploymentRow>(
+  'deploymentById',
+  `SELECT ${deploymentColumns} FROM deployment d WHERE d.id = $1`,
 );
 
 export const environmentQueue = statement<DeploymentRow>(
@@ -145,5 +152,8 @@ export const servicesOfDeployments = statement<HistoryRow>(
 export const serviceHistory = statement<HistoryRow>(
   'serviceHistory',
   `SELECT ${historyColumns} FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id LEFT JOIN release r ON r.id = s.release_id
-    WHERE s.service_id = $1 AND d.${started} ORDER BY d.sequence DESC LIMIT $2 OFFSET $3`,
+    WHERE s.service_id = $1 AND d.${started}
+      AND ($4::uuid IS NULL OR d.sequence < (
+        SELECT f.sequence FROM deployment f JOIN deployment_service fs ON fs.deployment_id = f.id WHERE f.id = $4 AND fs.service_id = $1))
+    ORDER BY d.sequence DESC LIMIT $2 OFFSET $3`,
 );

@@ -127,6 +127,22 @@ async function makeIds(): Promise<Record<string, string>> {
   const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
   const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
+  const rule = await client.call('createDeploymentRule', {
+    params: { projectId: project.id },
+    body: {
+      name: 'nights',
+      mode: 'STAGING',
+      cluster_id: environment.cluster_id,
+      timezone: 'UTC',
+      start_time: '1970-01-01T08:00:00Z',
+      stop_time: '1970-01-01T18:00:00Z',
+      weekdays: ['MONDAY'],
+    },
+  });
+  const restriction = await client.call('createApplicationDeploymentRestriction', {
+    params,
+    body: { mode: 'MATCH', type: 'PATH', value: 'src' },
+  });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
   const credentials = await Promise.all(
@@ -158,6 +174,8 @@ async function makeIds(): Promise<Record<string, string>> {
     helmRepositoryId: helmRepository.id,
     annotationsGroupId: annotationsGroup.id,
     labelsGroupId: labelsGroup.id,
+    deploymentRuleId: rule.id,
+    deploymentRestrictionId: restriction.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     customRoleId: role.id,
@@ -185,10 +203,14 @@ async function send(operation: Operation, token: string | null, idOf: Ids = know
   return fetch(`${server.baseUrl}${path}${queryOf(operation, idOf)}`, init);
 }
 
-/** What a query must have. */
+/** What an operation needs in its query: ids, in all that there are but one. */
 function queryOf(operation: Operation, idOf: Ids): string {
-  if (operation.id !== 'listVariables') return '';
-  return `?${new URLSearchParams({ scope: 'PROJECT', parent_id: idOf('projectId') ?? '' }).toString()}`;
+  if (operation.id === 'listVariables') {
+    return `?${new URLSearchParams({ scope: 'PROJECT', parent_id: idOf('projectId') ?? '' }).toString()}`;
+  }
+  const query: { readonly required?: readonly string[] } = operation.query ?? {};
+  const needed = query.required ?? [];
+  return needed.length === 0 ? '' : `?${needed.map((name) => `${name}=${idOf(name) ?? ''}`).join('&')}`;
 }
 
 /** What exists: credentials are those of the operation's vendor, places its own. */
@@ -217,7 +239,16 @@ function bodyOf(operation: Operation): unknown {
   const scope = operation.path.startsWith('/container') ? 'CONTAINER' : 'APPLICATION';
   const many = { overwrite: true, vars: [{ name: 'COLOR', value: 'blue', scope, is_secret: false }] };
   const variable = { ...key, ...place, ...override, ...many };
+  const application = ids['applicationId'];
+  const services = { applications: [{ application_id: application }], application_ids: [application] };
+  if (operation.id.endsWith('Restriction')) return { mode: 'EXCLUDE', type: 'PATH', value: 'src' };
+  const time = '1970-01-01T08:00:00Z';
+  const window = { timezone: 'UTC', start_time: time, stop_time: time, weekdays: [], mode: 'STAGING', cluster_id: randomUUID() };
+  const files = { dockerfile_path: 'Dockerfile', files: ['Dockerfile'] };
   return {
+    ...files,
+    ...window,
+    ...services,
     name: 'renamed by a stranger',
     type: 'HOSTA',
     token: 'stolen',

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { AppError, systemClock } from '@davit/base';
 import { accessChannel, listen, statement, type Database } from '@davit/db';
+import { dockerfileFacts } from '@davit/drivers';
 import type { EngineLog, EngineSettings } from '@davit/engine';
 import type { EngineHooks, EnginePort } from '@davit/engine/port';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
@@ -74,7 +75,16 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const issuers = new Issuers({ issuers: config.oidcIssuers, audiences: config.oidcAudiences, clock: systemClock });
   const sessions = await Sessions.open(database, vault, systemClock);
   const authenticator = new Authenticator({ database, issuers, sessions });
-  const deps: Deps = { database, engine: engine.port, vault, config, catalogue, tokens: authenticator, sessions };
+  const deps: Deps = {
+    database,
+    engine: engine.port,
+    vault,
+    config,
+    catalogue,
+    readDockerfile: dockerfileFacts,
+    tokens: authenticator,
+    sessions,
+  };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
   const server = await createServer({
     mounted: mountAll(deps),

@@ -2,6 +2,7 @@ import { migrate, openDatabase, type Database, type SessionLock } from '@davit/d
 import { createEngine, type Engine } from '@davit/engine';
 import { pino, type Logger } from 'pino';
 import { createApi, type Api } from './api.ts';
+import { followRules } from '../background/rules.ts';
 import type { Configuration } from './config.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
 import { keepAdminToken, lockStateFolder, openState, type OpenState } from './state.ts';
@@ -80,7 +81,11 @@ async function startAll(config: Configuration, { logger, say, open }: Start): Pr
   await showToken(config, api, say);
   const address = config.role === 'worker' ? null : await api.listen();
   // After listening: deployments go on within moments, but the first answer does not wait for a container engine.
-  if (config.role !== 'api') void startEngine(api.engine, logger);
+  if (config.role !== 'api') {
+    void startEngine(api.engine, logger);
+    const rules = followRules(api.deps, logger);
+    open.closers.push(() => rules.stop());
+  }
   logger.info({ address, role: config.role }, 'ready');
   return { address, displaced: holder.displaced, close: () => closeAll(open, logger) };
 }

@@ -1,1 +1,2 @@
+export { listStages } from './deployment-stage.ts';
 export { mountDeploymentStage } from './routes.ts';

@@ -5,7 +5,7 @@ import { notFound } from '../../auth/authorize.ts';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { markDeleting, openEnvironment, removeEnvironment, type OpenEnvironment } from '../environment/index.ts';
-import { composeServices, listServices } from '../service/index.ts';
+import { composeServices, environmentLinks, listServices } from '../service/index.ts';
 import { toPlan } from '../shared/engine-views.ts';
 import { triggerOf } from '../shared/trigger.ts';
 import { checkServiceVisible, environmentStatus, type EnvironmentStatus } from './status.ts';
@@ -20,6 +20,8 @@ type ServiceQueue = Response<(typeof operations)['listDeploymentRequestByService
 type History = Response<(typeof operations)['listEnvironmentDeploymentHistoryV2']>;
 type HistoryQuery = Query<(typeof operations)['listEnvironmentDeploymentHistoryV2']>;
 type Logs = Response<(typeof operations)['listEnvironmentLogs']>;
+type RequestStatus = Response<(typeof operations)['getDeploymentStatusByDeploymentRequestId']>;
+type Links = Response<(typeof operations)['listEnvironmentServicesLinks']>;
 type Services = Response<(typeof operations)['listServicesByEnvironmentId']>;
 
 const defaultPageSize = 20;
@@ -49,17 +51,22 @@ export async function actOnEnvironment(deps: Deps, caller: Caller, wanted: Wante
 
 /** The same for deploy, with the fields of a service's status beside, which the public description has here. */
 export async function deployEnvironment(deps: Deps, caller: Caller, wanted: Wanted): Promise<DeployAnswer> {
-  const answer = await actOnEnvironment(deps, caller, wanted);
+  return withServiceFields(await actOnEnvironment(deps, caller, wanted), 'DEPLOY', wanted.dryRun);
+}
+
+/** An environment's status with what the public description has of a service's. */
+export function withServiceFields(answer: Answer, action: 'DEPLOY' | 'RESTART', dryRun: boolean): DeployAnswer {
   return {
     ...answer,
     service_deployment_status: answer.deployment_status ?? 'NEVER_DEPLOYED',
     is_part_last_deployment: true,
-    status_details: { action: 'DEPLOY', status: wanted.dryRun ? 'NEVER' : 'QUEUED', sub_action: 'NONE' },
+    status_details: { action, status: dryRun ? 'NEVER' : 'QUEUED', sub_action: 'NONE' },
     deployment_requests_count: answer.deployment_request_id === null ? 0 : 1,
   };
 }
 
-function wholeEnvironment(
+/** A request for an environment as a whole. */
+export function wholeEnvironment(
   place: OpenEnvironment,
   caller: Caller,
   action: Action,
@@ -68,7 +75,8 @@ function wholeEnvironment(
   return { place, action, wholeEnvironment: true, trigger: triggerOf(caller), services };
 }
 
-async function requestedServices(
+/** The services of an environment, for an action that needs no release of them. */
+export async function requestedServices(
   tx: Queryable,
   environmentId: string,
   { skipped }: { readonly skipped: boolean },
@@ -105,6 +113,19 @@ export async function deleteEnvironment(deps: Deps, caller: Caller, environmentI
   });
 }
 
+/** Takes all services off their cluster, skipped ones included; asks for nothing where there is nothing. The records stay. */
+export async function uninstallEnvironment(deps: Deps, caller: Caller, environmentId: string): Promise<Record<string, never>> {
+  await deps.database.transaction(async (tx) => {
+    const place = await openEnvironment(tx, caller, environmentId, 'change');
+    const services: RequestedService[] = [];
+    for (const service of await requestedServices(tx, environmentId, { skipped: true })) {
+      if (await deps.engine.isKnown(tx, service.serviceId)) services.push(service);
+    }
+    if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(place, caller, 'UNINSTALL', services));
+  });
+  return {};
+}
+
 export async function cancelDeployment(
   deps: Deps,
   caller: Caller,
@@ -133,6 +154,20 @@ export async function withdrawRequest(deps: Deps, caller: Caller, id: string): P
   const place = await deps.engine.placeOfRequest(deps.database, id);
   if (place === null || !canSee(caller, place.organizationId)) throw notFound('deployment request');
   await deps.engine.withdraw(id);
+}
+
+/** What became of a request: its state word while it waits, runs, and after its end. NOT_FOUND. */
+export async function readRequestStatus(deps: Deps, caller: Caller, id: string): Promise<RequestStatus> {
+  const place = await deps.engine.placeOfRequest(deps.database, id);
+  const view = place === null || !canSee(caller, place.organizationId) ? null : await deps.engine.deployment(deps.database, id);
+  if (view === null) throw notFound('deployment request');
+  return { deployment_request_id: id, environment_id: view.environmentId, status: view.state };
+}
+
+/** Where all services of an environment answer. */
+export async function listLinks(deps: Deps, caller: Caller, environmentId: string): Promise<Links> {
+  await openEnvironment(deps.database, caller, environmentId, 'read');
+  return environmentLinks(deps, deps.database, environmentId);
 }
 
 export async function listHistory(deps: Deps, caller: Caller, environmentId: string, query: HistoryQuery): Promise<History> {

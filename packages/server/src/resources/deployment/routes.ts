@@ -2,11 +2,17 @@ import { operations } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import * as deployment from './deployment.ts';
+import * as history from './history.ts';
+import { readOldLog } from './old-log.ts';
+import * as selection from './selection.ts';
+import { readStatusesWithStages } from './stages.ts';
 import * as status from './status.ts';
 
 export function mountDeployment(mounting: Mounting, deps: Deps): void {
   mountStatus(mounting, deps);
   mountQueue(mounting, deps);
+  mountOlder(mounting, deps);
+  mountSelection(mounting, deps);
   mounting
     .on(operations.deployEnvironment, ({ caller, params: { environmentId }, query }) =>
       deployment.deployEnvironment(deps, caller, { environmentId, what: 'deploy', dryRun: query.dry_run ?? false }),
@@ -28,6 +34,10 @@ function mountStatus(mounting: Mounting, deps: Deps): void {
     .on(operations.getEnvironmentStatus, ({ caller, params }) => status.readEnvironmentStatus(deps, caller, params.environmentId))
     .on(operations.getEnvironmentStatuses, ({ caller, params }) => status.readStatuses(deps, caller, params.environmentId))
     .on(operations.getContainerRegistryContainerStatus, ({ caller, params }) => status.readRegistryStatuses(deps, caller, params))
+    .on(operations.getEnvironmentStatusesWithStages, ({ caller, params }) =>
+      readStatusesWithStages(deps, caller, params.environmentId),
+    )
+    .on(operations.listEnvironmentServicesLinks, ({ caller, params }) => deployment.listLinks(deps, caller, params.environmentId))
     .on(operations.listServicesByEnvironmentId, ({ caller, params }) =>
       deployment.listEnvironmentServices(deps, caller, params.environmentId),
     )
@@ -39,6 +49,39 @@ function mountStatus(mounting: Mounting, deps: Deps): void {
     );
 }
 
+function mountSelection(mounting: Mounting, deps: Deps): void {
+  mounting
+    .on(operations.deployAllServices, ({ caller, params, body }) =>
+      selection.deploySelected(deps, caller, params.environmentId, body),
+    )
+    .on(operations.stopSelectedServices, ({ caller, params, body }) =>
+      selection.stopSelected(deps, caller, params.environmentId, body),
+    )
+    .on(operations.rebootServices, ({ caller, params, body }) =>
+      selection.restartSelected(deps, caller, params.environmentId, body),
+    )
+    .on(operations.deleteSelectedServices, ({ caller, params, body }) =>
+      selection.deleteSelectedServices(deps, caller, params.environmentId, body),
+    )
+    .on(operations.uninstallSelectedServices, ({ caller, params, body }) =>
+      selection.uninstallSelected(deps, caller, params.environmentId, body),
+    )
+    .on(operations.uninstallEnvironment, ({ caller, params }) =>
+      deployment.uninstallEnvironment(deps, caller, params.environmentId),
+    );
+}
+
+function mountOlder(mounting: Mounting, deps: Deps): void {
+  mounting
+    .on(operations.listEnvironmentDeploymentHistory, ({ caller, params, query }) =>
+      history.listOldEnvironmentHistory(deps, caller, params.environmentId, query.startId),
+    )
+    .on(operations.listApplicationDeploymentHistory, ({ caller, params, query }) =>
+      history.listOldApplicationHistory(deps, caller, params.applicationId, query.startId),
+    )
+    .on(operations.listEnvironmentLog, ({ caller, params }) => readOldLog(deps, caller, params.environmentId));
+}
+
 function mountQueue(mounting: Mounting, deps: Deps): void {
   mounting
     .on(operations.listDeploymentRequestByEnvironmentId, ({ caller, params }) =>
@@ -46,6 +89,9 @@ function mountQueue(mounting: Mounting, deps: Deps): void {
     )
     .on(operations.listDeploymentRequestByServiceId, ({ caller, params }) =>
       deployment.listServiceQueue(deps, caller, params.serviceId),
+    )
+    .on(operations.getDeploymentStatusByDeploymentRequestId, ({ caller, query }) =>
+      deployment.readRequestStatus(deps, caller, query.deploymentRequestId.toLowerCase()),
     )
     .on(operations.cancelDeploymentRequest, ({ caller, params }) =>
       deployment.withdrawRequest(deps, caller, params.deploymentRequestId),

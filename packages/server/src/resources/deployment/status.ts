@@ -1,4 +1,4 @@
-import type { operations, Response } from '@davit/contract';
+import type { operations, Response, ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import { environmentState, type EnvironmentView, type StateWord } from '@davit/engine/port';
 import { notFound } from '../../auth/authorize.ts';
@@ -108,8 +108,13 @@ function deploymentStatus(
   return words.every((word) => word === 'UP_TO_DATE') ? 'UP_TO_DATE' : 'OUT_OF_DATE';
 }
 
-/** Throws NOT_FOUND where the caller may not see the service. */
-export async function checkServiceVisible(deps: Deps, caller: Caller, serviceId: string): Promise<void> {
-  const row = await deps.database.maybe(store.serviceOrganization, [serviceId, caller.organizationId]);
+/** Throws NOT_FOUND where the caller may not see the service, or it is of another type than the given one. */
+export async function checkServiceVisible(
+  deps: Deps,
+  caller: Caller,
+  serviceId: string,
+  type: ServiceType | null = null,
+): Promise<void> {
+  const row = await deps.database.maybe(store.serviceOrganization, [serviceId, caller.organizationId, type]);
   if (row === undefined) throw notFound('service');
 }

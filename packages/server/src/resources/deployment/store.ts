@@ -22,5 +22,5 @@ export const placedServices = statement<PlacedServiceRow>(
 
 export const serviceOrganization = statement<{ organization_id: string }>(
   'deployment_service_organization',
-  'select organization_id from service where id = $1 and ($2::uuid is null or organization_id = $2)',
+  'select organization_id from service where id = $1 and ($2::uuid is null or organization_id = $2) and ($3::text is null or type = $3)',
 );

@@ -23,7 +23,7 @@ function stagesOf<Service extends { readonly stage: { readonly name: string; rea
     .map(([, members]) => ({ name: members[0]?.stage.name ?? '', services: members }));
 }
 
-function stageStatus(services: readonly engine.HistoryServiceView[]): StageStatus {
+export function stageStatus(services: readonly engine.HistoryServiceView[]): StageStatus {
   const has = (...phases: readonly engine.Phase[]): boolean => services.some(({ phase }) => phases.includes(phase));
   if (has('BUILDING', 'WORKING', 'CANCELING')) return 'ONGOING';
   if (has('FAILED', 'BUILD_FAILED')) return 'ERROR';
@@ -58,7 +58,7 @@ export function toEnvironmentHistory(view: engine.DeploymentView): HistoryEntry 
 }
 
 // Services of a stage run side by side, so the longest one is what the stage took.
-function stageMilliseconds(services: readonly engine.HistoryServiceView[]): number {
+export function stageMilliseconds(services: readonly engine.HistoryServiceView[]): number {
   return Math.max(0, ...services.map(({ totalMilliseconds }) => totalMilliseconds));
 }
 

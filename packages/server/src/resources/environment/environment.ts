@@ -95,7 +95,8 @@ export async function removeEnvironment(tx: Queryable, id: string): Promise<void
   await tx.run(store.environmentRemove, [id]);
 }
 
-function refuseTaken<Result>(name: string | undefined, write: () => Promise<Result>): Promise<Result> {
+/** NAME_TAKEN where the write violates the uniqueness of names. */
+export function refuseTaken<Result>(name: string | undefined, write: () => Promise<Result>): Promise<Result> {
   return refuseTakenName({ index: 'environment_name', noun: 'environment', name, where: 'in this project' }, write);
 }
 

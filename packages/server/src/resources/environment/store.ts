@@ -43,7 +43,20 @@ export const clusterForProject = statement<{ cluster_id: string | null }>(
      from project where project.id = $1 and ($2::uuid is null or project.organization_id = $2)`,
 );
 
-/** The environment and its stages: there is never one without the others. $8: their names in order. */
+/** Gives an environment that was just made the first rule of its project that fits mode, cluster and name. */
+const giveProjectRule = (made: string): string =>
+  `insert into environment_rule (environment_id, auto_stop, timezone, start_time, stop_time, weekdays)
+   select ${made}.id, fit.auto_stop, fit.timezone, fit.start_time, fit.stop_time, fit.weekdays
+     from ${made} cross join lateral (
+       select * from project_rule as rule
+        where rule.project_id = ${made}.project_id and rule.mode = ${made}.mode and rule.cluster_id = ${made}.cluster_id
+          and lower(${made}.name) like rule.name_pattern
+        order by rule.position limit 1) as fit`;
+
+/**
+ * The environment and its stages: there is never one without the others. $8: their names in order. And its deployment rule, when
+ * one of the project's fits it.
+ */
 export const environmentCreate = statement<EnvironmentRow>(
   'environment_create',
   `with made as (
@@ -54,6 +67,8 @@ export const environmentCreate = statement<EnvironmentRow>(
      insert into deployment_stage (id, organization_id, environment_id, name, position)
      select gen_random_uuid(), made.organization_id, made.id, stage.name, stage.number - 1
        from made, unnest($8::text[]) with ordinality as stage (name, number)
+   ), rule as (
+     ${giveProjectRule('made')}
    )
    select ${ofEnvironment('made')}, ${ofCluster} from made join cluster on cluster.id = made.cluster_id`,
 );
@@ -120,3 +135,41 @@ export const environmentServicesRemove = statement(
   'delete from service where environment_id = $1',
 );
 export const environmentRemove = statement('environment_remove', 'delete from environment where id = $1');
+
+/** Copy of $2, in project $3 on cluster $4, of mode $6 or the same. */
+export const environmentCopy = statement<{ driver: string }>(
+  'environment_copy',
+  `with made as (
+     insert into environment (id, organization_id, project_id, cluster_id, name, mode, auto_preview, last_updated_by)
+     select $1, organization_id, $3, $4, $5, coalesce($6, mode), auto_preview, $7 from environment where id = $2
+     returning cluster_id
+   )
+   select cluster.driver from made join cluster on cluster.id = made.cluster_id`,
+);
+
+/** Into $1, which was just made, by the rules of its project. $2 is not asked. */
+export const projectRuleGive = statement(
+  'environment_give_project_rule',
+  `with made as (select * from environment where id = $1 and id <> $2::uuid) ${giveProjectRule('made')}`,
+);
+
+/** Into $1 from $2. */
+export const environmentRuleCopy = statement(
+  'environment_rule_copy',
+  `insert into environment_rule (environment_id, on_demand_preview, auto_stop, timezone, start_time, stop_time, weekdays)
+   select $1, on_demand_preview, auto_stop, timezone, start_time, stop_time, weekdays from environment_rule where environment_id = $2`,
+);
+
+export const environmentStages = statement<{ id: string }>(
+  'environment_stages',
+  'select id from deployment_stage where environment_id = $1 order by position',
+);
+
+/** Into environment $1: copies of the stages $2 with the ids $3. */
+export const environmentStagesCopy = statement(
+  'environment_stages_copy',
+  `insert into deployment_stage (id, organization_id, environment_id, name, description, position)
+   select copy.id, stage.organization_id, $1, stage.name, stage.description, stage.position
+     from unnest($2::uuid[], $3::uuid[]) as copy (of, id) join deployment_stage as stage on stage.id = copy.of
+    order by stage.position`,
+);

@@ -70,6 +70,13 @@ export const lockFacts = statement<ServiceFacts>(
   `SELECT ${factsColumns} FROM ${factsTables} WHERE s.id = $1 FOR UPDATE OF s`,
 );
 
+/** Environment, ids. In the order of deployment, which is the order of locking. */
+export const lockSelectedFacts = statement<ServiceFacts>(
+  'lockSelectedServiceFacts',
+  `SELECT ${factsColumns} FROM ${factsTables} WHERE s.environment_id = $1 AND s.id = ANY ($2::uuid[])
+    ORDER BY st.position, s.created_at, s.id FOR UPDATE OF s`,
+);
+
 /** For what adds something to the service: others may do so too, nobody may delete it. */
 export const shareFacts = statement<ServiceFacts>(
   'shareServiceFacts',
@@ -180,4 +187,19 @@ export const readForeignHostPorts = statement<HostPortRow>(
      FROM host_port h JOIN service s ON s.id = h.service_id
      JOIN unnest($3::text[], $4::integer[]) AS k(transport, port) ON k.transport = h.transport AND k.port = h.port
     WHERE h.driver = $1 AND h.service_id <> $2 ORDER BY h.port, h.transport`,
+);
+
+/** Id, environment, stage, skipped, type, name, spec, driver: a copy of a service in another environment. */
+export const insertClone = statement(
+  'insertServiceClone',
+  `INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, is_skipped, type, name, spec, driver)
+   SELECT $1, organization_id, project_id, id, $3, gen_random_uuid(), $4, $5, $6, $7::jsonb, $8 FROM environment WHERE id = $2`,
+);
+
+/** Driver, transport, ports that nobody may have, wanted port: that one, or the first free one after it. */
+export const freeHostPort = statement<{ port: number }>(
+  'freeHostPort',
+  `SELECT n AS port FROM generate_series($4::integer, 65535) AS n
+    WHERE n <> ALL ($3::integer[]) AND NOT EXISTS (SELECT 1 FROM host_port WHERE driver = $1 AND transport = $2 AND port = n)
+    LIMIT 1`,
 );

@@ -79,7 +79,7 @@ export function auditing({ createdAt, updatedAt, triggeredBy, origin }: Audited)
 }
 
 // Clients need every member of a commit; before the checkout only its id is known.
-function toCommit(commit: engine.ReleaseCommit | null, createdAt: string): HistoryService['details']['commit'] {
+export function toCommit(commit: engine.ReleaseCommit | null, createdAt: string): HistoryService['details']['commit'] {
   if (commit === null) return null;
   return {
     created_at: commit.createdAt ?? createdAt,

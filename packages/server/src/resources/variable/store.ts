@@ -114,6 +114,18 @@ export const replaceVariable = statement<WrittenRow>(
    RETURNING id, created_at, updated_at`,
 );
 
+/** Organization, rows. At once, so that an alias may come before what it points at. */
+export const insertVariables = statement(
+  'insertVariables',
+  `INSERT INTO variable (id, organization_id, project_id, environment_id, service_id, key, type, is_secret, value, secret_value_id,
+                         target_id, target_builtin, mount_path, description, enable_interpolation_in_file)
+   SELECT v.id, $1, v.project_id, v.environment_id, v.service_id, v.key, v.type, v.is_secret, v.value, v.secret_value_id,
+          v.target_id, v.target_builtin, v.mount_path, v.description, v.enable_interpolation_in_file
+     FROM jsonb_to_recordset($2::jsonb) AS v(id uuid, project_id uuid, environment_id uuid, service_id uuid, key text, type text,
+            is_secret boolean, value text, secret_value_id uuid, target_id uuid, target_builtin text, mount_path text, description text,
+            enable_interpolation_in_file boolean)`,
+);
+
 /** Id, key, type, value, secret value, mount path, description, interpolation. Overrides keep the key of what they override. */
 export const updateVariable = statement<WrittenRow>(
   'updateVariable',

@@ -1,13 +1,14 @@
 import type { operations, Response, ServiceType } from '@davit/contract';
+import type { Queryable } from '@davit/db';
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { httpUrl } from '../../address.ts';
-import { currentRelease } from '../../composition.ts';
+import { currentRelease, currentReleases } from '../../composition.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ReleaseSettings } from '../../release.ts';
-import { readFacts } from '../../store.ts';
+import { readEnvironmentFacts, readFacts } from '../../store.ts';
 import { typeWord } from '../history/history.ts';
 
 export type LinksRecord = Response<(typeof operations)['listApplicationLinks']>;
@@ -20,6 +21,21 @@ export async function readLinks(deps: Deps, caller: Caller, { id, type }: Servic
   const deployed = await deps.engine.deployedConfig(deps.database, id);
   const config = deployed ?? (await currentRelease(deps, deps.database, facts)).config;
   return { results: toLinks({ id, type: typeWord(facts.type) }, config.ports, deps.config) };
+}
+
+/** The same for all services of an environment that the caller was found to see, in the order of deployment. */
+export async function environmentLinks(deps: Deps, db: Queryable, environmentId: string): Promise<LinksRecord> {
+  const services = await db.many(readEnvironmentFacts, [environmentId]);
+  const releases = await currentReleases(deps, db, environmentId, services);
+  const deployed = await deps.engine.deployedConfigs(
+    db,
+    services.map(({ id }) => id),
+  );
+  const results = services.flatMap((facts, index) => {
+    const config = deployed.get(facts.id) ?? releases[index]?.config;
+    return config === undefined ? [] : toLinks({ id: facts.id, type: typeWord(facts.type) }, config.ports, deps.config);
+  });
+  return { results };
 }
 
 export function toLinks(

@@ -1,0 +1,70 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, Nullable, Uuid, Words } from '../shape.ts';
+import { Commit } from '../shared/deployment.ts';
+import { origins, serviceStates } from '../shared/words.ts';
+
+/*
+ * The histories of before: fewer fields than the second version has, and continued by the id of the last deployment that was
+ * read (`startId`) instead of by pages.
+ */
+
+const common = {
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: Type.Optional(DateTime),
+  name: Type.Optional(Type.String()),
+  commit: Type.Optional(Nullable(Commit)),
+};
+const services = Type.Optional(Type.Array(Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) })));
+const query = Type.Partial(Type.Object({ startId: Uuid }));
+const page = { page: Type.Integer(), page_size: Type.Integer() };
+
+export const listEnvironmentDeploymentHistory = operation({
+  id: 'listEnvironmentDeploymentHistory',
+  method: 'GET',
+  path: '/environment/{environmentId}/deploymentHistory',
+  tag: 'Environment',
+  summary: 'List the deployments of an environment in the older shape, newest first; `startId`: those before this one',
+  scope: 'READ',
+  target: 'environment',
+  query,
+  status: 200,
+  response: Type.Object({
+    ...page,
+    results: Type.Array(
+      Type.Object({
+        id: Uuid,
+        created_at: DateTime,
+        updated_at: Type.Optional(DateTime),
+        status: Type.Optional(Words(serviceStates)),
+        origin: Type.Optional(Words(origins)),
+        triggered_by: Type.Optional(Type.String()),
+        applications: services,
+        containers: services,
+        databases: services,
+        jobs: services,
+        helms: services,
+        terraforms: services,
+      }),
+    ),
+  }),
+  errors: [400],
+});
+
+export const listApplicationDeploymentHistory = operation({
+  id: 'listApplicationDeploymentHistory',
+  method: 'GET',
+  path: '/application/{applicationId}/deploymentHistory',
+  tag: 'Application',
+  summary: 'List the deployments of an application in the older shape, newest first; `startId`: those before this one',
+  scope: 'READ',
+  target: 'service',
+  query,
+  status: 200,
+  response: Type.Object({
+    ...page,
+    results: Type.Array(Type.Object({ ...common, status: Type.Optional(Words(['FAILED', 'SUCCESS'] as const)) })),
+  }),
+  errors: [400],
+});

@@ -1,0 +1,39 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { GitRepositoryRequest } from '../service/parts.ts';
+
+const tag = 'Environment';
+const at = '/environment/{environmentId}' as const;
+const path = Type.String({ minLength: 1, maxLength: 1000 });
+
+export const checkDockerfile = operation({
+  id: 'checkDockerfile',
+  method: 'POST',
+  path: `${at}/checkDockerfile`,
+  tag,
+  summary: 'Look for a Dockerfile in a git repository: the arguments that it declares and the images that it starts from',
+  scope: 'WRITE',
+  target: 'environment',
+  body: Type.Object({ git_repository: GitRepositoryRequest, dockerfile_path: path }),
+  status: 200,
+  response: Type.Object({
+    dockerfile_path: Type.String(),
+    arg: Type.Optional(Type.Array(Type.String())),
+    repositories: Type.Optional(Type.Array(Type.String())),
+  }),
+  errors: [400],
+});
+
+export const checkGitFile = operation({
+  id: 'checkGitFile',
+  method: 'POST',
+  path: `${at}/checkGitFile`,
+  tag,
+  summary: 'Check that files are in a git repository, below its root_path',
+  scope: 'WRITE',
+  target: 'environment',
+  body: Type.Object({ git_repository: GitRepositoryRequest, files: Type.Array(path, { minItems: 1, maxItems: 50 }) }),
+  status: 200,
+  response: Type.Object({}),
+  errors: [400],
+});

@@ -1,0 +1,134 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { Nullable, Uuid, Words } from '../shape.ts';
+import { EnvironmentStatus, ServiceStatus } from '../shared/deployment.ts';
+
+/*
+ * Actions on several services of an environment: one deployment for all of them, refused as a whole when one of the ids is
+ * wrong. Types of services that are not served yet have their lists all the same: an id in them names nothing.
+ */
+
+const tag = 'Environment';
+const at = '/environment/{environmentId}/service' as const;
+const largestSelection = 500;
+
+const list = <Item extends Parameters<typeof Type.Array>[0]>(item: Item) =>
+  Type.Optional(Nullable(Type.Array(item, { maxItems: largestSelection })));
+const ids = list(Uuid);
+const version = Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 255 })));
+const commit = Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' })));
+
+const ServiceIds = Type.Object({
+  application_ids: ids,
+  container_ids: ids,
+  database_ids: ids,
+  job_ids: ids,
+  helm_ids: ids,
+  terraform_ids: ids,
+});
+
+const DeployAllRequest = Type.Object({
+  applications: list(Type.Object({ application_id: Uuid, git_commit_id: commit })),
+  databases: ids,
+  containers: list(Type.Object({ id: Uuid, image_tag: version })),
+  jobs: list(Type.Object({ id: Type.Optional(Nullable(Uuid)), image_tag: version, git_commit_id: commit })),
+  helms: list(
+    Type.Object({
+      id: Type.Optional(Nullable(Uuid)),
+      chart_version: version,
+      git_commit_id: commit,
+      values_override_git_commit_id: commit,
+    }),
+  ),
+  terraforms: list(
+    Type.Object({
+      id: Type.Optional(Nullable(Uuid)),
+      git_commit_id: commit,
+      action: Type.Optional(Nullable(Words(['PLAN', 'FORCE_UNLOCK', 'MIGRATE_STATE'] as const))),
+    }),
+  ),
+});
+
+export const deployAllServices = operation({
+  id: 'deployAllServices',
+  method: 'POST',
+  path: `${at}/deploy`,
+  tag,
+  summary: 'Deploy the named services of an environment in one deployment, each at its newest version or the given one',
+  scope: 'DEPLOY',
+  target: 'environment',
+  body: DeployAllRequest,
+  status: 202,
+  response: EnvironmentStatus,
+  errors: [400, 409],
+});
+
+export const stopSelectedServices = operation({
+  id: 'stopSelectedServices',
+  method: 'POST',
+  path: `${at}/stop`,
+  tag,
+  summary: 'Stop the named services of an environment; their data stays',
+  scope: 'DEPLOY',
+  target: 'environment',
+  body: ServiceIds,
+  status: 200,
+  response: null,
+  errors: [400, 409],
+});
+
+export const rebootServices = operation({
+  id: 'rebootServices',
+  method: 'POST',
+  path: `${at}/restart-service`,
+  tag,
+  summary: 'Restart the named services of an environment',
+  scope: 'DEPLOY',
+  target: 'environment',
+  body: Type.Pick(ServiceIds, ['application_ids', 'database_ids', 'container_ids']),
+  status: 202,
+  // The public description answers a service's status here, of whichever service: the environment's has its fields as well.
+  response: Type.Intersect([EnvironmentStatus, Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id'])]),
+  errors: [400, 409],
+});
+
+export const deleteSelectedServices = operation({
+  id: 'deleteSelectedServices',
+  method: 'POST',
+  path: `${at}/delete`,
+  tag,
+  summary: 'Delete the named services of an environment with their data; those that are being deleted already are left alone',
+  scope: 'WRITE',
+  target: 'environment',
+  body: ServiceIds,
+  status: 200,
+  response: null,
+  errors: [400, 409],
+});
+
+export const uninstallSelectedServices = operation({
+  id: 'uninstallSelectedServices',
+  method: 'POST',
+  path: `${at}/uninstall`,
+  tag,
+  summary: 'Remove what the named services have on the cluster; their records stay',
+  scope: 'WRITE',
+  target: 'environment',
+  body: ServiceIds,
+  status: 200,
+  response: null,
+  errors: [400, 409],
+});
+
+export const uninstallEnvironment = operation({
+  id: 'uninstallEnvironment',
+  method: 'POST',
+  path: '/environment/{environmentId}/uninstall',
+  tag,
+  summary: 'Remove what all services of an environment have on the cluster, skipped ones included; the records stay',
+  scope: 'WRITE',
+  target: 'environment',
+  status: 202,
+  response: Type.Object({}),
+  errors: [409],
+});

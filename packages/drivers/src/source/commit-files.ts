@@ -1,0 +1,73 @@
+import { posix } from 'node:path';
+
+/** Runs git in the repository; fails when git does. */
+type RunGit = (...args: readonly string[]) => Promise<string>;
+
+const file = /^100\d{3}$/;
+const symbolicLink = '120000';
+// As many as Linux follows.
+const mostLinks = 40;
+
+/** Files of one commit, read from the repository's objects: what is not there yet, git fetches by itself. */
+export class CommitFiles {
+  readonly #commit: string;
+  readonly #git: RunGit;
+
+  constructor(commit: string, git: RunGit) {
+    this.#commit = commit;
+    this.#git = git;
+  }
+
+  async hasFolder(path: string): Promise<boolean> {
+    const plain = plainPath(path);
+    if (plain === null) return false;
+    return plain === '' || (await this.#entry(plain))?.type === 'tree';
+  }
+
+  /** The text of a file; null when there is none of that path. */
+  async read(path: string): Promise<string | null> {
+    let wanted = plainPath(path);
+    for (let links = 0; wanted !== null && links < mostLinks; links += 1) {
+      const found = await this.#resolve(wanted);
+      if (found === null) return null;
+      if (typeof found === 'object') return this.#text(found.id);
+      wanted = found;
+    }
+    return null;
+  }
+
+  /** The entry of a file; where a part of the path is a symbolic link, the path that is meant instead. */
+  async #resolve(path: string): Promise<{ readonly id: string } | string | null> {
+    const parts = path.split('/');
+    for (let length = 1; length <= parts.length; length += 1) {
+      const entry = await this.#entry(parts.slice(0, length).join('/'));
+      if (entry === undefined) return null;
+      if (entry.mode === symbolicLink) {
+        const target = await this.#text(entry.id);
+        // An absolute path is one of the machine, not of the repository.
+        if (posix.isAbsolute(target)) return null;
+        return plainPath(posix.join(...parts.slice(0, length - 1), target, ...parts.slice(length)));
+      }
+      if (length === parts.length) return file.test(entry.mode) ? entry : null;
+    }
+    return null;
+  }
+
+  async #entry(path: string): Promise<{ readonly mode: string; readonly type: string; readonly id: string } | undefined> {
+    // Mode, type, id, path.
+    const line = await this.#git('--literal-pathspecs', 'ls-tree', '-z', this.#commit, '--', path);
+    const [mode, type, id] = line.split(/[ \t]/);
+    return mode === undefined || type === undefined || id === undefined ? undefined : { mode, type, id };
+  }
+
+  #text(id: string): Promise<string> {
+    return this.#git('cat-file', 'blob', id);
+  }
+}
+
+/** Without slashes around it and dots; null when it leads out of the repository. */
+function plainPath(path: string): string | null {
+  const plain = posix.normalize(`./${path}`).replace(/^\/+|\/+$/g, '');
+  if (plain === '..' || plain.startsWith('../')) return null;
+  return plain === '.' ? '' : plain;
+}

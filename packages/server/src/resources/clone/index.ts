@@ -1,0 +1,1 @@
+export { mountClone } from './routes.ts';

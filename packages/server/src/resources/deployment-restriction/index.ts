@@ -1,0 +1,2 @@
+export { mountDeploymentRestriction } from './routes.ts';
+export { cloneRestrictions } from './deployment-restriction.ts';

@@ -1,0 +1,53 @@
+import type { Body, operations, Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { notFound } from '../shared/problems.ts';
+import * as store from './store.ts';
+import { checkedWindow } from './window.ts';
+
+type Rule = Response<(typeof operations)['getEnvironmentDeploymentRule']>;
+type EditRequest = Body<(typeof operations)['editEnvironmentDeploymentRule']>;
+
+/** An environment has exactly one rule, and the rule its id. One that was never set starts and stops nothing. */
+export async function readRule(deps: Deps, caller: Caller, environmentId: string): Promise<Rule> {
+  return toRule(await ruleRow(deps.database, caller, environmentId));
+}
+
+/** What the request leaves out stays. Takes effect at the next start or stop time: nothing happens at once. */
+export async function editRule(
+  deps: Deps,
+  caller: Caller,
+  { environmentId, deploymentRuleId }: { readonly environmentId: string; readonly deploymentRuleId: string },
+  request: EditRequest,
+): Promise<Rule> {
+  return deps.database.transaction(async (tx) => {
+    await openEnvironment(tx, caller, environmentId, 'order');
+    if (deploymentRuleId !== environmentId) throw notFound('deployment rule');
+    const former = await ruleRow(tx, caller, environmentId);
+    const autoStop = request.auto_stop ?? former.auto_stop;
+    const window = checkedWindow(request, autoStop);
+    if (typeof request.auto_preview === 'boolean') await tx.run(store.setAutoPreview, [environmentId, request.auto_preview]);
+    await tx.run(store.writeEnvironmentRule, [
+      environmentId,
+      request.on_demand_preview ?? former.on_demand_preview,
+      autoStop,
+      window.timezone,
+      window.start_time,
+      window.stop_time,
+      window.weekdays,
+    ]);
+    return toRule(await ruleRow(tx, caller, environmentId));
+  });
+}
+
+async function ruleRow(db: Queryable, caller: Caller, environmentId: string): Promise<store.EnvironmentRuleRow> {
+  const row = await db.maybe(store.readEnvironmentRule, [environmentId, caller.organizationId]);
+  if (row === undefined) throw notFound('environment');
+  return row;
+}
+
+function toRule({ environment_id, ...row }: store.EnvironmentRuleRow): Rule {
+  return { id: environment_id, ...row, weekdays: [...row.weekdays] };
+}

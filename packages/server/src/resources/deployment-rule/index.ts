@@ -1,0 +1,2 @@
+export { mountDeploymentRule } from './routes.ts';
+export { runDueRules, type RuleFailure } from './due.ts';

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import type { Body, operations, Response } from '@davit/contract';
+import { isForeignKeyViolation, type Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readProject } from '../project/index.ts';
+import { refuseTakenName } from '../shared/naming.ts';
+import { invalid, invalidReference, notFound } from '../shared/problems.ts';
+import * as store from './store.ts';
+import { checkedWindow } from './window.ts';
+
+type Rule = Response<(typeof operations)['getProjectDeploymentRule']>;
+type Rules = Response<(typeof operations)['listProjectDeploymentRules']>;
+type RuleRequest = Body<(typeof operations)['createDeploymentRule']>;
+type OrderRequest = Body<(typeof operations)['updateDeploymentRulesPriorityOrder']>;
+
+interface RulePlace {
+  readonly projectId: string;
+  readonly deploymentRuleId: string;
+}
+
+export async function listRules(deps: Deps, caller: Caller, projectId: string): Promise<Rules> {
+  const rows = await deps.database.many(store.listProjectRules, [projectId, caller.organizationId]);
+  // An empty list is not the same as no project.
+  if (rows.length === 0) await readProject(deps, caller, projectId);
+  return { results: rows.map(toRule) };
+}
+
+export async function readRule(deps: Deps, caller: Caller, place: RulePlace): Promise<Rule> {
+  return toRule(await ruleRow(deps.database, caller, place));
+}
+
+/** At the end of the order. NAME_TAKEN, INVALID_REFERENCE for a cluster of another organization. */
+export async function createRule(deps: Deps, caller: Caller, projectId: string, request: RuleRequest): Promise<Rule> {
+  const place = { projectId, deploymentRuleId: randomUUID() };
+  return write(request, () =>
+    deps.database.transaction(async (tx) => {
+      const organizationId = await lockProject(tx, caller, projectId);
+      const values = await ruleValues(tx, organizationId, request, false);
+      await tx.run(store.createProjectRule, [place.deploymentRuleId, projectId, ...values]);
+      return toRule(await ruleRow(tx, caller, place));
+    }),
+  );
+}
+
+/** What the request leaves out stays. Environments that got the rule before keep what they have. */
+export async function editRule(deps: Deps, caller: Caller, place: RulePlace, request: RuleRequest): Promise<Rule> {
+  return write(request, () =>
+    deps.database.transaction(async (tx) => {
+      const organizationId = await lockProject(tx, caller, place.projectId);
+      const former = await ruleRow(tx, caller, place);
+      const kept = {
+        ...request,
+        description: request.description === undefined ? (former.description ?? null) : request.description,
+        wildcard: request.wildcard === undefined ? former.wildcard : request.wildcard,
+      };
+      const values = await ruleValues(tx, organizationId, kept, former.auto_stop);
+      await tx.run(store.editProjectRule, [place.deploymentRuleId, place.projectId, ...values]);
+      return toRule(await ruleRow(tx, caller, place));
+    }),
+  );
+}
+
+export async function deleteRule(deps: Deps, caller: Caller, place: RulePlace): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    await lockProject(tx, caller, place.projectId);
+    if ((await tx.run(store.deleteProjectRule, [place.deploymentRuleId, place.projectId])) === 0) {
+      throw notFound('deployment rule');
+    }
+  });
+}
+
+/** All rules of the project, each once: a part of them would leave open where the others go. */
+export async function orderRules(deps: Deps, caller: Caller, projectId: string, request: OrderRequest): Promise<void> {
+  const wanted = (request.project_deployment_rule_ids_in_order ?? []).map((id) => id.toLowerCase());
+  const path = 'project_deployment_rule_ids_in_order';
+  await deps.database.transaction(async (tx) => {
+    await lockProject(tx, caller, projectId);
+    const rules = await tx.many(store.listProjectRules, [projectId, caller.organizationId]);
+    const known = new Set(rules.map(({ id }) => id));
+    const unknown = wanted.findIndex((id) => !known.has(id));
+    if (unknown !== -1) throw invalidReference(`${path}.${unknown}`, 'is not the id of a deployment rule of this project');
+    const twice = wanted.findIndex((id, index) => wanted.indexOf(id) !== index);
+    if (twice !== -1) throw invalid(`${path}.${twice}`, 'is named twice; name each rule once');
+    const missing = rules.find(({ id }) => !wanted.includes(id));
+    if (missing !== undefined) throw invalid(path, `must name all deployment rules of the project; ${missing.name} is missing`);
+    await tx.run(store.orderProjectRules, [projectId, wanted]);
+  });
+}
+
+async function ruleValues(
+  tx: Queryable,
+  organizationId: string,
+  request: RuleRequest,
+  formerAutoStop: boolean,
+): Promise<unknown[]> {
+  const autoStop = request.auto_stop ?? formerAutoStop;
+  const window = checkedWindow(request, autoStop);
+  if ((await tx.maybe(store.findCluster, [request.cluster_id, organizationId])) === undefined) {
+    throw invalidReference('cluster_id', 'is not the id of a cluster of this organization');
+  }
+  return [
+    request.cluster_id,
+    request.name,
+    request.description ?? null,
+    request.mode,
+    autoStop,
+    window.timezone,
+    window.start_time,
+    window.stop_time,
+    window.weekdays,
+    request.wildcard ?? '',
+  ];
+}
+
+/** Gives its organization. One change of a project's rules at a time, as they have an order. */
+async function lockProject(tx: Queryable, caller: Caller, projectId: string): Promise<string> {
+  const row = await tx.maybe(store.lockProject, [projectId, caller.organizationId]);
+  if (row === undefined) throw notFound('project');
+  return row.organization_id;
+}
+
+async function ruleRow(db: Queryable, caller: Caller, place: RulePlace): Promise<store.ProjectRuleRow> {
+  const row = await db.maybe(store.readProjectRule, [place.projectId, caller.organizationId, place.deploymentRuleId]);
+  if (row === undefined) throw notFound('deployment rule');
+  return row;
+}
+
+async function write(request: RuleRequest, action: () => Promise<Rule>): Promise<Rule> {
+  const taken = { index: 'project_rule_name', noun: 'deployment rule', name: request.name, where: 'in this project' };
+  try {
+    return await refuseTakenName(taken, action);
+  } catch (error) {
+    // The cluster was deleted at the same moment.
+    if (isForeignKeyViolation(error)) throw invalidReference('cluster_id', 'is not the id of a cluster of this organization');
+    throw error;
+  }
+}
+
+function toRule({ position, ...row }: store.ProjectRuleRow): Rule {
+  return { ...row, weekdays: [...row.weekdays], priority_index: position };
+}

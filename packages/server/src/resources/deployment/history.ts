@@ -1,0 +1,82 @@
+import type { operations, Response } from '@davit/contract';
+import type * as engine from '@davit/engine/port';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { toCommit } from '../shared/engine-views.ts';
+import { checkServiceVisible } from './status.ts';
+
+/*
+ * The histories of before. They go on after the id of a deployment instead of by pages, so that what is deployed meanwhile
+ * moves nothing.
+ */
+
+type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistory']>;
+type EnvironmentEntry = EnvironmentHistory['results'][number];
+type ServiceEntry = NonNullable<EnvironmentEntry['applications']>[number];
+type ApplicationHistory = Response<(typeof operations)['listApplicationDeploymentHistory']>;
+
+const pageSize = 20;
+
+export async function listOldEnvironmentHistory(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  startId: string | undefined,
+): Promise<EnvironmentHistory> {
+  await openEnvironment(deps.database, caller, environmentId, 'read');
+  const views = await deps.engine.environmentHistory(deps.database, environmentId, { page: 1, pageSize, before: startId });
+  return { page: 1, page_size: pageSize, results: views.map(toEnvironmentEntry) };
+}
+
+export async function listOldApplicationHistory(
+  deps: Deps,
+  caller: Caller,
+  applicationId: string,
+  startId: string | undefined,
+): Promise<ApplicationHistory> {
+  await checkServiceVisible(deps, caller, applicationId, 'APPLICATION');
+  const views = await deps.engine.serviceHistory(deps.database, applicationId, { page: 1, pageSize, before: startId });
+  return {
+    page: 1,
+    page_size: pageSize,
+    results: views.map((view) => ({ ...toCommon(view, view.deploymentId), ...endOf(view) })),
+  };
+}
+
+function toEnvironmentEntry(view: engine.DeploymentView): EnvironmentEntry {
+  const ofType = (type: string): ServiceEntry[] =>
+    view.services
+      .filter(({ serviceType }) => serviceType === type)
+      .map((service) => ({ ...toCommon(service, service.serviceId), status: service.state }));
+  return {
+    id: view.deploymentId,
+    created_at: view.createdAt,
+    updated_at: view.updatedAt,
+    status: view.state,
+    origin: view.origin,
+    triggered_by: view.triggeredBy,
+    applications: ofType('APPLICATION'),
+    containers: ofType('CONTAINER'),
+    databases: ofType('DATABASE'),
+    jobs: ofType('JOB'),
+    helms: ofType('HELM'),
+    terraforms: ofType('TERRAFORM'),
+  };
+}
+
+function toCommon(view: engine.HistoryServiceView, id: string): Omit<ServiceEntry, 'status'> {
+  return {
+    id,
+    created_at: view.createdAt,
+    updated_at: view.updatedAt,
+    name: view.name,
+    commit: toCommit(view.commit, view.createdAt),
+  };
+}
+
+// There are words for two ends only; what is under way or was canceled has none.
+function endOf(view: engine.HistoryServiceView): { status?: 'FAILED' | 'SUCCESS' } {
+  if (view.actionStatus === 'SUCCESS') return { status: 'SUCCESS' };
+  return view.actionStatus === 'ERROR' ? { status: 'FAILED' } : {};
+}

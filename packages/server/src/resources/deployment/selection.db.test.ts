@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@davit/client';
+import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createEngine, type Engine } from '@davit/engine';
+import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let server: TestServer;
+let fake: FakeCluster;
+let engine: Engine | undefined;
+let api: Client;
+let projectId: string;
+
+beforeAll(async () => {
+  fake = createFakeCluster();
+  server = await startTestServer({
+    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
+    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
+  });
+  await engine?.start();
+  const organization = await server.organization();
+  api = server.client(organization.tokens.WRITE);
+  projectId = (await api.call('createProject', { params: { organizationId: organization.id }, body: { name: 'shop' } })).id;
+});
+afterAll(async () => {
+  await engine?.stop();
+  await server.close();
+});
+
+interface World {
+  readonly at: { readonly params: { readonly environmentId: string } };
+  readonly web: string;
+  readonly api: string;
+  readonly other: string;
+}
+
+/** An environment with three applications. */
+async function world(): Promise<World> {
+  const { id } = await api.call('createEnvironment', { params: { projectId }, body: { name: `e ${randomUUID()}` } });
+  const at = { params: { environmentId: id } };
+  const make = async (name: string): Promise<string> => {
+    const body = { name, git_repository: { url: `https://git.example.org/acme/${name}.git`, branch: 'main' } };
+    return (await api.call('createApplication', { ...at, body })).id;
+  };
+  return { at, web: await make('web'), api: await make('api'), other: await make('other') };
+}
+
+async function states(at: World['at']): Promise<Record<string, string>> {
+  const { applications } = await api.call('getEnvironmentStatuses', at);
+  return Object.fromEntries(applications.map(({ id, state }) => [id, state]));
+}
+
+/** Waits until the environment has nothing under way or in its queue. */
+async function settled(at: World['at']): Promise<Awaited<ReturnType<typeof history>>> {
+  const until = Date.now() + 15_000;
+  for (;;) {
+    const queue = await api.call('listDeploymentRequestByEnvironmentId', at);
+    const done = await history(at);
+    if (queue.results.length === 0 && done[0]?.action_status !== 'ONGOING') return done;
+    if (Date.now() > until) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function history(at: World['at']) {
+  return (await api.call('listEnvironmentDeploymentHistoryV2', at)).results;
+}
+
+const application = (id: string) => ({ params: { applicationId: id } });
+
+test('several services are deployed, stopped, restarted and taken off in one deployment each', async () => {
+  const it = await world();
+  const commit = 'a'.repeat(40);
+  const body = {
+    applications: [{ application_id: it.web, git_commit_id: commit.toUpperCase() }, { application_id: it.api.toUpperCase() }],
+  };
+  expect(await api.call('deployAllServices', { ...it.at, body })).toMatchObject({ id: it.at.params.environmentId });
+  const [deployed, ...none] = await settled(it.at);
+  expect(none).toEqual([]);
+  expect(deployed).toMatchObject({ trigger_action: 'DEPLOY', action_status: 'SUCCESS' });
+  expect(deployed?.stages.flatMap(({ services }) => services.map(({ identifier }) => identifier.service_id))).toEqual([
+    it.web,
+    it.api,
+  ]);
+  expect(await states(it.at)).toEqual({ [it.web]: 'DEPLOYED', [it.api]: 'DEPLOYED', [it.other]: 'READY' });
+  expect((await api.call('getApplication', application(it.web))).git_repository?.deployed_commit_id).toBe(commit);
+
+  const restart = await api.call('rebootServices', { ...it.at, body: { application_ids: [it.api, it.web, it.api] } });
+  expect(restart).toMatchObject({ status_details: { action: 'RESTART' }, service_deployment_status: expect.any(String) });
+  expect((await settled(it.at))[0]).toMatchObject({ trigger_action: 'RESTART', action_status: 'SUCCESS' });
+
+  expect(await api.call('stopSelectedServices', { ...it.at, body: { application_ids: [it.web] } })).toBeUndefined();
+  await settled(it.at);
+  expect(await states(it.at)).toEqual({ [it.web]: 'STOPPED', [it.api]: 'RESTARTED', [it.other]: 'READY' });
+
+  await api.call('uninstallSelectedServices', { ...it.at, body: { application_ids: [it.api, it.other] } });
+  const [uninstalled] = await settled(it.at);
+  expect(uninstalled).toMatchObject({ trigger_action: 'UNINSTALL', stages: [{ services: [{ identifier: { name: 'api' } }] }] });
+  expect(await states(it.at)).toMatchObject({ [it.api]: 'READY' });
+
+  await api.call('deleteSelectedServices', { ...it.at, body: { application_ids: [it.web, it.other] } });
+  await settled(it.at);
+  expect((await api.call('listServicesByEnvironmentId', it.at)).results.map(({ id }) => id)).toEqual([it.api]);
+});
+
+test('one wrong id refuses all, and says where it is', async () => {
+  const it = await world();
+  const elsewhere = await world();
+  const nobody = randomUUID();
+  const web = { application_id: it.web };
+  const cases: readonly (readonly [object, string])[] = [
+    [{ applications: [web, { application_id: nobody }] }, 'applications.1.application_id'],
+    [{ applications: [web, { application_id: elsewhere.web }] }, 'applications.1.application_id'],
+    [{ applications: [web], databases: [nobody] }, 'databases.0'],
+    [{ applications: [web], containers: [{ id: it.api }] }, 'containers.0.id'],
+    [{ applications: [web], jobs: [{ id: nobody }] }, 'jobs.0.id'],
+    [{ applications: [web], helms: [{ id: nobody }] }, 'helms.0.id'],
+    [{ applications: [web], terraforms: [{ id: nobody }] }, 'terraforms.0.id'],
+  ];
+  for (const [body, path] of cases) {
+    const refused = api.call('deployAllServices', { ...it.at, body });
+    await expect(refused).rejects.toMatchObject({ status: 400, code: 'INVALID_REFERENCE', errors: [{ path }] });
+  }
+  for (const name of ['stopSelectedServices', 'deleteSelectedServices', 'uninstallSelectedServices', 'rebootServices'] as const) {
+    const refused = api.call(name, { ...it.at, body: { application_ids: [it.web, nobody] } });
+    await expect(refused).rejects.toMatchObject({ code: 'INVALID_REFERENCE', errors: [{ path: 'application_ids.1' }] });
+  }
+  expect(await settled(it.at)).toEqual([]);
+  expect(await states(it.at)).toEqual({ [it.web]: 'READY', [it.api]: 'READY', [it.other]: 'READY' });
+});
+
+test('a request that names nothing, a service twice, or a version that cannot be chosen is refused', async () => {
+  const it = await world();
+  const web = { application_id: it.web };
+  const refusals: readonly (readonly [object, string])[] = [
+    [{}, ''],
+    [{ applications: [], databases: null }, ''],
+    [{ applications: [web, web] }, 'applications.1.application_id'],
+    [{ applications: [{ ...web, git_commit_id: 'main' }] }, 'applications.0.git_commit_id'],
+    [{ jobs: [{ id: it.web, image_tag: 'v1', git_commit_id: 'abcdef1' }] }, 'jobs.0.image_tag'],
+    [{ containers: [{ id: it.web, image_tag: 'v1' }] }, 'containers.0.image_tag'],
+    [{ jobs: [{}] }, 'jobs.0.id'],
+  ];
+  for (const [body, path] of refusals) {
+    const refused = api.call('deployAllServices', { ...it.at, body });
+    await expect(refused).rejects.toMatchObject({ status: 400, code: 'VALIDATION_FAILED', errors: [{ path }] });
+  }
+  const refused = api.call('stopSelectedServices', { ...it.at, body: {} });
+  await expect(refused).rejects.toMatchObject({ status: 400, message: expect.stringContaining('name at least one') });
+});
+
+test('what never ran cannot be stopped, and a skipped service is not for actions on several', async () => {
+  const it = await world();
+  const stop = api.call('stopSelectedServices', { ...it.at, body: { application_ids: [it.web] } });
+  await expect(stop).rejects.toMatchObject({ status: 409, code: 'NEVER_DEPLOYED' });
+  const stage = await api.call('getServiceDeploymentStage', { params: { serviceId: it.web } });
+  const attach = { params: { deploymentStageId: stage.id, serviceId: it.web }, body: { is_skipped: true } };
+  await api.call('attachServiceToDeploymentStage', attach);
+  const body = { applications: [{ application_id: it.api }, { application_id: it.web }] };
+  const refused = api.call('deployAllServices', { ...it.at, body });
+  await expect(refused).rejects.toMatchObject({ errors: [{ path: 'applications.1.application_id' }] });
+  await api.call('deleteSelectedServices', { ...it.at, body: { application_ids: [it.web] } });
+  expect(Object.keys(await states(it.at))).toEqual([it.api, it.other]);
+});
+
+test('an environment is uninstalled with its skipped services, and asks for nothing when there is nothing', async () => {
+  const it = await world();
+  expect(await api.call('uninstallEnvironment', it.at)).toEqual({});
+  expect(await settled(it.at)).toEqual([]);
+  await api.call('deployApplication', application(it.web));
+  await settled(it.at);
+  const stage = await api.call('getServiceDeploymentStage', { params: { serviceId: it.web } });
+  const attach = { params: { deploymentStageId: stage.id, serviceId: it.web }, body: { is_skipped: true } };
+  await api.call('attachServiceToDeploymentStage', attach);
+  await api.call('uninstallEnvironment', it.at);
+  expect((await settled(it.at))[0]).toMatchObject({ trigger_action: 'UNINSTALL', action_status: 'SUCCESS' });
+  expect(await states(it.at)).toEqual({ [it.web]: 'READY', [it.api]: 'READY', [it.other]: 'READY' });
+  expect(fake.instances.filter(({ service }) => service === it.web)).toEqual([]);
+});
+
+test('the older history goes on after a deployment, and the older log ends in its word', async () => {
+  const it = await world();
+  for (let count = 0; count < 3; count += 1) {
+    await api.call('deployApplication', application(it.web));
+    await settled(it.at);
+  }
+  const { results, page, page_size } = await api.call('listEnvironmentDeploymentHistory', it.at);
+  expect({ page, page_size, count: results.length }).toEqual({ page: 1, page_size: 20, count: 3 });
+  expect(results[0]).toMatchObject({ status: 'DEPLOYED', origin: 'API', databases: [] });
+  expect(results[0]?.applications).toMatchObject([
+    { id: it.web, name: 'web', status: 'DEPLOYED', commit: { git_commit_id: expect.stringMatching(/^[0-9a-f]{40}$/) } },
+  ]);
+  const startId = results[0]?.id ?? '';
+  const rest = await api.call('listEnvironmentDeploymentHistory', { ...it.at, query: { startId } });
+  expect(rest.results).toEqual(results.slice(1));
+  const own = await api.call('listApplicationDeploymentHistory', application(it.web));
+  expect(own.results.map(({ id, status }) => [id, status])).toEqual(results.map(({ id }) => [id, 'SUCCESS']));
+  const ownRest = await api.call('listApplicationDeploymentHistory', { ...application(it.web), query: { startId } });
+  expect(ownRest.results).toEqual(own.results.slice(1));
+  const foreign = await api.call('listApplicationDeploymentHistory', { ...application(it.api), query: { startId } });
+  expect(foreign.results).toEqual([]);
+
+  const log = await api.call('listEnvironmentLog', it.at);
+  expect(log.results.length).toBeGreaterThan(1);
+  expect(new Set(log.results.map(({ id }) => id)).size).toBe(log.results.length);
+  expect(log.results[0]).toMatchObject({ state: 'DEPLOYMENT_IN_PROGRESS', scope: { type: expect.any(String) } });
+  expect(log.results.at(-1)).toMatchObject({ state: 'DEPLOYED' });
+  const stages = await api.call('getEnvironmentStatusesWithStages', it.at);
+  expect(stages.stages[3]?.stage).toMatchObject({
+    status: 'DONE',
+    steps: { details: [{ step_name: 'TOTAL', status: 'SUCCESS' }] },
+  });
+});

@@ -1,0 +1,156 @@
+import type { Body, operations, Response, ServiceType } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import type { Action, RequestedService } from '@davit/engine/port';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from '../service/index.ts';
+import { invalid, Problems } from '../shared/problems.ts';
+import { triggerOf } from '../shared/trigger.ts';
+import { withServiceFields } from './deployment.ts';
+import { environmentStatus, type EnvironmentStatus } from './status.ts';
+
+type DeployRequest = Body<(typeof operations)['deployAllServices']>;
+type IdsRequest = Body<(typeof operations)['stopSelectedServices']>;
+type RestartRequest = Body<(typeof operations)['rebootServices']>;
+type RestartAnswer = Response<(typeof operations)['rebootServices']>;
+
+/** Deploys the named services in one deployment. Refused as a whole, see `Selected`. */
+export async function deploySelected(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  request: DeployRequest,
+): Promise<EnvironmentStatus> {
+  const selected = selectedVersions(request);
+  await act(deps, caller, { environmentId, action: 'DEPLOY' }, (tx) => composeSelected(deps, tx, environmentId, selected));
+  return environmentStatus(deps, deps.database, environmentId);
+}
+
+/** NEVER_DEPLOYED when one of the services has nothing to stop; as for restart. */
+export async function stopSelected(deps: Deps, caller: Caller, environmentId: string, request: IdsRequest): Promise<void> {
+  const selected = selectedIds(request);
+  await act(deps, caller, { environmentId, action: 'STOP' }, (tx) => selectRunning(deps, tx, environmentId, selected));
+}
+
+export async function restartSelected(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  request: RestartRequest,
+): Promise<RestartAnswer> {
+  const selected = selectedIds(request);
+  await act(deps, caller, { environmentId, action: 'RESTART' }, (tx) => selectRunning(deps, tx, environmentId, selected));
+  return withServiceFields(await environmentStatus(deps, deps.database, environmentId), 'RESTART', false);
+}
+
+export async function deleteSelectedServices(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  request: IdsRequest,
+): Promise<void> {
+  const selected = selectedIds(request);
+  await act(deps, caller, { environmentId, action: 'DELETE' }, (tx) => deleteSelected(deps, tx, environmentId, selected));
+}
+
+export async function uninstallSelected(deps: Deps, caller: Caller, environmentId: string, request: IdsRequest): Promise<void> {
+  const selected = selectedIds(request);
+  await act(deps, caller, { environmentId, action: 'UNINSTALL' }, (tx) => selectInstalled(deps, tx, environmentId, selected));
+}
+
+/** Asks for one deployment of what `select` finds, in one transaction; for none when that is nothing. */
+async function act(
+  deps: Deps,
+  caller: Caller,
+  { environmentId, action }: { readonly environmentId: string; readonly action: Action },
+  select: (tx: Queryable) => Promise<RequestedService[]>,
+): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const place = await openEnvironment(tx, caller, environmentId, action === 'DEPLOY' ? 'deploy' : 'change');
+    const services = await select(tx);
+    if (services.length === 0) return;
+    await deps.engine.request(tx, { place, action, wholeEnvironment: false, trigger: triggerOf(caller), services });
+  });
+}
+
+/** The services of the lists, each once: naming one twice asks for nothing more. */
+function selectedIds(request: IdsRequest): Selected[] {
+  const lists: readonly (readonly [string, ServiceType, readonly string[]])[] = [
+    ['application_ids', 'APPLICATION', request.application_ids ?? []],
+    ['container_ids', 'CONTAINER', request.container_ids ?? []],
+    ['database_ids', 'DATABASE', request.database_ids ?? []],
+    ['job_ids', 'JOB', request.job_ids ?? []],
+    ['helm_ids', 'HELM', request.helm_ids ?? []],
+    ['terraform_ids', 'TERRAFORM', request.terraform_ids ?? []],
+  ];
+  const selected = lists.flatMap(([list, type, ids]) =>
+    ids.map((id, index): Selected => ({ id: id.toLowerCase(), type, path: `${list}.${index}`, commitId: null })),
+  );
+  return notEmpty([...new Map(selected.toReversed().map((one) => [one.id, one])).values()].toReversed());
+}
+
+interface Version {
+  readonly id: string | null | undefined;
+  readonly commitId?: string | null | undefined;
+  /** What else the request says about the version, by its field. */
+  readonly others?: Readonly<Record<string, string | null | undefined>>;
+}
+
+/** The services of the lists with their versions; one that is named twice could be meant at two, so that is refused. */
+function selectedVersions(request: DeployRequest): Selected[] {
+  const problems = new Problems();
+  const lists: readonly (readonly [string, ServiceType, string, readonly Version[]])[] = [
+    ['applications', 'APPLICATION', '.application_id', (request.applications ?? []).map(toApplicationVersion)],
+    ['databases', 'DATABASE', '', (request.databases ?? []).map((id) => ({ id }))],
+    ['containers', 'CONTAINER', '.id', (request.containers ?? []).map(({ id, ...others }) => ({ id, others }))],
+    ['jobs', 'JOB', '.id', (request.jobs ?? []).map(toVersion)],
+    ['helms', 'HELM', '.id', (request.helms ?? []).map(toVersion)],
+    ['terraforms', 'TERRAFORM', '.id', (request.terraforms ?? []).map(toVersion)],
+  ];
+  const seen = new Set<string>();
+  const selected = lists.flatMap(([list, type, member, versions]) =>
+    versions.flatMap((version, index): Selected[] => {
+      const at = `${list}.${index}`;
+      checkVersion(at, version, problems);
+      const id = version.id?.toLowerCase();
+      if (id === undefined) problems.add(`${at}${member}`, 'is required');
+      else if (seen.has(id)) problems.add(`${at}${member}`, 'is named twice; name each service once');
+      else {
+        seen.add(id);
+        return [{ id, type, path: `${at}${member}`, commitId: version.commitId?.toLowerCase() ?? null }];
+      }
+      return [];
+    }),
+  );
+  problems.throwIfAny();
+  return notEmpty(selected);
+}
+
+function toApplicationVersion(entry: NonNullable<DeployRequest['applications']>[number]): Version {
+  return { id: entry.application_id, commitId: entry.git_commit_id };
+}
+
+type NamedVersion = Readonly<Record<string, string | null | undefined>> & {
+  readonly id?: string | null | undefined;
+  readonly git_commit_id?: string | null | undefined;
+};
+
+function toVersion({ id, git_commit_id, ...others }: NamedVersion): Version {
+  return { id, commitId: git_commit_id, others };
+}
+
+// A version that nothing would deploy must not be accepted as if it were.
+function checkVersion(at: string, { commitId, others = {} }: Version, problems: Problems): void {
+  for (const [field, value] of Object.entries(others)) {
+    if (value === undefined || value === null) continue;
+    if (field === 'image_tag' && typeof commitId === 'string') {
+      problems.add(`${at}.image_tag`, 'cannot be sent together with git_commit_id; send one of them');
+    } else problems.add(`${at}.${field}`, 'cannot be chosen for several services at once; deploy this service by itself');
+  }
+}
+
+function notEmpty(selected: Selected[]): Selected[] {
+  if (selected.length === 0) throw invalid('', 'the request names no service; name at least one');
+  return selected;
+}

@@ -1,0 +1,45 @@
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { composeServices } from '../service/index.ts';
+import { requestedServices, wholeEnvironment } from './deployment.ts';
+
+/*
+ * Turning an environment off and on again, in a transaction of the caller: what was stopped is started as it was. Skipped services
+ * are left out, and nothing is asked for where there is nothing to do. BEING_DELETED; starting also BILLING_RESTRICTION.
+ */
+
+/** Stops what is deployed and not stopped yet. */
+export async function stopRunning(deps: Deps, tx: Queryable, caller: Caller, environmentId: string): Promise<void> {
+  const place = await openEnvironment(tx, caller, environmentId, 'change');
+  const all = await requestedServices(tx, environmentId, { skipped: false });
+  const states = await statesOf(
+    deps,
+    tx,
+    all.map(({ serviceId }) => serviceId),
+  );
+  const services = all.filter(({ serviceId }) => !isOff(states.get(serviceId)));
+  if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(place, caller, 'STOP', services));
+}
+
+/** Deploys what is stopped, at the commits that were deployed, with the configuration of now. */
+export async function startStopped(deps: Deps, tx: Queryable, caller: Caller, environmentId: string): Promise<void> {
+  const place = await openEnvironment(tx, caller, environmentId, 'deploy');
+  const all = await composeServices(deps, tx, environmentId, { redeploy: true });
+  const states = await statesOf(
+    deps,
+    tx,
+    all.map(({ serviceId }) => serviceId),
+  );
+  const services = all.filter(({ serviceId }) => states.get(serviceId) === 'STOPPED');
+  if (services.length > 0) await deps.engine.request(tx, wholeEnvironment(place, caller, 'DEPLOY', services));
+}
+
+function isOff(state: string | undefined): boolean {
+  return state === undefined || state === 'READY' || state === 'STOPPED' || state === 'STOP_QUEUED';
+}
+
+async function statesOf(deps: Deps, tx: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  return new Map((await deps.engine.services(tx, ids)).map(({ serviceId, state }) => [serviceId, state]));
+}

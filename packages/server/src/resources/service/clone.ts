@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { isUuid } from '@davit/base';
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { relinker, type IdMap } from '../shared/relink.ts';
+import { cloneSecrets, secretIdsAmong, type SecretCopy } from '../variable/index.ts';
+import { claimPorts } from './host-ports.ts';
+import { isBeingDeleted } from './lock.ts';
+import type { ServiceFacts } from './rows.ts';
+import { hostPorts, type PortSpec } from './shapes/ports.ts';
+import { freeHostPort, insertClone, shareEnvironmentFacts } from './store.ts';
+
+/** From which environment services are copied, and into which, whose stages are copies too. */
+export interface ServiceClone {
+  readonly organizationId: string;
+  readonly from: { readonly environmentId: string };
+  readonly to: { readonly environmentId: string; readonly driver: string };
+  readonly stages: IdMap;
+}
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+interface Copying {
+  readonly relink: (text: string) => string;
+  /** Secret values and their copies. */
+  readonly secrets: IdMap;
+}
+
+/** Members of a spec whose elements are the service's own: their ids name volumes and routes, so copies need others. */
+const ownParts = new Set(['ports', 'storage']);
+
+/**
+ * Copies the services of an environment, of whatever type: what a service is, its spec says. Those that are being deleted are left
+ * out. Answers the copies' ids by those of the services.
+ */
+export async function cloneServices(deps: Deps, tx: Queryable, caller: Caller, clone: ServiceClone): Promise<IdMap> {
+  const services: ServiceFacts[] = [];
+  for (const facts of await tx.many(shareEnvironmentFacts, [clone.from.environmentId])) {
+    if (!(await isBeingDeleted(deps, tx, facts))) services.push(facts);
+  }
+  const ids = new Map(services.map(({ id }) => [id, randomUUID()]));
+  const relink = relinker(new Map([...ids, [clone.from.environmentId, clone.to.environmentId]]));
+  for (const facts of services.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))) {
+    await cloneService(deps, tx, caller, { clone, facts, id: ids.get(facts.id) ?? randomUUID(), relink });
+  }
+  return ids;
+}
+
+interface OneClone {
+  readonly clone: ServiceClone;
+  readonly facts: ServiceFacts;
+  readonly id: string;
+  readonly relink: (text: string) => string;
+}
+
+async function cloneService(deps: Deps, tx: Queryable, caller: Caller, one: OneClone): Promise<void> {
+  const { clone, facts, id, relink } = one;
+  // A spec is JSON, as it comes from a column of that type.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const spec = facts.spec as unknown as Json;
+  const secrets = (await secretIdsAmong(tx, uuidsIn(spec))).map((from): SecretCopy => ({
+    from,
+    to: randomUUID(),
+    serviceId: id,
+  }));
+  const copying = { relink, secrets: new Map(secrets.map(({ from, to }) => [from, to])) };
+  const copy = await withFreePorts(deps, tx, clone.to.driver, copyOf(spec, copying));
+  await tx.run(insertClone, [
+    id,
+    clone.to.environmentId,
+    clone.stages.get(facts.stage_id),
+    facts.is_skipped,
+    facts.type,
+    facts.name,
+    JSON.stringify(copy),
+    clone.to.driver,
+  ]);
+  const place = { organizationId: clone.organizationId, environmentId: clone.to.environmentId, relink };
+  await cloneSecrets(deps, tx, place, secrets);
+  await claimPorts(tx, caller, { serviceId: id, driver: clone.to.driver, ports: portsOf(copy) });
+}
+
+function copyOf(value: Json, copying: Copying, isOwnPart = false): Json {
+  if (typeof value === 'string') return copying.secrets.get(value) ?? copying.relink(value);
+  if (Array.isArray(value)) return value.map((item) => copyOf(item, copying, isOwnPart));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isOwnPart && name === 'id' ? randomUUID() : copyOf(member, copying, ownParts.has(name)),
+    ]),
+  );
+}
+
+function uuidsIn(value: Json): string[] {
+  if (typeof value === 'string') return isUuid(value) ? [value] : [];
+  if (value === null || typeof value !== 'object') return [];
+  return Object.values(value).flatMap(uuidsIn);
+}
+
+/**
+ * A port of the machine has one service, and the first one keeps it: a copy that is on the same machine gets the next free one. The
+ * record of the copy shows it.
+ */
+async function withFreePorts(deps: Deps, tx: Queryable, driver: string, spec: Json): Promise<Json> {
+  const ports = portsOf(spec);
+  const taken: number[] = [deps.config.gatewayPort, deps.config.port];
+  const moved = [...ports];
+  for (const { transport, port, index } of hostPorts(ports)) {
+    const free = await tx.maybe(freeHostPort, [driver, transport, taken, port]);
+    const former = moved[index];
+    // None free from there on: claiming it says so.
+    if (free === undefined || former === undefined) continue;
+    taken.push(free.port);
+    moved[index] = { ...former, external_port: free.port };
+  }
+  if (ports.length === 0 || spec === null || typeof spec !== 'object' || Array.isArray(spec)) return spec;
+  return { ...spec, ports: moved.map((port) => ({ ...port })) };
+}
+
+function portsOf(spec: Json): readonly PortSpec[] {
+  if (spec === null || typeof spec !== 'object' || Array.isArray(spec) || !Array.isArray(spec['ports'])) return [];
+  // As `toPorts` stored them.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return spec['ports'] as unknown as PortSpec[];
+}

@@ -1,0 +1,129 @@
+import type { ServiceType } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import type { RequestedService } from '@davit/engine/port';
+import type { Deps } from '../../../../deps.ts';
+import { invalid, invalidReference } from '../../../shared/problems.ts';
+import { currentReleases, releasable } from '../../composition.ts';
+import { assertStays, isBeingDeleted } from '../../lock.ts';
+import type { ServiceFacts } from '../../rows.ts';
+import { removeService } from '../../service.ts';
+import { lockSelectedFacts, setDeleting } from '../../store.ts';
+import { toRequestedService } from './request.ts';
+
+/** One service that a request for several names. */
+export interface Selected {
+  readonly id: string;
+  readonly type: ServiceType;
+  /** Where the request names it, as in `applications.0.application_id`. */
+  readonly path: string;
+  /** To deploy at; null: the newest one. */
+  readonly commitId: string | null;
+}
+
+/*
+ * All of these lock the services until the end of the transaction, in one order; the environment must be held already.
+ * INVALID_REFERENCE for the first id that names no service of that type in the environment; BEING_DELETED.
+ */
+
+/** For a deployment of the services with the configuration of now, in the order of deployment. Refuses skipped ones. */
+export async function composeSelected(
+  deps: Deps,
+  tx: Queryable,
+  environmentId: string,
+  selected: readonly Selected[],
+): Promise<RequestedService[]> {
+  const services = await lockStaying(deps, tx, environmentId, selected);
+  refuseSkipped(services, selected);
+  const commits = new Map(selected.map(({ id, commitId }) => [id, commitId]));
+  const releases = await currentReleases(deps, tx, environmentId, services);
+  const requested: RequestedService[] = [];
+  for (const [index, facts] of services.entries()) {
+    const release = releases[index];
+    if (release === undefined) continue;
+    const config = await releasable(deps, tx, facts, release);
+    requested.push(toRequestedService(facts, { config, commitId: commits.get(facts.id) ?? null }));
+  }
+  return requested;
+}
+
+/** For a stop or restart of the services. Refuses skipped ones. */
+export async function selectRunning(
+  deps: Deps,
+  tx: Queryable,
+  environmentId: string,
+  selected: readonly Selected[],
+): Promise<RequestedService[]> {
+  const services = await lockStaying(deps, tx, environmentId, selected);
+  refuseSkipped(services, selected);
+  return services.map((facts) => toRequestedService(facts, undefined));
+}
+
+/** For taking the services off their cluster: those that may have something there. */
+export async function selectInstalled(
+  deps: Deps,
+  tx: Queryable,
+  environmentId: string,
+  selected: readonly Selected[],
+): Promise<RequestedService[]> {
+  const known: RequestedService[] = [];
+  for (const facts of await lockStaying(deps, tx, environmentId, selected)) {
+    if (await deps.engine.isKnown(tx, facts.id)) known.push(toRequestedService(facts, undefined));
+  }
+  return known;
+}
+
+/**
+ * Removes the services that have nothing on a cluster and nothing queued, and marks and gives the others, for a deployment that
+ * deletes them. Those that are being deleted already are left alone.
+ */
+export async function deleteSelected(
+  deps: Deps,
+  tx: Queryable,
+  environmentId: string,
+  selected: readonly Selected[],
+): Promise<RequestedService[]> {
+  const remaining: RequestedService[] = [];
+  for (const facts of await lock(tx, environmentId, selected)) {
+    if (await isBeingDeleted(deps, tx, facts)) continue;
+    if (await deps.engine.isKnown(tx, facts.id)) {
+      await tx.run(setDeleting, [facts.id, true]);
+      remaining.push(toRequestedService(facts, undefined));
+    } else await removeService(tx, facts.id);
+  }
+  return remaining;
+}
+
+async function lockStaying(
+  deps: Deps,
+  tx: Queryable,
+  environmentId: string,
+  selected: readonly Selected[],
+): Promise<ServiceFacts[]> {
+  const services = await lock(tx, environmentId, selected);
+  for (const facts of services) {
+    await assertStays(deps, tx, facts);
+    if (facts.deleting) await tx.run(setDeleting, [facts.id, false]);
+  }
+  return services;
+}
+
+async function lock(tx: Queryable, environmentId: string, selected: readonly Selected[]): Promise<ServiceFacts[]> {
+  const services = await tx.many(lockSelectedFacts, [environmentId, selected.map(({ id }) => id)]);
+  const types = new Map(services.map(({ id, type }) => [id, type]));
+  const unknown = selected.find(({ id, type }) => types.get(id) !== type);
+  if (unknown !== undefined) {
+    throw invalidReference(unknown.path, `is not the id of a service of type ${unknown.type} in this environment`);
+  }
+  return services;
+}
+
+// What is skipped is left out of whatever is done to the environment (semantics 3.4).
+function refuseSkipped(services: readonly ServiceFacts[], selected: readonly Selected[]): void {
+  const skipped = services.find((facts) => facts.is_skipped);
+  if (skipped === undefined) return;
+  const path = selected.find(({ id }) => id === skipped.id)?.path ?? '';
+  throw invalid(
+    path,
+    `names ${skipped.name}, which is skipped in its stage; act on it by itself, or attach it to its stage without is_skipped`,
+  );
+}

@@ -1,0 +1,1 @@
+export { mountSourceCheck } from './routes.ts';

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Client } from '@davit/client';
+import { createFakeCluster, createGitSource } from '@davit/drivers';
+import { createEngine } from '@davit/engine';
+import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../../../../drivers/src/source/testing.ts';
+
+// A real git on both sides; only the cluster is none.
+const scratch = scratchFolder();
+let git: GitServer;
+let locked: GitServer;
+let server: TestServer;
+let api: Client;
+let organization: { params: { organizationId: string } };
+let at: { params: { environmentId: string } };
+let url: string;
+
+beforeAll(async () => {
+  const repository = new TestRepository(join(scratch.path, 'shop.git'));
+  repository.commit('first', {
+    'web/Dockerfile': 'ARG VERSION=1\nFROM registry.example.org/node:${VERSION} AS build\nARG TOKEN\nFROM build\n',
+    'web/broken': 'RUM x\n',
+    'chart/values.yaml': 'a: 1\n',
+  });
+  git = await startGitServer(scratch.path);
+  locked = await startGitServer(scratch.path, { login: 'git:sesame' });
+  url = `${git.url}/shop.git`;
+  server = await startTestServer({
+    engine: (parts) => createEngine({ ...parts, drivers: { docker: { ...fakeDrivers(), source: createGitSource() } } }),
+  });
+  const { id, tokens } = await server.organization();
+  api = server.client(tokens.WRITE);
+  organization = { params: { organizationId: id } };
+  const project = await api.call('createProject', { ...organization, body: { name: 'shop' } });
+  const environment = await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
+  at = { params: { environmentId: environment.id } };
+});
+afterAll(async () => {
+  await server.close();
+  await git.close();
+  await locked.close();
+  scratch.remove();
+});
+
+function fakeDrivers() {
+  const { cluster, builder, gateway } = createFakeCluster();
+  return { cluster, builder, gateway };
+}
+
+const dockerfile = (body: object = {}, repository: object = {}) =>
+  api.call('checkDockerfile', {
+    ...at,
+    body: { git_repository: { url, branch: 'main', root_path: '/web', ...repository }, dockerfile_path: 'Dockerfile', ...body },
+  });
+
+test('a Dockerfile is found, with its arguments and images', async () => {
+  const expected = {
+    dockerfile_path: 'Dockerfile',
+    arg: ['VERSION', 'TOKEN'],
+    repositories: ['registry.example.org/node:${VERSION}'],
+  };
+  expect(await dockerfile()).toEqual(expected);
+  expect(await dockerfile({ dockerfile_path: '/web/Dockerfile' }, { branch: null, root_path: null })).toEqual({
+    ...expected,
+    dockerfile_path: '/web/Dockerfile',
+  });
+});
+
+test('what is wrong is told with its cause and its field', async () => {
+  const nowhere = url.replace('shop', 'nope');
+  for (const [call, cause, path] of [
+    [() => dockerfile({ dockerfile_path: 'nope' }), 'DOCKERFILE_MISSING', 'dockerfile_path'],
+    [() => dockerfile({ dockerfile_path: 'broken' }), 'DOCKERFILE_INVALID', 'dockerfile_path'],
+    [() => dockerfile({}, { root_path: '/api' }), 'BUILD_ROOT_MISSING', 'git_repository.root_path'],
+    [() => dockerfile({}, { branch: 'nope' }), 'GIT_REFERENCE_NOT_FOUND', 'git_repository.branch'],
+    [() => dockerfile({}, { url: nowhere }), 'GIT_', 'git_repository.url'],
+    [() => dockerfile({}, { url: 'http://127.0.0.1:1/a/b.git' }), 'GIT_UNREACHABLE', 'git_repository.url'],
+  ] as const) {
+    const code = 'SOURCE_NOT_USABLE';
+    await expect(call()).rejects.toMatchObject({
+      status: 400,
+      code,
+      message: expect.stringContaining(cause),
+      errors: [{ path }],
+    });
+  }
+  for (const [call, path] of [
+    [() => dockerfile({ dockerfile_path: '../x' }), 'dockerfile_path'],
+    [() => dockerfile({}, { url: '/etc' }), 'git_repository.url'],
+    [() => dockerfile({}, { branch: 'a..b' }), 'git_repository.branch'],
+  ] as const) {
+    await expect(call()).rejects.toMatchObject({ status: 400, code: 'VALIDATION_FAILED', errors: [{ path }] });
+  }
+});
+
+test('a private repository is read with a git token of the organization, and with no other', async () => {
+  const repository = { url: `${locked.url}/shop.git` };
+  await expect(dockerfile({}, repository)).rejects.toMatchObject({ message: expect.stringContaining('GIT_ACCESS_DENIED') });
+  const body = { name: 'git', type: 'GENERIC', token: 'sesame' } as const;
+  const token = await api.call('createGitToken', { ...organization, body });
+  expect(await dockerfile({}, { ...repository, git_token_id: token.id })).toMatchObject({ arg: ['VERSION', 'TOKEN'] });
+  const stranger = await server.organization();
+  const theirs = await server
+    .client(stranger.tokens.WRITE)
+    .call('createGitToken', { params: { organizationId: stranger.id }, body });
+  for (const git_token_id of [theirs.id, randomUUID()]) {
+    const refused = dockerfile({}, { ...repository, git_token_id });
+    await expect(refused).rejects.toMatchObject({
+      code: 'INVALID_REFERENCE',
+      errors: [{ path: 'git_repository.git_token_id' }],
+    });
+  }
+});
+
+test('files are all there, or those that are not are named', async () => {
+  const check = (files: string[]) => api.call('checkGitFile', { ...at, body: { git_repository: { url }, files } });
+  expect(await check(['chart/values.yaml', 'web/Dockerfile'])).toEqual({});
+  await expect(check(['chart/values.yaml', 'nope', 'chart'])).rejects.toMatchObject({
+    status: 400,
+    code: 'SOURCE_NOT_USABLE',
+    errors: [{ path: 'files.1' }, { path: 'files.2' }],
+  });
+  await expect(check([])).rejects.toMatchObject({ status: 400, errors: [{ path: 'files' }] });
+});

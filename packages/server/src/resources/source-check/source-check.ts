@@ -1,0 +1,104 @@
+import { AppError } from '@davit/base';
+import type { Body, operations, Response } from '@davit/contract';
+import type { FailureRecord } from '@davit/engine/port';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { toGitRepository } from '../service/index.ts';
+import { hasControlCharacter, invalidReference, leavesRoot, Problems } from '../shared/problems.ts';
+import * as store from './store.ts';
+
+type DockerfileRequest = Body<(typeof operations)['checkDockerfile']>;
+type DockerfileAnswer = Response<(typeof operations)['checkDockerfile']>;
+type FilesRequest = Body<(typeof operations)['checkGitFile']>;
+
+/** Paths of the request, and where in it each of them stands. */
+interface Wanted {
+  readonly repository: DockerfileRequest['git_repository'];
+  readonly files: readonly { readonly path: string; readonly at: string }[];
+}
+
+/** SOURCE_NOT_USABLE where the repository cannot be read, has no such file, or the file is not one that can be built. */
+export async function checkDockerfile(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  { git_repository, dockerfile_path }: DockerfileRequest,
+): Promise<DockerfileAnswer> {
+  const files = [{ path: dockerfile_path, at: 'dockerfile_path' }];
+  const [content] = await readFiles(deps, caller, environmentId, { repository: git_repository, files });
+  if (typeof content !== 'string') {
+    throw notUsable('dockerfile_path', 'DOCKERFILE_MISSING', `There is no file ${dockerfile_path} in the repository.`);
+  }
+  const { argumentNames, images, fault } = deps.readDockerfile(content);
+  if (fault !== null) throw notUsable('dockerfile_path', 'DOCKERFILE_INVALID', `Line ${fault.line}: ${fault.message}.`);
+  return { dockerfile_path, arg: [...argumentNames], repositories: [...images] };
+}
+
+/** The same for any files: all of them must be there. */
+export async function checkFiles(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  { git_repository, files }: FilesRequest,
+): Promise<Record<string, never>> {
+  const wanted = files.map((path, index) => ({ path, at: `files.${index}` }));
+  const contents = await readFiles(deps, caller, environmentId, { repository: git_repository, files: wanted });
+  const missing = wanted.filter((_file, index) => typeof contents[index] !== 'string');
+  if (missing.length > 0) {
+    const errors = missing.map(({ path, at }) => ({ path: at, message: `there is no file ${path} in the repository` }));
+    const message = errors.map((error) => `${error.path}: ${error.message}`).join('; ');
+    throw new AppError({ code: 'SOURCE_NOT_USABLE', message, errors });
+  }
+  return {};
+}
+
+async function readFiles(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  { repository, files }: Wanted,
+): Promise<readonly (string | null)[]> {
+  const place = await openEnvironment(deps.database, caller, environmentId, 'read');
+  const problems = new Problems();
+  const git = toGitRepository(repository, null, { problems, allowLocal: deps.config.allowLocalRepositories });
+  for (const { path, at } of files) {
+    if (leavesRoot(path) || hasControlCharacter(path)) {
+      problems.add(at, 'must be a file inside git_repository.root_path, without .. and control characters');
+    }
+  }
+  problems.throwIfAny();
+  // The token of one organization must not be used for another.
+  if (
+    git.git_token_id !== null &&
+    (await deps.database.maybe(store.findGitToken, [git.git_token_id, place.organizationId])) === undefined
+  ) {
+    throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
+  }
+  const answer = await deps.engine.readSource({
+    driver: place.driver,
+    url: git.url,
+    branch: git.branch,
+    gitTokenId: git.git_token_id,
+    rootPath: git.root_path,
+    paths: files.map(({ path }) => path),
+  });
+  if ('failure' in answer) throw toError(answer.failure);
+  return answer.files;
+}
+
+/** Which field of the request a cause is about. */
+const fields: Readonly<Record<string, string>> = {
+  GIT_REFERENCE_NOT_FOUND: 'git_repository.branch',
+  BUILD_ROOT_MISSING: 'git_repository.root_path',
+};
+
+function toError({ code, message, hint }: FailureRecord): Error {
+  // Not the repository's fault: a full disk, or a fault of ours, which the log explains.
+  if (!code.startsWith('GIT_') && !code.startsWith('BUILD_')) return new Error(`a repository could not be read: ${message}`);
+  return notUsable(fields[code] ?? 'git_repository.url', code, `${message} ${hint}`.trim());
+}
+
+function notUsable(path: string, cause: string, message: string): AppError {
+  return new AppError({ code: 'SOURCE_NOT_USABLE', message: `${cause}: ${message}`, errors: [{ path, message }] });
+}
