@@ -17,6 +17,7 @@ describe.each(testEngineKinds())('kill -9 of the server on %s', (kind) => {
   let address: string;
   let push: (text: string) => void;
   const resumeTimes: number[] = [];
+  const answerTimes: number[] = [];
   beforeAll(async () => {
     stage = await Stage.open(kind);
     const { repository, url } = stage.repository('crash', { Dockerfile: dockerfile, 'index.html': 'first\n' });
@@ -40,6 +41,7 @@ describe.each(testEngineKinds())('kill -9 of the server on %s', (kind) => {
 
     const restarted = Date.now();
     await stage.davit.serve();
+    answerTimes.push(Date.now() - restarted);
     const resumed = () => eventually(() => stage.resumedAt(restarted), 'the deployment to go on');
     // After the last point the deployment was at its end: nothing has to go on.
     const moves = point === 'finish:after' ? Date.now() : await resumed();
@@ -53,9 +55,13 @@ describe.each(testEngineKinds())('kill -9 of the server on %s', (kind) => {
   });
 
   test('every restart went on within moments', () => {
-    const sorted = resumeTimes.toSorted((a, b) => a - b);
-    expect(sorted).toHaveLength(points.length);
-    // The middle one, as a machine that others use can delay any single start.
-    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(2_000);
+    expect(resumeTimes).toHaveLength(points.length);
+    // The middle ones, as a machine that others use can delay any single start; and on one where the server itself takes long
+    // to answer, the deployment may wait for that.
+    expect(median(resumeTimes)).toBeLessThan(Math.max(2_000, 1.5 * median(answerTimes)));
   });
 });
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

@@ -138,7 +138,7 @@ test('while it is watched it comes back by itself after a kill -9, until it is s
   expect(await isKept(server)).toBe(true);
   const second = await postmaster(server);
   await server.stop();
-  expect(isAlive(second)).toBe(false);
+  await vi.waitFor(() => expect(isAlive(second)).toBe(false), { timeout: 10_000 });
   expect(told).toHaveLength(2);
 });
 
@@ -179,7 +179,7 @@ test('stopping ends the process, and stopping again does nothing', async () => {
   const server = await start();
   const pid = await postmaster(server);
   await server.stop();
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 10_000 });
   await server.stop();
 });
 
