@@ -11,6 +11,8 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts'],
+          // Properties take a second; on a machine that does much else, many.
+          testTimeout: 30_000,
         },
       },
       {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { countTests, type TestReport } from './test-counts.ts';
+import { countTests, failures, type TestReport } from './test-counts.ts';
 
 const report = (change: Partial<TestReport>): TestReport => ({
   numPassedTests: 3,
   numFailedTests: 0,
   numPendingTests: 0,
   numTodoTests: 0,
-  testResults: [{ status: 'passed', assertionResults: [{ status: 'passed' }] }],
+  testResults: [{ name: 'a.test.ts', status: 'passed', assertionResults: [{ status: 'passed', fullName: 'adds' }] }],
   ...change,
 });
 
@@ -17,7 +17,7 @@ test('passed, failed and skipped tests are counted', () => {
 });
 
 test('a file that could not be loaded is a failure', () => {
-  const broken = report({ testResults: [{ status: 'failed', assertionResults: [] }] });
+  const broken = report({ testResults: [{ name: 'a.test.ts', status: 'failed', assertionResults: [] }] });
   expect(countTests(broken, false)).toMatchObject({ failed: 1 });
 });
 
@@ -25,4 +25,28 @@ test('a run without a report, without tests, or that failed for another reason i
   expect(countTests(undefined, true)).toEqual({ passed: 0, failed: 1, skipped: 0 });
   expect(countTests(report({ numPassedTests: 0, testResults: [] }), true)).toMatchObject({ failed: 1 });
   expect(countTests(report({}), false)).toEqual({ passed: 3, failed: 1, skipped: 0 });
+});
+
+test('what failed is named with why, a file that could not be loaded too', () => {
+  const long = Array.from({ length: 40 }, (_, line) => `line ${line}`).join('\n');
+  const some = report({
+    testResults: [
+      {
+        name: 'a.test.ts',
+        status: 'failed',
+        assertionResults: [
+          { status: 'passed', fullName: 'adds' },
+          { status: 'failed', fullName: 'divides', failureMessages: [long] },
+        ],
+      },
+      { name: 'b.test.ts', status: 'failed', message: 'no such module', assertionResults: [] },
+    ],
+  });
+  const [divides, b, ...others] = failures(some);
+  expect(divides).toMatch(/^a\.test\.ts: divides\n    line 0\n/);
+  expect(divides?.split('\n').length).toBeLessThan(20);
+  expect(b).toBe('b.test.ts\n    no such module');
+  expect(others).toEqual([]);
+  expect(failures(report({}))).toEqual([]);
+  expect(failures(undefined)).toEqual([]);
 });

@@ -4,7 +4,16 @@ export interface TestReport {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly { readonly status: string }[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages?: readonly string[] | null;
+    }[];
+  }[];
 }
 
 export interface Counts {
@@ -27,4 +36,23 @@ export function countTests(report: TestReport | undefined, isGood: boolean): Cou
   const failed = report.numFailedTests + brokenFiles;
   const isUnexplained = failed === 0 && (!isGood || passed + skipped === 0);
   return { passed, failed: isUnexplained ? 1 : failed, skipped };
+}
+
+/**
+ * What failed, with the first lines of why, so that the end of a long output tells it: `file: test`, then the message
+ * indented. Empty when nothing failed or nothing is known.
+ */
+export function failures(report: TestReport | undefined): string[] {
+  return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
+    const failed = assertionResults.filter((test) => test.status === 'failed');
+    if (status === 'failed' && failed.length === 0) return [`${name}\n${excerpt(message ?? '')}`];
+    return failed.map(({ fullName, failureMessages }) => `${name}: ${fullName}\n${excerpt((failureMessages ?? []).join('\n'))}`);
+  });
+}
+
+const shownLines = 12;
+
+function excerpt(message: string): string {
+  const lines = message.split('\n').map((line) => `    ${line}`);
+  return lines.slice(0, shownLines).join('\n');
 }

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { countTests, type Counts, type TestReport } from './test-counts.ts';
+import { countTests, failures, type Counts, type TestReport } from './test-counts.ts';
 
 /*
  * What ./test runs when everything is ready: the checks, then vitest, engine tests after the others as they need the machine
- * for themselves. Whatever happens, the last line tells how much passed and failed.
+ * for themselves. Whatever happens, the last lines name what failed, and the very last tells how much passed and failed.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -16,6 +16,7 @@ const asked = process.argv.slice(2);
 const isFilter = asked.length > 0 && !(asked.length === 1 && [...kinds, 'check'].includes(asked[0] ?? ''));
 const wants = (kind: string): boolean => asked.length === 0 || asked[0] === kind;
 
+const failed: string[] = [];
 const total = { passed: 0, failed: 0, skipped: 0 };
 if (isFilter) add(await runVitest(kinds, asked));
 else {
@@ -24,6 +25,7 @@ else {
   if (light.length > 0) add(await runVitest(light, []));
   if (wants('engine')) add(await runVitest(['engine'], []));
 }
+for (const failure of failed) console.log(`FAILED ${failure}`);
 const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`;
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed === 0 ? 0 : 1;
@@ -55,7 +57,9 @@ async function runVitest(projects: readonly string[], filters: readonly string[]
       `--outputFile.json=${report}`,
       ...filters,
     ]);
-    return countTests(readReport(report), isGood);
+    const found = readReport(report);
+    failed.push(...failures(found));
+    return countTests(found, isGood);
   } finally {
     rmSync(folder, { recursive: true });
   }
