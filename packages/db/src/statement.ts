@@ -5,6 +5,8 @@
 export interface Statement<Row = unknown> {
   readonly name: string;
   readonly text: string;
+  /** Whether it may change rows: such a statement tells triggers of the request that it is run for. */
+  readonly changes?: boolean;
   /** Only for the compiler: carries the row's type, never set. */
   readonly row?: Row;
 }
@@ -23,7 +25,11 @@ export function statement<Row = unknown>(name: string, text: string): Statement<
     throw new Error(`the name of a statement has 1 to ${longestName} bytes: ${JSON.stringify(name)}`);
   }
   if (registry.has(name)) throw new Error(`there are two statements named ${JSON.stringify(name)}`);
-  const declared: Statement<Row> = Object.freeze({ name, text: text.trim() });
+  const declared: Statement<Row> = Object.freeze({
+    name,
+    text: text.trim(),
+    changes: /\b(insert\s+into|update|delete\s+from)\b/i.test(text),
+  });
   registry.set(name, declared);
   return declared;
 }

@@ -95,6 +95,7 @@ export const deleteDeploymentStage = operation({
 
 export const moveBeforeDeploymentStage = operation({
   id: 'moveBeforeDeploymentStage',
+  record: 'deploymentStageId',
   method: 'PUT',
   path: `${at}/moveBefore/{stageId}`,
   tag,
@@ -108,6 +109,7 @@ export const moveBeforeDeploymentStage = operation({
 
 export const moveAfterDeploymentStage = operation({
   id: 'moveAfterDeploymentStage',
+  record: 'deploymentStageId',
   method: 'PUT',
   path: `${at}/moveAfter/{stageId}`,
   tag,
@@ -121,6 +123,7 @@ export const moveAfterDeploymentStage = operation({
 
 export const attachServiceToDeploymentStage = operation({
   id: 'attachServiceToDeploymentStage',
+  record: 'deploymentStageId',
   method: 'PUT',
   path: `${at}/service/{serviceId}`,
   tag,

@@ -101,6 +101,7 @@ export const deployApplication = operation({
 
 export const redeployApplication = operation({
   id: 'redeployApplication',
+  event: 'TRIGGER_REDEPLOY',
   method: 'POST',
   path: `${at}/redeploy`,
   tag,
