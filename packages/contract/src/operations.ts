@@ -3,11 +3,12 @@ import * as queue from './deployment/queue.ts';
 import * as stage from './deployment/stage.ts';
 import * as environment from './environment/environment.ts';
 import type { Operation } from './operation.ts';
+import * as event from './organization/event.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
 import * as service from './service/operations.ts';
 
-const modules = { ...organization, ...project, ...cluster, ...environment, ...stage, ...queue, ...service };
+const modules = { ...organization, ...event, ...project, ...cluster, ...environment, ...stage, ...queue, ...service };
 
 type Declared = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];

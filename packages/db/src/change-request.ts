@@ -25,15 +25,23 @@ export interface ChangeRequest {
   readonly idempotency_id?: string;
 }
 
-const current = new AsyncLocalStorage<string>();
+/** A request as statements carry it. */
+export interface CarriedRequest {
+  /** The setting. */
+  readonly text: string;
+  /** Whether a statement that writes its event itself needs no trigger: the request has no key to be marked. */
+  readonly isPlain: boolean;
+}
+
+const current = new AsyncLocalStorage<CarriedRequest>();
 
 /** Runs `action`; every change that it makes, in or outside of a transaction, is made for this request. */
 export function forRequest<Result>(request: ChangeRequest, action: () => Result): Result {
-  return current.run(JSON.stringify(request), action);
+  return current.run({ text: JSON.stringify(request), isPlain: request.idempotency_id === undefined }, action);
 }
 
-/** The setting's text; undefined outside of a request. */
-export function changeRequest(): string | undefined {
+/** Undefined outside of a request. */
+export function changeRequest(): CarriedRequest | undefined {
   return current.getStore();
 }
 
@@ -43,7 +51,8 @@ export function beginText(request: string | undefined): string {
 }
 
 const settingName = 'davit_request';
-const settingText = `SELECT set_config('davit.request', $1, true)`;
+// Its answer is of no interest, and long.
+const settingText = `SELECT set_config('davit.request', $1, true) IS NULL`;
 
 /** What pg's queries have and its types do not tell; of version 8. */
 interface QueryInsides {

@@ -131,7 +131,9 @@ class PooledDatabase extends StatementRunner implements Database {
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
     if (statement.changes) {
       const request = changeRequest();
-      if (request !== undefined) return this.#executeFor(request, statement, values);
+      const isTaken = statement.takesRequest === true && request?.isPlain !== false;
+      if (statement.takesRequest === true) values = [...(values ?? []), isTaken ? (request?.text ?? null) : null];
+      if (request !== undefined && !isTaken) return this.#executeFor(request.text, statement, values);
     }
     const client = this.#pool.takeIdle();
     return client === undefined ? this.#executeLater(statement, values) : this.#executeOn(client, statement, values);
@@ -244,7 +246,7 @@ class Transaction extends StatementRunner {
   }
 
   async begin(): Promise<void> {
-    await this.#send({ text: beginText(changeRequest()) });
+    await this.#send({ text: beginText(changeRequest()?.text) });
     this.isOpen = true;
   }
 
@@ -271,7 +273,9 @@ class Transaction extends StatementRunner {
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
     if (!this.isOpen) return Promise.reject(new Error(`statement ${statement.name} came after the end of its transaction`));
     const { name, text } = statement;
-    const result = this.#last.then(() => this.#send({ name, text, values }));
+    // The transaction has told the triggers of the request.
+    const given = statement.takesRequest === true ? [...(values ?? []), null] : values;
+    const result = this.#last.then(() => this.#send({ name, text, values: given }));
     this.#last = result.catch(() => undefined);
     return result;
   }

@@ -7,3 +7,4 @@ export { acquireSessionLock, heldSessionLocks, type SessionLock } from './sessio
 export { migrate, migrationsFolder, readMigrations, type MigrateOptions, type MigrateResult, type Migration } from './migrate.ts';
 export { startEmbedded, type EmbeddedDatabase, type EmbeddedOptions } from './embedded.ts';
 export { forRequest, type ChangeRequest } from './change-request.ts';
+export { creationEvent } from './creation-event.ts';

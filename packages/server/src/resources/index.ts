@@ -4,6 +4,7 @@ import { mountCluster } from './cluster/index.ts';
 import { mountDeployment } from './deployment/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
+import { mountEvent } from './event/index.ts';
 import { mountGitToken } from './git-token/index.ts';
 import { mountOrganization } from './organization/index.ts';
 import { mountProject } from './project/index.ts';
@@ -14,6 +15,7 @@ import { mountToken } from './token/index.ts';
 export function mountAll(deps: Deps): readonly MountedOperation[] {
   const mounting = new Mounting();
   mountOrganization(mounting, deps);
+  mountEvent(mounting, deps);
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
   mountProject(mounting, deps);

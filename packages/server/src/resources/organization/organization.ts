@@ -14,7 +14,8 @@ type EditRequest = Body<(typeof operations)['editOrganization']>;
 type Organizations = Response<(typeof operations)['listOrganization']>;
 
 const defaultPlan = 'TEAM_2025';
-const auditLogDays = 30;
+/** How long the audit log is kept, by every plan. */
+export const auditLogDays = 30;
 
 /** Only who may see all of the instance may add to it: the new organization would be out of another caller's sight. */
 export async function createOrganization(deps: Deps, caller: Caller, request: CreateRequest): Promise<Organization> {

@@ -1,0 +1,348 @@
+import { randomUUID } from 'node:crypto';
+import { operationList, type Operation } from '@davit/contract';
+import type { Client } from '@davit/client';
+import { statement } from '@davit/db';
+import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+let server: TestServer;
+let owner: TestOrganization;
+let client: Client;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  owner = await server.organization('owner');
+  client = server.client(owner.tokens.ADMIN);
+});
+afterAll(() => server.close());
+
+const source = { git_repository: { url: 'https://git.example.org/shop/web.git' } };
+const listOf = async (query: object = {}) =>
+  client.call('getOrganizationEvents', { params: { organizationId: owner.id }, query });
+
+async function makePlace(name: string): Promise<{ projectId: string; environmentId: string; applicationId: string }> {
+  const project = await client.call('createProject', { params: { organizationId: owner.id }, body: { name } });
+  const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
+  const params = { environmentId: environment.id };
+  const { id } = await client.call('createApplication', { params, body: { name: 'web', ...source } });
+  return { projectId: project.id, environmentId: environment.id, applicationId: id };
+}
+
+interface Recipe {
+  /** Values of the path's parameters. */
+  readonly ids: () => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
+  readonly body?: () => unknown;
+  /** What the log must say of it. */
+  readonly event: string;
+}
+
+describe('every operation that changes something is in the log', () => {
+  let place: { projectId: string; environmentId: string; applicationId: string };
+  let stages: readonly string[];
+  beforeAll(async () => {
+    place = await makePlace('audited');
+    const list = await client.call('listEnvironmentDeploymentStage', { params: { environmentId: place.environmentId } });
+    stages = list.results.map(({ id }) => id);
+  });
+
+  const here = () => ({ organizationId: owner.id, ...place, serviceId: place.applicationId });
+  const fresh = async () => ({ ...(await makePlace(`fresh ${randomUUID()}`)), organizationId: owner.id });
+  const body = () => ({ name: `n ${randomUUID()}`, ...source });
+  const stage = async (): Promise<string> => {
+    const input = { params: { environmentId: place.environmentId }, body: { name: `s ${randomUUID()}` } };
+    return (await client.call('createEnvironmentDeploymentStage', input)).id;
+  };
+  const gitToken = () => ({ name: `g ${randomUUID()}`, type: 'HOSTA', token: 'sesame' });
+  const variable = async () => {
+    const input = {
+      params: { applicationId: place.applicationId },
+      body: { key: `K${Date.now()}${Math.random()}`.replace('.', ''), value: 'v' },
+    };
+    return { ...here(), environmentVariableId: (await client.call('createApplicationEnvironmentVariable', input)).id };
+  };
+  const secret = async () => {
+    const input = {
+      params: { applicationId: place.applicationId },
+      body: { key: `S${Date.now()}${Math.random()}`.replace('.', ''), value: 'v' },
+    };
+    return { ...here(), secretId: (await client.call('createApplicationSecret', input)).id };
+  };
+  const key = () => ({ key: `A${randomUUID().replaceAll('-', '')}`, value: 'v' });
+  const gitTokenId = async () => {
+    const input = {
+      params: { organizationId: owner.id },
+      body: { name: `g ${randomUUID()}`, type: 'HOSTA' as const, token: 'x' },
+    };
+    return { ...here(), gitTokenId: (await client.call('createGitToken', input)).id };
+  };
+  const apiTokenId = async () => {
+    const input = { params: { organizationId: owner.id }, body: { name: `t ${randomUUID()}` } };
+    return { ...here(), apiTokenId: (await client.call('createOrganizationApiToken', input)).id };
+  };
+  const deployed = async () => {
+    const made = await fresh();
+    const { deployment_request_id: id } = await client.call('deployApplication', {
+      params: { applicationId: made.applicationId },
+    });
+    return { ...made, deploymentRequestId: id ?? '' };
+  };
+  const running = statement(
+    'test_event_running',
+    `update deployment set status = 'RUNNING', started_at = clock_timestamp() where environment_id = $1`,
+  );
+
+  const recipes: Readonly<Record<string, Recipe>> = {
+    createOrganization: { ids: here, body, event: 'CREATE ORGANIZATION' },
+    editOrganization: { ids: here, body, event: 'UPDATE ORGANIZATION' },
+    deleteOrganization: { ids: async () => ({ organizationId: (await server.organization()).id }), event: 'DELETE ORGANIZATION' },
+    createOrganizationApiToken: { ids: here, body, event: 'CREATE ORGANIZATION API_TOKEN' },
+    deleteOrganizationApiToken: { ids: apiTokenId, event: 'DELETE ORGANIZATION API_TOKEN' },
+    createGitToken: { ids: here, body: gitToken, event: 'CREATE ORGANIZATION GIT_TOKEN' },
+    editGitToken: { ids: gitTokenId, body: gitToken, event: 'UPDATE ORGANIZATION GIT_TOKEN' },
+    deleteGitToken: { ids: gitTokenId, event: 'DELETE ORGANIZATION GIT_TOKEN' },
+    createProject: { ids: here, body, event: 'CREATE PROJECT' },
+    editProject: { ids: here, body, event: 'UPDATE PROJECT' },
+    deleteProject: {
+      ids: async () => ({
+        projectId: (await client.call('createProject', { params: { organizationId: owner.id }, body: body() })).id,
+      }),
+      event: 'DELETE PROJECT',
+    },
+    createEnvironment: { ids: here, body, event: 'CREATE ENVIRONMENT' },
+    editEnvironment: { ids: here, body, event: 'UPDATE ENVIRONMENT' },
+    deleteEnvironment: { ids: deployed, event: 'TRIGGER_DELETE ENVIRONMENT' },
+    deployEnvironment: { ids: fresh, event: 'TRIGGER_DEPLOY ENVIRONMENT' },
+    redeployEnvironment: { ids: deployed, event: 'TRIGGER_REDEPLOY ENVIRONMENT' },
+    stopEnvironment: { ids: deployed, event: 'TRIGGER_STOP ENVIRONMENT' },
+    cancelEnvironmentDeployment: {
+      ids: async () => {
+        const made = await deployed();
+        await server.database.database.run(running, [made.environmentId]);
+        return made;
+      },
+      event: 'TRIGGER_CANCEL ENVIRONMENT',
+    },
+    cancelDeploymentRequest: { ids: deployed, event: 'TRIGGER_CANCEL ENVIRONMENT' },
+    createEnvironmentDeploymentStage: { ids: here, body, event: 'CREATE ENVIRONMENT DEPLOYMENT_STAGE' },
+    editDeploymentStage: {
+      ids: async () => ({ deploymentStageId: await stage() }),
+      body,
+      event: 'UPDATE ENVIRONMENT DEPLOYMENT_STAGE',
+    },
+    deleteDeploymentStage: {
+      ids: async () => ({ deploymentStageId: await stage() }),
+      event: 'DELETE ENVIRONMENT DEPLOYMENT_STAGE',
+    },
+    moveAfterDeploymentStage: {
+      ids: () => ({ deploymentStageId: stages[0] ?? '', stageId: stages[1] ?? '' }),
+      event: 'UPDATE ENVIRONMENT DEPLOYMENT_STAGE',
+    },
+    moveBeforeDeploymentStage: {
+      ids: () => ({ deploymentStageId: stages[3] ?? '', stageId: stages[2] ?? '' }),
+      event: 'UPDATE ENVIRONMENT DEPLOYMENT_STAGE',
+    },
+    attachServiceToDeploymentStage: {
+      ids: async () => ({ deploymentStageId: await stage(), serviceId: place.applicationId }),
+      event: 'UPDATE APPLICATION',
+    },
+    createApplication: { ids: here, body, event: 'CREATE APPLICATION' },
+    editApplication: { ids: here, body, event: 'UPDATE APPLICATION' },
+    deleteApplication: { ids: fresh, event: 'DELETE APPLICATION' },
+    deployApplication: { ids: fresh, event: 'TRIGGER_DEPLOY APPLICATION' },
+    redeployApplication: { ids: deployed, event: 'TRIGGER_REDEPLOY APPLICATION' },
+    rebootApplication: { ids: deployed, event: 'TRIGGER_RESTART APPLICATION' },
+    stopApplication: { ids: deployed, event: 'TRIGGER_STOP APPLICATION' },
+    uninstallApplication: { ids: deployed, event: 'TRIGGER_UNINSTALL APPLICATION' },
+    createApplicationEnvironmentVariable: { ids: here, body: key, event: 'CREATE APPLICATION VARIABLE' },
+    editApplicationEnvironmentVariable: { ids: variable, body: key, event: 'UPDATE APPLICATION VARIABLE' },
+    deleteApplicationEnvironmentVariable: { ids: variable, event: 'DELETE APPLICATION VARIABLE' },
+    createApplicationEnvironmentVariableAlias: { ids: variable, body: key, event: 'CREATE APPLICATION VARIABLE' },
+    createApplicationSecret: { ids: here, body: key, event: 'CREATE APPLICATION SECRET' },
+    editApplicationSecret: { ids: secret, body: key, event: 'UPDATE APPLICATION SECRET' },
+    deleteApplicationSecret: { ids: secret, event: 'DELETE APPLICATION SECRET' },
+    createApplicationSecretAlias: { ids: secret, body: key, event: 'CREATE APPLICATION SECRET' },
+  };
+
+  const events = statement<{ event: string }>(
+    'test_events_of_operation',
+    `select concat_ws(' ', event_type, target_type, sub_target_type) as event from audit_event where operation = $1 and sequence > $2
+      order by sequence`,
+  );
+  const last = statement<{ sequence: number }>(
+    'test_event_last',
+    'select coalesce(max(sequence), 0) as sequence from audit_event',
+  );
+  const changing = operationList.filter(({ method }) => method !== 'GET').map((operation) => [operation.id, operation] as const);
+
+  test.each(changing)('%s', async (id, operation: Operation) => {
+    const recipe = recipes[id];
+    if (recipe === undefined) throw new Error(`nothing shows that ${id} is in the audit log: add a call of it to this table`);
+    const ids = await recipe.ids();
+    const { sequence } = await server.database.database.one(last);
+    const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => ids[name] ?? `unset-${name}`);
+    const headers = { authorization: `Token ${server.adminToken}`, 'content-type': 'application/json' };
+    const init = recipe.body === undefined ? {} : { body: JSON.stringify(recipe.body()) };
+    const response = await fetch(`${server.baseUrl}${path}`, { method: operation.method, headers, ...init });
+    expect({ status: response.status < 300, text: await response.text() }).toMatchObject({ status: true });
+    const found = (await server.database.database.many(events, [id, sequence])).map(({ event }) => event);
+    expect(found).toContain(recipe.event);
+  });
+});
+
+const unwatched = statement<{ name: string }>(
+  'test_tables_without_events',
+  `select c.table_name as name from information_schema.columns c
+    where c.table_schema = 'public' and c.column_name = 'updated_at' and c.table_name <> 'service_runtime'
+      and not exists (
+        select 1 from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+         where t.tgrelid = c.table_name::regclass and p.proname = 'record_change' and t.tgtype & 28 = 28)
+      and c.table_name <> 'variable'`,
+);
+
+test('every table with records that can be edited writes events', async () => {
+  expect(await server.database.database.many(unwatched)).toEqual([]);
+});
+
+test('an event says who, what, when and from where, and what was before and after', async () => {
+  const { id } = await client.call('createProject', { params: { organizationId: owner.id }, body: { name: 'told' } });
+  await fetch(`${server.baseUrl}/project/${id}`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Token ${owner.tokens.WRITE}`,
+      'content-type': 'application/json',
+      'user-agent': 'CLI 1.2.3',
+    },
+    body: JSON.stringify({ description: 'edited' }),
+  });
+  const { events } = await listOf({ targetId: id });
+  expect(events.map((event) => event.event_type)).toEqual(['UPDATE', 'CREATE']);
+  const [update, create] = events;
+  expect(update).toMatchObject({
+    target_type: 'PROJECT',
+    target_id: id,
+    target_name: 'told',
+    sub_target_type: null,
+    project_id: id,
+    project_name: 'told',
+    environment_id: null,
+    origin: 'CLI',
+    triggered_by: 'token WRITE',
+    user_agent: 'CLI 1.2.3',
+    address: '127.0.0.1',
+    operation: 'editProject',
+  });
+  expect(JSON.parse(update?.original_change ?? '')).toMatchObject({ id, name: 'told', description: '' });
+  expect(JSON.parse(update?.change ?? '')).toMatchObject({ id, name: 'told', description: 'edited' });
+  expect(create).toMatchObject({ origin: 'API', triggered_by: 'token ADMIN', original_change: null });
+  expect(JSON.parse(create?.change ?? '')).toMatchObject({ id, name: 'told' });
+});
+
+test('what is refused, and an edit that changes nothing, is no event', async () => {
+  const { id } = await client.call('createProject', { params: { organizationId: owner.id }, body: { name: 'quiet' } });
+  await client.call('editProject', { params: { projectId: id }, body: { name: 'quiet' } });
+  await expect(client.call('editProject', { params: { projectId: id }, body: { name: 'told' } })).rejects.toMatchObject({
+    status: 409,
+  });
+  expect((await listOf({ targetId: id })).events.map((event) => event.event_type)).toEqual(['CREATE']);
+});
+
+test('secrets are not in the log', async () => {
+  const canary = `canary-${randomUUID()}`;
+  const { applicationId } = await makePlace('secretive');
+  const body = { name: 'canary', type: 'HOSTA' as const, token: canary };
+  const { id } = await client.call('createGitToken', { params: { organizationId: owner.id }, body });
+  await client.call('editGitToken', {
+    params: { organizationId: owner.id, gitTokenId: id },
+    body: { ...body, token: `${canary}2` },
+  });
+  await client.call('createApplicationSecret', { params: { applicationId }, body: { key: 'CANARY', value: canary } });
+  const all = await listOf({ pageSize: 1000 });
+  expect(JSON.stringify(all)).not.toContain(canary);
+  const rows = statement<{ text: string }>('test_event_rows', 'select concat(before, after) as text from audit_event');
+  for (const { text } of await server.database.database.many(rows)) expect(text).not.toContain(canary);
+  const [edit] = (await listOf({ subTargetType: 'GIT_TOKEN', eventType: 'UPDATE' })).events;
+  expect(JSON.parse(edit?.change ?? '')).toMatchObject({ name: 'canary', sealed: '[masked, changed]' });
+});
+
+test('pages lead on to the end and back to the beginning', async () => {
+  const { id } = await client.call('createProject', { params: { organizationId: owner.id }, body: { name: 'paged' } });
+  for (let n = 0; n < 11; n += 1) await client.call('editProject', { params: { projectId: id }, body: { description: `${n}` } });
+  const get = async (link: string) => {
+    const response = await fetch(`${server.baseUrl}${link}`, { headers: { authorization: `Token ${owner.tokens.READ}` } });
+    const page: Awaited<ReturnType<typeof listOf>> = JSON.parse(await response.text());
+    return page;
+  };
+  const whole = (await listOf({ targetId: id, pageSize: 100 })).events.map((event) => event.id);
+  expect(whole).toHaveLength(12);
+  const first = await listOf({ targetId: id, pageSize: 5 });
+  const second = await get(first.links.next ?? '');
+  const third = await get(second.links.next ?? '');
+  expect([first, second, third].flatMap(({ events }) => events.map((event) => event.id))).toEqual(whole);
+  expect(first.links.previous).toBeUndefined();
+  expect(third.links.next).toBeUndefined();
+  const back = await get(third.links.previous ?? '');
+  expect(back.events).toEqual(second.events);
+  const begin = await get(back.links.previous ?? '');
+  expect(begin.events).toEqual(first.events);
+  expect(begin.links.previous).toBeUndefined();
+});
+
+test('filters choose', async () => {
+  const { environmentId, projectId, applicationId } = await makePlace('filtered');
+  await client.call('createApplicationEnvironmentVariable', { params: { applicationId }, body: { key: 'COLOR', value: 'red' } });
+  const kinds = async (query: object) =>
+    (await listOf({ pageSize: 100, ...query })).events.map((event) =>
+      `${event.event_type} ${event.target_type} ${event.sub_target_type ?? ''}`.trim(),
+    );
+  expect(await kinds({ serviceProjectId: projectId })).toEqual([
+    'CREATE APPLICATION VARIABLE',
+    'CREATE APPLICATION',
+    'CREATE ENVIRONMENT',
+    'CREATE PROJECT',
+  ]);
+  expect(await kinds({ serviceEnvironmentId: environmentId, targetType: 'ENVIRONMENT' })).toEqual(['CREATE ENVIRONMENT']);
+  expect(await kinds({ targetId: applicationId, subTargetType: 'VARIABLE' })).toEqual(['CREATE APPLICATION VARIABLE']);
+  expect(await kinds({ serviceProjectId: projectId, eventType: 'DELETE' })).toEqual([]);
+  expect(await kinds({ serviceProjectId: projectId, triggeredBy: 'nobody' })).toEqual([]);
+  expect(await kinds({ serviceProjectId: projectId, origin: 'CONSOLE' })).toEqual([]);
+  const minute = 60_000;
+  const now = Date.now();
+  expect(await kinds({ targetId: projectId, toTimestamp: new Date(now - minute).toISOString() })).toEqual([]);
+  expect(await kinds({ targetId: projectId, fromTimestamp: String(Math.floor((now - minute) / 1000)) })).toEqual([
+    'CREATE PROJECT',
+  ]);
+  const old = await listOf({ fromTimestamp: '2020-01-01T00:00:00Z' });
+  expect(old.organization_max_limit_reached).toBe(true);
+});
+
+test('targets are listed with the name that they had last', async () => {
+  const { projectId, environmentId, applicationId } = await makePlace('targets');
+  await client.call('editApplication', { params: { applicationId }, body: { name: 'renamed', ...source } });
+  const params = { organizationId: owner.id };
+  const call = async (query: object) => (await client.call('getOrganizationEventTargets', { params, query })).targets;
+  expect(await call({ projectId, targetType: 'APPLICATION' })).toEqual([{ id: applicationId, name: 'renamed' }]);
+  expect(await call({ environmentId, targetLevelToFetch: 'ENVIRONMENT' })).toEqual([{ id: environmentId, name: 'live' }]);
+  expect(await call({ projectId, targetLevelToFetch: 'PROJECT' })).toEqual([{ id: projectId, name: 'targets' }]);
+});
+
+test.each([
+  ['continueToken', 'nonsense'],
+  ['stepBackToken', 'ZTF4'],
+  ['fromTimestamp', 'yesterday'],
+  ['toTimestamp', '99999-01-01'],
+  ['targetId', 'abc'],
+  ['eventType', 'EXPLODE'],
+  ['pageSize', '0'],
+])('a wrong %s is refused', async (name, value) => {
+  await expect(listOf({ [name]: value })).rejects.toMatchObject({ status: 400, errors: [{ path: name }] });
+});
+
+test('another organization sees nothing of it', async () => {
+  const stranger = await server.organization();
+  const other = server.client(stranger.tokens.ADMIN);
+  await expect(other.call('getOrganizationEvents', { params: { organizationId: owner.id } })).rejects.toMatchObject({
+    status: 404,
+  });
+  const own = await other.call('getOrganizationEvents', { params: { organizationId: stranger.id }, query: { pageSize: 1000 } });
+  expect(JSON.stringify(own)).not.toContain(owner.id);
+});
