@@ -6,9 +6,10 @@ import type { Operation } from './operation.ts';
 import * as event from './organization/event.ts';
 import * as organization from './organization/organization.ts';
 import * as project from './project/project.ts';
+import * as webhook from './webhook/webhook.ts';
 import * as service from './service/operations.ts';
 
-const modules = { ...organization, ...event, ...project, ...cluster, ...environment, ...stage, ...queue, ...service };
+const modules = { ...organization, ...event, ...project, ...cluster, ...environment, ...stage, ...queue, ...service, ...webhook };
 
 type Declared = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];

@@ -267,6 +267,7 @@ create table webhook_delivery (
   payload jsonb not null,
   attempts integer not null default 0,
   due_at timestamptz default clock_timestamp(),
+  is_taken boolean not null default false,
   created_at timestamptz not null default clock_timestamp()
 );
 create index webhook_delivery_due on webhook_delivery (due_at) where due_at is not null;
@@ -288,7 +289,7 @@ create table webhook_attempt (
 );
 create index webhook_attempt_list on webhook_attempt (webhook_id, sequence desc);
 create index webhook_attempt_delivery on webhook_attempt (delivery_id);
-create index webhook_attempt_age on webhook_attempt (created_at);
+
 
 select watch_table('organization', 'ORGANIZATION');
 select watch_table('project', 'PROJECT');

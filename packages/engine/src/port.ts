@@ -238,6 +238,15 @@ export interface EngineHooks {
   secrets(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** What a git host wants for a git token; null: the token was deleted. */
   gitCredentials(gitTokenId: string): Promise<{ readonly username: string; readonly password: string } | null>;
+  /** A deployment leaves the queue. In the transaction that starts it: once for each deployment. */
+  deploymentStarted(tx: Queryable, deploymentId: string, action: Action): Promise<void>;
+  /** A deployment that was started ends. In the transaction that ends it, before anything else is removed: once. */
+  deploymentEnded(
+    tx: Queryable,
+    deploymentId: string,
+    action: Action,
+    status: 'SUCCEEDED' | 'FAILED' | 'CANCELED',
+  ): Promise<void>;
   /** A service is off its cluster: remove its record. In the transaction that ends its deployment. Idempotent. */
   serviceDeleted(tx: Queryable, serviceId: string): Promise<void>;
   /** An environment is off its cluster: remove its record and what is below. Idempotent. */

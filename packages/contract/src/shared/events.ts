@@ -111,3 +111,14 @@ export const eventSubTargets = [
   'VARIABLE',
 ] as const;
 export type EventSubTarget = (typeof eventSubTargets)[number];
+
+export const webhookKinds = ['STANDARD', 'SLACK'] as const;
+export type WebhookKind = (typeof webhookKinds)[number];
+
+export const webhookEvents = [
+  'DEPLOYMENT_STARTED',
+  'DEPLOYMENT_CANCELLED',
+  'DEPLOYMENT_FAILURE',
+  'DEPLOYMENT_SUCCESSFUL',
+] as const;
+export type WebhookEvent = (typeof webhookEvents)[number];

@@ -45,6 +45,8 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
       hooks: {
         secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
         gitCredentials: () => Promise.resolve(null),
+        deploymentStarted: () => Promise.resolve(),
+        deploymentEnded: () => Promise.resolve(),
         serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
         environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
       },

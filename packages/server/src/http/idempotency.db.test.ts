@@ -128,14 +128,48 @@ test('a deployment is requested once, also without a body', async () => {
   expect(again).toEqual({ ...first, replayed: true });
 });
 
-const orphan = statement(
-  'test_idempotency_orphan',
-  `update idempotency_key set is_answered = false, sealed = sealed, runner = 'gone', has_changed = $2,
-          created_at = clock_timestamp() - make_interval(secs => $3) where key = $1`,
+const age = statement(
+  'test_idempotency_age',
+  'update idempotency_key set created_at = clock_timestamp() - make_interval(secs => $2) where key = $1',
 );
+const readKey = statement<{ id: string; sealed: Buffer; has_changed: boolean }>(
+  'test_idempotency_key',
+  'select id, sealed, has_changed from idempotency_key where key = $1',
+);
+const leave = statement(
+  'test_idempotency_leave',
+  `update idempotency_key set is_answered = false, sealed = $2, has_changed = $3, runner = 'another', created_at = clock_timestamp() - interval '3 minutes'
+    where key = $1`,
+);
+
+/** Makes a key look as if its process had died before it could keep the answer. */
+async function loseAnswer(key: string, hasChanged: boolean): Promise<void> {
+  const { database } = server.database;
+  const { vault } = server.api.deps;
+  const row = await database.one(readKey, [key]);
+  const kept: { asked: string } = JSON.parse(vault.open(row.id, row.sealed));
+  await database.run(leave, [key, vault.seal(row.id, JSON.stringify({ asked: kept.asked })), hasChanged]);
+}
+
+test('a request whose server died after its change is not carried out again', async () => {
+  await post(projects(), { name: 'lost' }, 'lost');
+  expect((await server.database.database.one(readKey, ['lost'])).has_changed).toBe(true);
+  await loseAnswer('lost', true);
+  const answer = await post(projects(), { name: 'lost' }, 'lost');
+  expect(answer.status).toBe(409);
+  expect(JSON.parse(answer.text)).toMatchObject({ code: 'IDEMPOTENCY_ANSWER_LOST' });
+});
+
+test('a request whose server died before its change is carried out again', async () => {
+  await post(projects(), { name: 'lost' }, 'unchanged');
+  expect((await server.database.database.one(readKey, ['unchanged'])).has_changed).toBe(false);
+  await loseAnswer('unchanged', false);
+  expect(await post(projects(), { name: 'lost' }, 'unchanged')).toMatchObject({ status: 409, replayed: false });
+});
+
 test('a key of yesterday is free again', async () => {
   await post(projects(), { name: 'yesterday' }, 'old');
-  await server.database.database.run(orphan, ['old', true, 86_401]);
+  await server.database.database.run(age, ['old', 86_401]);
   expect(await post(projects(), { name: 'today' }, 'old')).toMatchObject({ status: 200, replayed: false });
 });
 

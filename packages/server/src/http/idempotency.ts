@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError, canonicalJson } from '@davit/base';
-import type { Database } from '@davit/db';
+import type { Database, Queryable } from '@davit/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Vault } from '../secrets/vault.ts';
 import { answerOf } from './answers.ts';
@@ -149,6 +149,11 @@ export class IdempotencyKeys {
     const kept: Kept = JSON.parse(this.#vault.open(row.id, row.sealed));
     return kept;
   }
+}
+
+/** Removes keys that are kept no longer. */
+export async function trimIdempotencyKeys(database: Queryable): Promise<void> {
+  await database.run(store.keysTrim);
 }
 
 function send(reply: FastifyReply, { status, body, etag }: KeptAnswer): FastifyReply {

@@ -38,6 +38,10 @@ async function makeIds(): Promise<Record<string, string>> {
     params: organization,
     body: { name: 'git', type: 'HOSTA', token: 'x' },
   });
+  const webhook = await client.call('createOrganizationWebhook', {
+    params: organization,
+    body: { target_url: 'https://hooks.example.org', events: ['DEPLOYMENT_STARTED'] },
+  });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
@@ -52,6 +56,7 @@ async function makeIds(): Promise<Record<string, string>> {
     environmentVariableId: variable.id,
     secretId: secret.id,
     gitTokenId: gitToken.id,
+    webhookId: webhook.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     deploymentRequestId: status.deployment_request_id ?? '',
@@ -74,7 +79,8 @@ async function send(operation: Operation, token: string | null, idOf: Ids = (nam
 function bodyOf(operation: Operation): Record<string, unknown> {
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
   const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
-  return { name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository };
+  const webhook = { kind: 'STANDARD', target_url: 'https://strange.example.org', events: ['DEPLOYMENT_STARTED'] };
+  return { ...webhook, name: 'renamed by a stranger', type: 'HOSTA', token: 'stolen', ...key, ...repository };
 }
 
 async function errorOf(response: Response, status: number): Promise<Record<string, unknown>> {
@@ -99,6 +105,7 @@ async function snapshot(): Promise<string> {
     'git_token',
     'cluster',
     'api_token',
+    'webhook',
   ];
   const texts: unknown[] = [];
   for (const table of tables) {

@@ -10,6 +10,7 @@ import { mountOrganization } from './organization/index.ts';
 import { mountProject } from './project/index.ts';
 import { mountService } from './service/index.ts';
 import { mountToken } from './token/index.ts';
+import { mountWebhook } from './webhook/index.ts';
 
 /** Everything that is served. */
 export function mountAll(deps: Deps): readonly MountedOperation[] {
@@ -18,6 +19,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountEvent(mounting, deps);
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
+  mountWebhook(mounting, deps);
   mountProject(mounting, deps);
   mountCluster(mounting, deps);
   mountEnvironment(mounting, deps);

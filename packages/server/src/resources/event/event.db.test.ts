@@ -75,6 +75,15 @@ describe('every operation that changes something is in the log', () => {
     };
     return { ...here(), gitTokenId: (await client.call('createGitToken', input)).id };
   };
+  const webhook = () => ({
+    kind: 'STANDARD' as const,
+    target_url: `https://hooks.example.org/${randomUUID()}`,
+    events: ['DEPLOYMENT_STARTED' as const],
+  });
+  const webhookId = async () => {
+    const { id } = await client.call('createOrganizationWebhook', { params: { organizationId: owner.id }, body: webhook() });
+    return { ...here(), webhookId: id };
+  };
   const apiTokenId = async () => {
     const input = { params: { organizationId: owner.id }, body: { name: `t ${randomUUID()}` } };
     return { ...here(), apiTokenId: (await client.call('createOrganizationApiToken', input)).id };
@@ -100,6 +109,9 @@ describe('every operation that changes something is in the log', () => {
     createGitToken: { ids: here, body: gitToken, event: 'CREATE ORGANIZATION GIT_TOKEN' },
     editGitToken: { ids: gitTokenId, body: gitToken, event: 'UPDATE ORGANIZATION GIT_TOKEN' },
     deleteGitToken: { ids: gitTokenId, event: 'DELETE ORGANIZATION GIT_TOKEN' },
+    createOrganizationWebhook: { ids: here, body: webhook, event: 'CREATE WEBHOOK' },
+    editOrganizationWebhook: { ids: webhookId, body: webhook, event: 'UPDATE WEBHOOK' },
+    deleteOrganizationWebhook: { ids: webhookId, event: 'DELETE WEBHOOK' },
     createProject: { ids: here, body, event: 'CREATE PROJECT' },
     editProject: { ids: here, body, event: 'UPDATE PROJECT' },
     deleteProject: {
