@@ -76,18 +76,18 @@ create function mark_idempotency_key(request jsonb) returns void language sql as
   update idempotency_key set has_changed = true where id = (request ->> 'idempotency_id')::uuid and not has_changed
 $$;
 
--- What may be seen of a row that has secrets, sealed or hashed: never these. That one changed is told.
-create function masked(present jsonb, former jsonb) returns jsonb language sql immutable as $$
+-- What may be seen of a row with secrets, which are sealed or hashed: never these columns. That one changed is told.
+create function masked(present jsonb, former jsonb, hidden text[]) returns jsonb language sql immutable as $$
   select jsonb_object_agg(key, case
-    when key not in ('sealed', 'token_hash') or value = 'null' then value
+    when key <> all (hidden) or value = 'null' then value
     when former is not null and value is distinct from former -> key then to_jsonb('[masked, changed]'::text)
     else to_jsonb('[masked]'::text) end)
     from jsonb_each(present)
 $$;
 
--- Writes the event of a changed row. Arguments: type of target, type of sub-target or nothing. `SERVICE`: the row's own type.
--- `PARENT`: the row is a part of what it names first of service, environment, project and organization. A part that comes or goes
--- with its parent has no event of its own. Without a request nothing is written: what the engine does, its own events tell.
+-- Writes the event of a changed row. Arguments: type of target, type of sub-target or '', columns that are masked. `SERVICE`: the
+-- row's own type. `PARENT`: the row is a part of what it names first of service, environment, project, cluster and organization. A
+-- part that comes or goes with its parent has no event of its own. Without a request nothing is written: what the engine does, its own events tell.
 create function record_change() returns trigger language plpgsql as $$
 declare
   request jsonb := nullif(current_setting('davit.request', true), '')::jsonb;
@@ -106,6 +106,7 @@ declare
   environment_label text;
   parent_version xid;
   parent_since timestamptz;
+  hidden text[] := tg_argv[2];
 begin
   if request is null then
     return null;
@@ -128,23 +129,25 @@ begin
   organization := subject ->> case tg_table_name when 'organization' then 'id' else 'organization_id' end;
   project := subject ->> case tg_table_name when 'project' then 'id' else 'project_id' end;
   environment := subject ->> case tg_table_name when 'environment' then 'id' else 'environment_id' end;
-  if organization is null then
-    return null;
-  end if;
   if kind = 'SERVICE' then
     kind := subject ->> 'type';
   elsif kind = 'PARENT' then
     if subject ->> 'service_id' is not null then
-      select s.type, s.id, s.name, s.project_id, s.environment_id, s.xmin, s.created_at
-        into kind, target, target_label, project, environment, parent_version, parent_since
+      select s.type, s.id, s.name, s.organization_id, s.project_id, s.environment_id, s.xmin, s.created_at
+        into kind, target, target_label, organization, project, environment, parent_version, parent_since
         from service s where s.id = (subject ->> 'service_id')::uuid;
     elsif environment is not null then
-      select 'ENVIRONMENT', e.id, e.name, e.project_id, e.xmin, e.created_at
-        into kind, target, target_label, project, parent_version, parent_since
+      select 'ENVIRONMENT', e.id, e.name, e.organization_id, e.project_id, e.xmin, e.created_at
+        into kind, target, target_label, organization, project, parent_version, parent_since
         from environment e where e.id = environment;
     elsif project is not null then
-      select 'PROJECT', p.id, p.name, p.xmin, p.created_at into kind, target, target_label, parent_version, parent_since
+      select 'PROJECT', p.id, p.name, p.organization_id, p.xmin, p.created_at
+        into kind, target, target_label, organization, parent_version, parent_since
         from project p where p.id = project;
+    elsif subject ->> 'cluster_id' is not null then
+      select 'CLUSTER', c.id, c.name, c.organization_id, c.xmin, c.created_at
+        into kind, target, target_label, organization, parent_version, parent_since
+        from cluster c where c.id = (subject ->> 'cluster_id')::uuid;
     else
       select 'ORGANIZATION', o.id, o.name, o.xmin, o.created_at into kind, target, target_label, parent_version, parent_since
         from organization o where o.id = organization;
@@ -153,15 +156,18 @@ begin
       return null;
     end if;
   end if;
+  if organization is null then
+    return null;
+  end if;
   if environment is not null then
     select e.name, e.project_id, p.name into environment_label, project, project_label
       from environment e join project p on p.id = e.project_id where e.id = environment;
   elsif project is not null then
     select p.name into project_label from project p where p.id = project;
   end if;
-  if subject ?| array['sealed', 'token_hash'] then
-    present := masked(present, former);
-    former := masked(former, null);
+  if hidden is not null then
+    present := masked(present, former, hidden);
+    former := masked(former, null, hidden);
   end if;
   -- A word of the operation's own, as CLONE; those of deployments are for `record_deployment`.
   event := request ->> 'event';
@@ -170,7 +176,7 @@ begin
   end if;
   insert into audit_event (organization_id, event_type, target_type, target_id, target_name, sub_target_type, project_id, project_name,
                            environment_id, environment_name, origin, triggered_by, actor, operation, user_agent, address, before, after)
-  values (organization, event, kind, target, target_label, tg_argv[1],
+  values (organization, event, kind, target, target_label, nullif(tg_argv[1], ''),
           coalesce(project, case tg_table_name when 'environment' then (subject ->> 'project_id')::uuid end),
           coalesce(project_label, case tg_table_name when 'project' then target_label end), environment,
           coalesce(environment_label, case tg_table_name when 'environment' then target_label end),
@@ -232,12 +238,16 @@ begin
 end
 $$;
 
--- A table that belongs to the API gets all of this by one line. Tables without updated_at have no version of their own.
-create function watch_table(watched regclass, target text, sub_target text default null) returns void language plpgsql as $$
+-- A table that belongs to the API gets all of this by one line. Its columns of bytes are what nobody may see.
+create function watch_table(watched regclass, target text, sub_target text default '') returns void language plpgsql as $$
+declare
+  hidden text[] := (select array_agg(attname) from pg_attribute where attrelid = watched and atttypid = 'bytea'::regtype and attnum > 0);
 begin
-  execute format('create trigger keep_version before update or delete on %s for each row execute function keep_version()', watched);
+  if 2 = (select count(*) from pg_attribute where attrelid = watched and attname in ('id', 'updated_at')) then
+    execute format('create trigger keep_version before update or delete on %s for each row execute function keep_version()', watched);
+  end if;
   execute format('create trigger record_change after insert or update or delete on %s for each row execute function record_change(%s)',
-                 watched, concat_ws(', ', quote_literal(target), quote_literal(sub_target)));
+                 watched, concat_ws(', ', quote_literal(target), quote_literal(sub_target), quote_literal(hidden::text)));
 end
 $$;
 
