@@ -123,7 +123,6 @@ export const moveAfterDeploymentStage = operation({
 
 export const attachServiceToDeploymentStage = operation({
   id: 'attachServiceToDeploymentStage',
-  record: 'deploymentStageId',
   method: 'PUT',
   path: `${at}/service/{serviceId}`,
   tag,

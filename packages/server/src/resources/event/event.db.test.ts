@@ -36,7 +36,7 @@ interface Recipe {
   readonly event: string;
 }
 
-describe('every operation that changes something is in the log', () => {
+describe('every operation that changes something', () => {
   let place: { projectId: string; environmentId: string; applicationId: string };
   let stages: readonly string[];
   beforeAll(async () => {
@@ -186,18 +186,47 @@ describe('every operation that changes something is in the log', () => {
   );
   const changing = operationList.filter(({ method }) => method !== 'GET').map((operation) => [operation.id, operation] as const);
 
-  test.each(changing)('%s', async (id, operation: Operation) => {
+  interface Sent {
+    readonly status: number;
+    readonly text: string;
+    /** What the log has of it. */
+    readonly events: readonly string[];
+  }
+
+  async function send(operation: Operation, { ids, body: bodyOf }: Recipe, headers: Record<string, string> = {}): Promise<Sent> {
+    const values = await ids();
+    const { database } = server.database;
+    const { sequence } = await database.one(last);
+    const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => values[name] ?? `unset-${name}`);
+    const response = await fetch(`${server.baseUrl}${path}`, {
+      method: operation.method,
+      headers: { authorization: `Token ${server.adminToken}`, 'content-type': 'application/json', ...headers },
+      ...(bodyOf === undefined ? {} : { body: JSON.stringify(bodyOf()) }),
+    });
+    const text = await response.text();
+    const found = await database.many(events, [operation.id, sequence]);
+    return { status: response.status, text, events: found.map(({ event }) => event) };
+  }
+
+  function recipeOf(id: string): Recipe {
     const recipe = recipes[id];
     if (recipe === undefined) throw new Error(`nothing shows that ${id} is in the audit log: add a call of it to this table`);
-    const ids = await recipe.ids();
-    const { sequence } = await server.database.database.one(last);
-    const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => ids[name] ?? `unset-${name}`);
-    const headers = { authorization: `Token ${server.adminToken}`, 'content-type': 'application/json' };
-    const init = recipe.body === undefined ? {} : { body: JSON.stringify(recipe.body()) };
-    const response = await fetch(`${server.baseUrl}${path}`, { method: operation.method, headers, ...init });
-    expect({ status: response.status < 300, text: await response.text() }).toMatchObject({ status: true });
-    const found = (await server.database.database.many(events, [id, sequence])).map(({ event }) => event);
-    expect(found).toContain(recipe.event);
+    return recipe;
+  }
+
+  const conditional = changing.filter(([, { method }]) => method !== 'POST');
+  test.each(conditional)('%s is refused on an old version, and leaves no event', async (id, operation) => {
+    const answer = await send(operation, recipeOf(id), { 'if-match': '"old"' });
+    expect(answer).toMatchObject({ status: 412, events: [] });
+  });
+
+  test.each(changing)('%s is in the log', async (id, operation) => {
+    const recipe = recipeOf(id);
+    const answer = await send(operation, recipe);
+    expect(answer).toMatchObject({
+      status: expect.toSatisfy((status: number) => status < 300),
+      events: expect.arrayContaining([recipe.event]),
+    });
   });
 });
 
