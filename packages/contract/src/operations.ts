@@ -11,6 +11,7 @@ import * as annotationsGroup from './group/annotations-group.ts';
 import * as labelsGroup from './group/labels-group.ts';
 import type { Operation } from './operation.ts';
 import * as account from './organization/account.ts';
+import * as event from './organization/event.ts';
 import * as member from './organization/member.ts';
 import * as organization from './organization/organization.ts';
 import * as role from './organization/role.ts';
@@ -21,10 +22,12 @@ import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
+import * as webhook from './webhook/webhook.ts';
 
 const clusters = { ...cluster, ...clusterLifecycle, ...clusterSettings, ...kubeconfig, ...credentials, ...catalogue };
 const modules = {
   ...organization,
+  ...event,
   ...containerRegistry,
   ...helmRepository,
   ...annotationsGroup,
@@ -39,6 +42,7 @@ const modules = {
   ...queue,
   ...scopedVariableOperations,
   ...variable,
+  ...webhook,
 };
 
 /** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */

@@ -126,6 +126,10 @@ async function makeIds(): Promise<Record<string, string>> {
   });
   const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
   const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
+  const webhook = await client.call('createOrganizationWebhook', {
+    params: organization,
+    body: { target_url: 'https://hooks.example.org', events: ['DEPLOYMENT_STARTED'] },
+  });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
@@ -158,6 +162,7 @@ async function makeIds(): Promise<Record<string, string>> {
     helmRepositoryId: helmRepository.id,
     annotationsGroupId: annotationsGroup.id,
     labelsGroupId: labelsGroup.id,
+    webhookId: webhook.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     customRoleId: role.id,
@@ -217,6 +222,8 @@ function bodyOf(operation: Operation): unknown {
   const scope = operation.path.startsWith('/container') ? 'CONTAINER' : 'APPLICATION';
   const many = { overwrite: true, vars: [{ name: 'COLOR', value: 'blue', scope, is_secret: false }] };
   const variable = { ...key, ...place, ...override, ...many };
+  const webhook = { target_url: 'https://strange.example.org', events: ['DEPLOYMENT_STARTED'] };
+  if (operation.tag === 'Webhook') return { ...webhook, kind: 'STANDARD' };
   return {
     name: 'renamed by a stranger',
     type: 'HOSTA',
