@@ -3,6 +3,7 @@ export * from './operations.ts';
 export * from './errors.ts';
 export * from './permissions.ts';
 export * from './shared/words.ts';
+export * from './shared/events.ts';
 export { kinds, type Kind, type ServedType } from './service/kinds.ts';
 export { openApi } from './openapi.ts';
 export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './shared/deployment.ts';

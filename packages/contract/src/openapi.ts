@@ -48,7 +48,7 @@ function describe(operation: Operation): Record<string, unknown> {
     tags: [operation.tag],
     summary: operation.summary,
     'x-scope': operation.scope,
-    parameters: [...pathParameters(operation.path), ...queryParameters(operation)],
+    parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
     ...(body === undefined
       ? {}
       : {
@@ -81,12 +81,42 @@ function queryParameters(operation: Operation): unknown[] {
   }));
 }
 
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'A request that is repeated with the same key within 24 hours gets the answer of the first one',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+const ifMatch = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: '`ETag` of the record as it was read: 412 if it was changed since',
+  schema: { type: 'string' },
+};
+
+function headerParameters({ method, record }: Operation): unknown[] {
+  if (method === 'POST') return [idempotencyKey];
+  return method === 'GET' || record === null ? [] : [ifMatch];
+}
+
+/** Beside the ones that an operation declares: of headers that every operation of the method takes. */
+const headerErrors: Readonly<Record<Operation['method'], readonly number[]>> = {
+  GET: [],
+  POST: [400, 409],
+  PUT: [400, 412],
+  DELETE: [400, 412],
+};
+
 function responses(operation: Operation): Record<string, unknown> {
   const success =
     operation.response === null
       ? { description: 'Done' }
       : { description: 'Done', content: { [operation.mediaType ?? 'application/json']: { schema: operation.response } } };
-  const errors = [...new Set([...operation.errors, 401, 403, 404, 429, 500, 503])].sort((a, b) => a - b);
+  const errors = [...new Set([...operation.errors, ...headerErrors[operation.method], 401, 403, 404, 429, 500, 503])].sort(
+    (a, b) => a - b,
+  );
   return {
     [operation.status]: success,
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { EventType } from './shared/events.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -48,6 +49,13 @@ export interface Operation {
   readonly mediaType?: 'application/x-yaml';
   /** Another code of success, with the same shape or none (uninstall of what never ran: 204). */
   readonly otherStatus?: number;
+  /**
+   * The path parameter that names the record which `If-Match` speaks of. Default: the last one. null: what it changes has no
+   * version, so that no `ETag` holds.
+   */
+  readonly record?: string | null;
+  /** Word of the audit log for what it does, where that is not CREATE, UPDATE or DELETE of a record or TRIGGER_ and the action. */
+  readonly event?: EventType;
   /** Beside 401, 403, 404, 429 and 500, which every operation may answer. */
   readonly errors: readonly number[];
 }

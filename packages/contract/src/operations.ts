@@ -18,6 +18,7 @@ import * as overview from './environment/overview.ts';
 import * as selection from './environment/selection.ts';
 import type { Operation } from './operation.ts';
 import * as account from './organization/account.ts';
+import * as event from './organization/event.ts';
 import * as member from './organization/member.ts';
 import * as organization from './organization/organization.ts';
 import * as role from './organization/role.ts';
@@ -28,10 +29,12 @@ import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
+import * as webhook from './webhook/webhook.ts';
 
 const clusters = { ...cluster, ...clusterLifecycle, ...clusterSettings, ...kubeconfig, ...credentials, ...catalogue };
 const modules = {
   ...organization,
+  ...event,
   ...containerRegistry,
   ...helmRepository,
   ...annotationsGroup,
@@ -53,6 +56,7 @@ const modules = {
   ...restriction,
   ...scopedVariableOperations,
   ...variable,
+  ...webhook,
 };
 
 /** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */

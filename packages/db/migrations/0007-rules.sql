@@ -3,6 +3,7 @@
 -- is due next; null where that is still to be found out.
 create table environment_rule (
   environment_id uuid primary key references environment (id) on delete cascade,
+  id uuid not null generated always as (environment_id) stored,
   on_demand_preview boolean not null default false,
   auto_stop boolean not null default false,
   timezone text not null,

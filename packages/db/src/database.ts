@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMilliseconds } from '@davit/base';
 import type { Client, ClientConfig, QueryConfig, QueryResult } from 'pg';
+import { beginText, changeRequest, requestQuery, settingStatement } from './change-request.ts';
 import { isConflictOfTransactions, isConnectionFailure, isStalePlan, toFailure } from './failures.ts';
 import { ConnectionPool } from './pool.ts';
 import type { Statement } from './statement.ts';
@@ -71,6 +72,13 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 const running = new AsyncLocalStorage<Transaction>();
 
+type Callback = (error: Error | null, result: QueryResult) => void;
+
+interface Retry {
+  readonly again: () => Promise<QueryResult>;
+  readonly attempt: number;
+}
+
 interface Rows<Row> {
   readonly rows: Row[];
 }
@@ -105,6 +113,8 @@ abstract class StatementRunner implements Queryable {
 class PooledDatabase extends StatementRunner implements Database {
   readonly #pool: ConnectionPool;
   readonly #maximumConnections: number;
+  /** Connections on which the statement is prepared that tells of a request. */
+  readonly #knowSetting = new WeakSet<Client>();
 
   constructor(options: DatabaseOptions) {
     super();
@@ -119,6 +129,12 @@ class PooledDatabase extends StatementRunner implements Database {
   }
 
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
+    if (statement.changes) {
+      const request = changeRequest();
+      const isTaken = statement.takesRequest === true && request?.isPlain !== false;
+      if (statement.takesRequest === true) values = [...(values ?? []), isTaken ? (request?.text ?? null) : null];
+      if (request !== undefined && !isTaken) return this.#executeFor(request.text, statement, values);
+    }
     const client = this.#pool.takeIdle();
     return client === undefined ? this.#executeLater(statement, values) : this.#executeOn(client, statement, values);
   }
@@ -127,10 +143,38 @@ class PooledDatabase extends StatementRunner implements Database {
     return this.#executeOn(await this.#take(), statement, values, attempt);
   }
 
-  #executeOn(client: Client, { name, text }: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {
+  #executeOn(client: Client, statement: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {
+    const { name, text } = statement;
+    const again = (): Promise<QueryResult> => this.#executeLater(statement, values, attempt + 1);
+    // With a callback: with its promise, pg makes three of them, and a stack trace for each failure.
+    return this.#answered(client, { again, attempt }, (callback) => client.query({ name, text, values }, callback));
+  }
+
+  /** As one transaction with the setting that tells triggers of the request. */
+  async #executeFor(request: string, statement: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {
+    const client = this.#pool.takeIdle() ?? (await this.#take());
+    if (!this.#knowSetting.has(client)) await this.#prepareSetting(client);
+    const { name, text } = statement;
+    const again = (): Promise<QueryResult> => this.#executeFor(request, statement, values, attempt + 1);
+    return this.#answered(client, { again, attempt }, (callback) => {
+      client.query(requestQuery(values === undefined ? { name, text } : { name, text, values }, request, callback));
+    });
+  }
+
+  async #prepareSetting(client: Client): Promise<void> {
+    try {
+      await client.query({ ...settingStatement, values: [''] });
+      this.#knowSetting.add(client);
+    } catch (error) {
+      this.#pool.giveBack(client, isSpoilt(error));
+      throw toFailure(error);
+    }
+  }
+
+  /** What a query answers; gives its connection back. */
+  #answered(client: Client, retry: Retry, send: (callback: Callback) => void): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
-      // With a callback: with its promise, pg makes three of them, and a stack trace for each failure.
-      client.query({ name, text, values }, (error: Error | null, result: QueryResult) => {
+      send((error, result) => {
         if (error === null) {
           this.#pool.giveBack(client);
           resolve(result);
@@ -139,9 +183,8 @@ class PooledDatabase extends StatementRunner implements Database {
         this.#pool.giveBack(client, isSpoilt(error));
         // The columns of a table changed under a prepared statement: a migration ran. This connection is closed by now;
         // the others may be as old, so each of them gets its turn.
-        if (isStalePlan(error) && attempt <= this.#maximumConnections) {
-          resolve(this.#executeLater({ name, text }, values, attempt + 1));
-        } else reject(toFailure(error));
+        if (isStalePlan(error) && retry.attempt <= this.#maximumConnections) resolve(retry.again());
+        else reject(toFailure(error));
       });
     });
   }
@@ -203,7 +246,7 @@ class Transaction extends StatementRunner {
   }
 
   async begin(): Promise<void> {
-    await this.#send({ text: 'BEGIN' });
+    await this.#send({ text: beginText(changeRequest()?.text) });
     this.isOpen = true;
   }
 
@@ -230,7 +273,9 @@ class Transaction extends StatementRunner {
   protected override execute(statement: Statement, values: Values | undefined): Promise<QueryResult> {
     if (!this.isOpen) return Promise.reject(new Error(`statement ${statement.name} came after the end of its transaction`));
     const { name, text } = statement;
-    const result = this.#last.then(() => this.#send({ name, text, values }));
+    // The transaction has told the triggers of the request.
+    const given = statement.takesRequest === true ? [...(values ?? []), null] : values;
+    const result = this.#last.then(() => this.#send({ name, text, values: given }));
     this.#last = result.catch(() => undefined);
     return result;
   }

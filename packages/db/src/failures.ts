@@ -68,6 +68,11 @@ export function isCheckViolation(error: unknown, constraint?: string): boolean {
   return hasState(error, '23514', constraint);
 }
 
+/** Whether a record was to be changed that has another version than the request expects (`if_match`). */
+export function isStaleVersion(error: unknown): boolean {
+  return hasState(error, 'DV412');
+}
+
 /** Whether the statement was prepared against a table whose columns changed since: a new connection prepares it anew. */
 export function isStalePlan(error: unknown): boolean {
   return hasState(error, '0A000') && error instanceof Error && error.message.startsWith('cached plan');

@@ -271,6 +271,15 @@ export interface EngineHooks {
   gitCredentials(gitTokenId: string): Promise<{ readonly username: string; readonly password: string } | null>;
   /** Of a container registry; null: it needs none; undefined: there is no such registry. */
   registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
+  /** A deployment leaves the queue. In the transaction that starts it: once for each deployment. */
+  deploymentStarted(tx: Queryable, deploymentId: string, action: Action): Promise<void>;
+  /** A deployment that was started ends. In the transaction that ends it, before anything else is removed: once. */
+  deploymentEnded(
+    tx: Queryable,
+    deploymentId: string,
+    action: Action,
+    status: 'SUCCEEDED' | 'FAILED' | 'CANCELED',
+  ): Promise<void>;
   /** A service is off its cluster: remove its record. In the transaction that ends its deployment. Idempotent. */
   serviceDeleted(tx: Queryable, serviceId: string): Promise<void>;
   /** An environment is off its cluster: remove its record and what is below. Idempotent. */

@@ -79,6 +79,7 @@ export const editClusterAdvancedSettings = operation({
   id: 'editClusterAdvancedSettings',
   method: 'PUT',
   path: '/organization/{organizationId}/cluster/{clusterId}/advancedSettings',
+  record: null,
   tag,
   summary: 'Edit the advanced settings of a cluster; one that is not offered is refused',
   scope: 'ADMIN',

@@ -109,6 +109,7 @@ export const createDeploymentRule = operation({
 
 export const updateDeploymentRulesPriorityOrder = operation({
   id: 'updateDeploymentRulesPriorityOrder',
+  record: null,
   method: 'PUT',
   path: `${ofProject}/order`,
   tag,

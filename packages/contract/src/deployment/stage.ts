@@ -95,6 +95,7 @@ export const deleteDeploymentStage = operation({
 
 export const moveBeforeDeploymentStage = operation({
   id: 'moveBeforeDeploymentStage',
+  record: 'deploymentStageId',
   method: 'PUT',
   path: `${at}/moveBefore/{stageId}`,
   tag,
@@ -108,6 +109,7 @@ export const moveBeforeDeploymentStage = operation({
 
 export const moveAfterDeploymentStage = operation({
   id: 'moveAfterDeploymentStage',
+  record: 'deploymentStageId',
   method: 'PUT',
   path: `${at}/moveAfter/{stageId}`,
   tag,

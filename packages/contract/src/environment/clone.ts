@@ -6,6 +6,7 @@ import { Environment } from './environment.ts';
 
 export const cloneEnvironment = operation({
   id: 'cloneEnvironment',
+  event: 'CLONE',
   method: 'POST',
   path: '/environment/{environmentId}/clone',
   tag: 'Environment',

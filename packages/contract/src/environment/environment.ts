@@ -179,6 +179,7 @@ export const deployEnvironment = operation({
 
 export const redeployEnvironment = operation({
   id: 'redeployEnvironment',
+  event: 'TRIGGER_REDEPLOY',
   method: 'POST',
   path: `${at}/redeploy`,
   tag,

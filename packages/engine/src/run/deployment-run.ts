@@ -368,6 +368,7 @@ export class DeploymentRun {
     await crashPoint('finish:before');
     await this.#journal.transaction(async (tx) => {
       await this.#journal.write(store.finishDeployment, [status], tx);
+      await parts.hooks.deploymentEnded(tx, deployment.id, deployment.action, status);
       if (!removesEnvironment) return;
       await parts.hooks.environmentDeleted(tx, deployment.environment_id);
       await tx.run(store.removeDeployments, [deployment.environment_id]);

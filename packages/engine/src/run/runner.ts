@@ -107,7 +107,11 @@ export class Runner {
 
   async #claim(): Promise<store.ClaimedDeployment | undefined> {
     try {
-      return await this.#parts.database.maybe(store.claimNext, [this.#id]);
+      return await this.#parts.database.transaction(async (tx) => {
+        const claimed = await tx.maybe(store.claimNext, [this.#id]);
+        if (claimed !== undefined) await this.#parts.hooks.deploymentStarted(tx, claimed.id, claimed.action);
+        return claimed;
+      });
     } catch (error) {
       // Another runner took a request of the same environment in the same moment.
       if (isUniqueViolation(error, 'deployment_running')) return undefined;

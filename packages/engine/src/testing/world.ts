@@ -46,6 +46,8 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
         secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
         gitCredentials: () => Promise.resolve(null),
         registryCredentials: () => Promise.resolve(null),
+        deploymentStarted: () => Promise.resolve(),
+        deploymentEnded: () => Promise.resolve(),
         serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
         environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
       },

@@ -126,6 +126,10 @@ async function makeIds(): Promise<Record<string, string>> {
   });
   const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
   const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
+  const webhook = await client.call('createOrganizationWebhook', {
+    params: organization,
+    body: { target_url: 'https://hooks.example.org', events: ['DEPLOYMENT_STARTED'] },
+  });
   const tokens = await client.call('listOrganizationApiTokens', { params: organization });
   const rule = await client.call('createDeploymentRule', {
     params: { projectId: project.id },
@@ -176,6 +180,7 @@ async function makeIds(): Promise<Record<string, string>> {
     labelsGroupId: labelsGroup.id,
     deploymentRuleId: rule.id,
     deploymentRestrictionId: restriction.id,
+    webhookId: webhook.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     customRoleId: role.id,
@@ -245,6 +250,8 @@ function bodyOf(operation: Operation): unknown {
   const time = '1970-01-01T08:00:00Z';
   const window = { timezone: 'UTC', start_time: time, stop_time: time, weekdays: [], mode: 'STAGING', cluster_id: randomUUID() };
   const files = { dockerfile_path: 'Dockerfile', files: ['Dockerfile'] };
+  const webhook = { target_url: 'https://strange.example.org', events: ['DEPLOYMENT_STARTED'] };
+  if (operation.tag === 'Webhook') return { ...webhook, kind: 'STANDARD' };
   return {
     ...files,
     ...window,

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { admits, callerAt, refusal, targetNotFound } from '../auth/authorize.ts';
 import type { Caller } from '../auth/caller.ts';
 import { narrowed } from '../auth/custom-role.ts';
+import { answersRecord, changeOf, etagOf } from './change.ts';
 import { securityHeaders, toError } from './failures.ts';
 import { limitRequest } from './limit.ts';
 import { OtherStatus, type AnyCall, type MountedOperation } from './mount.ts';
@@ -48,7 +49,7 @@ export function addOperation(app: FastifyInstance, room: Room, mounted: MountedO
       if (room.options.logRequests) logRequest(operation.id, reply, milliseconds);
       done(null, payload);
     },
-    handler: handlerOf(mounted),
+    handler: handlerOf(room, mounted),
   });
 }
 
@@ -137,35 +138,66 @@ function counted(room: Room, request: OperationRequest, reply: FastifyReply, err
 
 type RouteHandler = (request: OperationRequest, reply: FastifyReply) => Promise<unknown>;
 
-function handlerOf({ operation, handler }: MountedOperation): RouteHandler {
+function handlerOf(room: Room, { operation, handler }: MountedOperation): RouteHandler {
+  const call = callOf(operation);
+  const handle = (checked: AnyCall): Promise<unknown> =>
+    checked.caller.access.kind === 'custom' ? narrowed(operation, checked.caller, handler(checked)) : handler(checked);
+  if (operation.method === 'GET') return readHandler(operation, (request) => handle(call(request)));
+  const change = changeOf(operation);
+  const tagged = answersRecord(operation);
+
+  const run = async (request: OperationRequest, reply: FastifyReply, idempotencyId: string | null): Promise<unknown> => {
+    const checked = call(request);
+    const result = await change(request, checked.caller, idempotencyId, () => handle(checked));
+    const isOther = result instanceof OtherStatus;
+    void reply.code(isOther ? result.status : operation.status).headers(securityHeaders);
+    if (operation.mediaType !== undefined) void reply.type(operation.mediaType);
+    if (tagged) tag(reply, result);
+    return isOther ? undefined : result;
+  };
+
+  return async (request, reply) => {
+    const key = request.headers['idempotency-key'];
+    if (typeof key === 'string' && operation.method === 'POST') {
+      const actor = callerOf(request, operation).actor;
+      return room.idempotency.answer({ request, reply, actor, key, run: (id) => run(request, reply, id) });
+    }
+    return reply.send(await run(request, reply, null));
+  };
+}
+
+/** Without an await of its own. */
+function readHandler(operation: Operation, run: (request: OperationRequest) => Promise<unknown>): RouteHandler {
+  const paged = isPaged(operation);
+  const tagged = answersRecord(operation);
+  return (request, reply) => {
+    if (operation.status !== 200) void reply.code(operation.status);
+    if (operation.mediaType !== undefined) void reply.type(operation.mediaType);
+    void reply.headers(securityHeaders);
+    if (paged) return pageOf(request.query, run(request));
+    return tagged ? run(request).then((record) => tag(reply, record)) : run(request);
+  };
+}
+
+function tag(reply: FastifyReply, record: unknown): unknown {
+  const etag = etagOf(record);
+  if (etag !== undefined) void reply.header('etag', etag);
+  return record;
+}
+
+/** Query and body of a request, checked. */
+function callOf(operation: Operation): (request: OperationRequest) => AnyCall {
   const checkBody = bodyChecker(operation);
   const checkQuery = queryChecker(operation);
-  const paged = isPaged(operation);
+  return (request) => ({
+    params: request.params,
+    query: checkQuery(request.query),
+    body: checkBody(request.body, request.bodyBytes),
+    caller: callerOf(request, operation),
+  });
+}
 
-  const run = (request: OperationRequest): Promise<unknown> => {
-    const { caller } = request;
-    if (caller === null) throw new Error(`a request reached ${operation.id} without a caller`);
-    const call: AnyCall = {
-      params: request.params,
-      query: checkQuery(request.query),
-      body: checkBody(request.body, request.bodyBytes),
-      caller,
-    };
-    return caller.access.kind === 'custom' ? narrowed(operation, caller, handler(call)) : handler(call);
-  };
-
-  // The common case, without an await of its own.
-  if (operation.response !== null && operation.otherStatus === undefined) {
-    return (request, reply) => {
-      if (operation.status !== 200) void reply.code(operation.status);
-      if (operation.mediaType !== undefined) void reply.type(operation.mediaType);
-      void reply.headers(securityHeaders);
-      return paged ? pageOf(request.query, run(request)) : run(request);
-    };
-  }
-  return async (request, reply) => {
-    const result = await run(request);
-    void reply.code(result instanceof OtherStatus ? result.status : operation.status).headers(securityHeaders);
-    return reply.send(result instanceof OtherStatus ? undefined : result);
-  };
+function callerOf({ caller }: OperationRequest, operation: Operation): Caller {
+  if (caller === null) throw new Error(`a request reached ${operation.id} without a caller`);
+  return caller;
 }

@@ -5,9 +5,11 @@ import type { EnginePort } from '@davit/engine/port';
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { Vault } from '../secrets/vault.ts';
 import { parseJson, parseText } from './json.ts';
 import { answerOf, wrongMediaType } from './answers.ts';
 import { answerClientError, handleErrors, overloaded, sendError, toError } from './failures.ts';
+import { IdempotencyKeys } from './idempotency.ts';
 import { RequestDurations } from './metrics.ts';
 import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
@@ -30,6 +32,7 @@ export interface ServerOptions {
   readonly mounted: readonly MountedOperation[];
   readonly database: Database;
   readonly engine: EnginePort;
+  readonly vault: Vault;
   readonly authenticator: Authenticator;
   readonly rateLimit: number;
   readonly bodyLimitBytes: number;
@@ -45,6 +48,7 @@ export interface Room {
   readonly options: ServerOptions;
   readonly limiter: RateLimiter;
   readonly durations: RequestDurations;
+  readonly idempotency: IdempotencyKeys;
 }
 
 /** Longest time for one request to arrive completely. */
@@ -77,6 +81,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     options,
     limiter: new RateLimiter(options.rateLimit, options.clock ?? systemClock),
     durations: new RequestDurations(),
+    idempotency: new IdempotencyKeys(options.database, options.vault),
   };
   app.decorateRequest('caller', null);
   app.decorateRequest('bodyBytes', 0);

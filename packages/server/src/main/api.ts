@@ -90,6 +90,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     mounted: mountAll(deps),
     database,
     engine: engine.port,
+    vault,
     authenticator,
     rateLimit: config.rateLimit,
     bodyLimitBytes: config.bodyLimitBytes,

@@ -1,8 +1,8 @@
 import { migrate, openDatabase, type Database, type SessionLock } from '@davit/db';
 import { createEngine, type Engine } from '@davit/engine';
 import { pino, type Logger } from 'pino';
-import { createApi, type Api } from './api.ts';
-import { followRules } from '../background/rules.ts';
+import { Background } from '../background/background.ts';
+import { createApi, programVersion, type Api } from './api.ts';
 import type { Configuration } from './config.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
 import { keepAdminToken, lockStateFolder, openState, type OpenState } from './state.ts';
@@ -76,16 +76,18 @@ async function startAll(config: Configuration, { logger, say, open }: Start): Pr
   open.closers.push(() => database.close());
   const { api, drivers } = await startApi(config, { state, database, logger });
   open.closers.push(() => drivers.detach());
-  if (config.role !== 'api') open.closers.push(() => api.engine.stop());
+  if (config.role !== 'api') {
+    open.closers.push(() => api.engine.stop());
+    const version = await programVersion();
+    const background = new Background({ deps: api.deps, version, log: logger });
+    background.start();
+    open.closers.push(() => background.stop());
+  }
   open.closers.push(() => api.close());
   await showToken(config, api, say);
   const address = config.role === 'worker' ? null : await api.listen();
   // After listening: deployments go on within moments, but the first answer does not wait for a container engine.
-  if (config.role !== 'api') {
-    void startEngine(api.engine, logger);
-    const rules = followRules(api.deps, logger);
-    open.closers.push(() => rules.stop());
-  }
+  if (config.role !== 'api') void startEngine(api.engine, logger);
   logger.info({ address, role: config.role }, 'ready');
   return { address, displaced: holder.displaced, close: () => closeAll(open, logger) };
 }

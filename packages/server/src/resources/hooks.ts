@@ -6,6 +6,7 @@ import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
 import { removeService } from './service/index.ts';
 import { readSecretValues } from './variable/index.ts';
+import { tellDeployment } from './webhook/index.ts';
 
 /** What the engine asks of the resources. */
 export function engineHooks(database: Database, vault: Vault): EngineHooks {
@@ -16,6 +17,8 @@ export function engineHooks(database: Database, vault: Vault): EngineHooks {
     },
     gitCredentials: (gitTokenId) => gitCredentials(database, vault, gitTokenId),
     registryCredentials: (registryId) => registryCredentials(database, vault, registryId),
+    deploymentStarted: (tx, id, action) => tellDeployment(tx, id, action, 'STARTED'),
+    deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
   };

@@ -12,6 +12,7 @@ import { mountDeploymentRestriction } from './deployment-restriction/index.ts';
 import { mountDeploymentRule } from './deployment-rule/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
+import { mountEvent } from './event/index.ts';
 import { mountGitToken } from './git-token/index.ts';
 import { mountHelmRepository } from './helm-repository/index.ts';
 import { mountLabelGroup } from './label-group/index.ts';
@@ -24,16 +25,19 @@ import { mountService, servicePlaces } from './service/index.ts';
 import { mountSourceCheck } from './source-check/index.ts';
 import { mountToken } from './token/index.ts';
 import { mountVariable } from './variable/index.ts';
+import { mountWebhook } from './webhook/index.ts';
 
 /** Everything that is served. */
 export function mountAll(deps: Deps): readonly MountedOperation[] {
   const mounting = new Mounting();
   mountOrganization(mounting, deps);
+  mountEvent(mounting, deps);
   mountMember(mounting, deps);
   mountRole(mounting, deps);
   mountAccount(mounting, deps);
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
+  mountWebhook(mounting, deps);
   mountContainerRegistry(mounting, deps);
   mountHelmRepository(mounting, deps);
   mountAnnotationGroup(mounting, deps);

@@ -28,7 +28,7 @@ export async function editRule(
     const former = await ruleRow(tx, caller, environmentId);
     const autoStop = request.auto_stop ?? former.auto_stop;
     const window = checkedWindow(request, autoStop);
-    if (typeof request.auto_preview === 'boolean') await tx.run(store.setAutoPreview, [environmentId, request.auto_preview]);
+    await tx.run(store.beginEnvironmentRule, [environmentId]);
     await tx.run(store.writeEnvironmentRule, [
       environmentId,
       request.on_demand_preview ?? former.on_demand_preview,
@@ -38,6 +38,8 @@ export async function editRule(
       window.stop_time,
       window.weekdays,
     ]);
+    // Rule and environment share their id: the rule first, as it has the version that `If-Match` may expect.
+    if (typeof request.auto_preview === 'boolean') await tx.run(store.setAutoPreview, [environmentId, request.auto_preview]);
     return toRule(await ruleRow(tx, caller, environmentId));
   });
 }

@@ -31,15 +31,22 @@ export const readEnvironmentRule = statement<EnvironmentRuleRow>(
     where environment.id = $1 and ($2::uuid is null or environment.organization_id = $2)`,
 );
 
+/** Gives an environment that was never given a rule the one that it is read with, so that its version can be expected. */
+export const beginEnvironmentRule = statement(
+  'environment_rule_begin',
+  `insert into environment_rule (environment_id, timezone, start_time, stop_time, weekdays, created_at, updated_at)
+   select id, 'UTC', '1970-01-01T08:00:00Z', '1970-01-01T18:00:00Z', '{MONDAY,TUESDAY,WEDNESDAY,THURSDAY,FRIDAY}', created_at, created_at
+     from environment where id = $1
+   on conflict (environment_id) do nothing`,
+);
+
 /** What is due next is found out anew. */
 export const writeEnvironmentRule = statement(
   'environment_rule_write',
-  `insert into environment_rule (environment_id, on_demand_preview, auto_stop, timezone, start_time, stop_time, weekdays)
-   values ($1, $2, $3, $4, $5, $6, $7::text[])
-   on conflict (environment_id) do update
-      set on_demand_preview = excluded.on_demand_preview, auto_stop = excluded.auto_stop, timezone = excluded.timezone,
-          start_time = excluded.start_time, stop_time = excluded.stop_time, weekdays = excluded.weekdays,
-          next_at = null, updated_at = clock_timestamp()`,
+  `update environment_rule
+      set on_demand_preview = $2, auto_stop = $3, timezone = $4, start_time = $5, stop_time = $6, weekdays = $7::text[],
+          next_at = null, updated_at = clock_timestamp()
+    where environment_id = $1`,
 );
 
 export const setAutoPreview = statement(

@@ -75,7 +75,8 @@ export async function readEnvironment(deps: Deps, caller: Caller, id: string): P
 export async function editEnvironment(deps: Deps, caller: Caller, id: string, request: EditRequest): Promise<Environment> {
   const row = await refuseTaken(request.name, () =>
     deps.database.transaction(async (tx) => {
-      const { projectId } = await openEnvironment(tx, caller, id, 'change');
+      // Alone: two that held it together would wait for each other with their writes.
+      const { projectId } = await openEnvironment(tx, caller, id, 'order');
       if (request.mode !== undefined) checkEnvironment(caller, { projectId, mode: request.mode });
       return tx.maybe(store.environmentEdit, [id, JSON.stringify(request), caller.actor]);
     }),

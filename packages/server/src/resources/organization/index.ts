@@ -1,3 +1,3 @@
 export { mountOrganization } from './routes.ts';
-export { readOrganization } from './organization.ts';
+export { auditLogDays, readOrganization } from './organization.ts';
 export { checkBilling, checkManagedCluster } from './billing.ts';

@@ -14,7 +14,8 @@ type EditRequest = Body<(typeof operations)['editOrganization']>;
 type Organizations = Response<(typeof operations)['listOrganization']>;
 
 const defaultPlan = 'TEAM_2025';
-const auditLogDays = 30;
+/** How long the audit log is kept, by every plan. */
+export const auditLogDays = 30;
 
 /** A person owns what it creates. Of tokens only the administrator's may: the new organization would be out of another one's sight. */
 export async function createOrganization(deps: Deps, caller: Caller, request: CreateRequest): Promise<Organization> {

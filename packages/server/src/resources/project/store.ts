@@ -1,4 +1,4 @@
-import { statement } from '@davit/db';
+import { creationEvent, statement } from '@davit/db';
 
 export interface ProjectRow {
   readonly id: string;
@@ -26,10 +26,23 @@ export const projectList = statement<ProjectRow>(
 
 export const projectCreate = statement<ProjectRow>(
   'project_create',
-  `insert into project (id, organization_id, name, description)
-   select $1, organization.id, $4, $5 from organization
-    where organization.id = $2 and ($3::uuid is null or organization.id = $3)
-   returning id, created_at, updated_at, name, description, organization_id, 0 as associated_environments_count`,
+  `with made as (
+     insert into project (id, organization_id, name, description)
+     select $1, organization.id, $4, $5 from organization
+      where organization.id = $2 and ($3::uuid is null or organization.id = $3)
+     returning *
+   ), ${creationEvent({
+     request: '$6',
+     from: 'made',
+     organizationId: 'organization_id',
+     type: `'PROJECT'`,
+     id: 'id',
+     name: 'name',
+     project: ['id', 'name'],
+     after: 'to_jsonb(made)',
+   })}
+   select id, created_at, updated_at, name, description, organization_id, 0 as associated_environments_count from made`,
+  { takesRequest: true },
 );
 
 /** $3: the fields to change; those that are not in it stay. */

@@ -89,8 +89,8 @@ async function writePermissions(tx: Queryable, place: Place, request: EditReques
     is_admin,
     permissions: Object.fromEntries(permissions.map((one) => [one.environment_type, one.permission])),
   }));
-  await tx.run(store.roleClustersClear, [customRoleId]);
-  await tx.run(store.roleProjectsClear, [customRoleId]);
+  await tx.run(store.roleClustersClear, [customRoleId, clusters.map(({ cluster_id }) => cluster_id)]);
+  await tx.run(store.roleProjectsClear, [customRoleId, projects.map(({ project_id }) => project_id)]);
   const values = [customRoleId, organizationId];
   const ofClusters = await tx.many(store.roleClustersSet, [...values, JSON.stringify(clusters)]);
   checkFound(

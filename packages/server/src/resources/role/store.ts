@@ -65,8 +65,16 @@ export const roleEdit = statement(
     where ${visible} and id = $3`,
 );
 
-export const roleClustersClear = statement('role_clusters_clear', 'delete from custom_role_cluster where custom_role_id = $1');
-export const roleProjectsClear = statement('role_projects_clear', 'delete from custom_role_project where custom_role_id = $1');
+/** $2: the clusters that stay, so that the audit log tells of what changes alone. */
+export const roleClustersClear = statement(
+  'role_clusters_clear',
+  'delete from custom_role_cluster where custom_role_id = $1 and cluster_id <> all ($2::uuid[])',
+);
+/** $2: the projects that stay. */
+export const roleProjectsClear = statement(
+  'role_projects_clear',
+  'delete from custom_role_project where custom_role_id = $1 and project_id <> all ($2::uuid[])',
+);
 
 /** $3: a list of {cluster_id, permission}. Answers the ids that are clusters of the organization. */
 export const roleClustersSet = statement<{ id: string }>(
@@ -75,6 +83,7 @@ export const roleClustersSet = statement<{ id: string }>(
    select $1, cluster.id, given->>'permission' from jsonb_array_elements($3::jsonb) as given
      join cluster on cluster.id = (given->>'cluster_id')::uuid and cluster.organization_id = $2
       for key share of cluster
+   on conflict (custom_role_id, cluster_id) do update set permission = excluded.permission
    returning cluster_id as id`,
 );
 
@@ -85,6 +94,7 @@ export const roleProjectsSet = statement<{ id: string }>(
    select $1, project.id, (given->>'is_admin')::boolean, given->'permissions' from jsonb_array_elements($3::jsonb) as given
      join project on project.id = (given->>'project_id')::uuid and project.organization_id = $2
       for key share of project
+   on conflict (custom_role_id, project_id) do update set is_admin = excluded.is_admin, permissions = excluded.permissions
    returning project_id as id`,
 );
 

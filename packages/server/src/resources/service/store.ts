@@ -1,4 +1,4 @@
-import { statement } from '@davit/db';
+import { creationEvent, statement } from '@davit/db';
 import type { RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
 
 const recordColumns = `s.id, s.organization_id, s.environment_id, s.type, s.name, s.spec, s.created_at, s.updated_at,
@@ -112,14 +112,27 @@ export interface InsertedRow {
 export const insertService = statement<InsertedRow>(
   'insertService',
   `WITH place AS (
-     SELECT id, organization_id, project_id FROM environment WHERE id = $2 AND NOT deleting AND auto_preview = $8 FOR KEY SHARE
+     SELECT id, organization_id, project_id, name FROM environment WHERE id = $2 AND NOT deleting AND auto_preview = $8 FOR KEY SHARE
    ), stage AS (
      SELECT id FROM deployment_stage WHERE environment_id = $2
       ORDER BY lower(name) = lower($6) DESC, position DESC LIMIT 1 FOR KEY SHARE
-   )
-   INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec, driver)
-   SELECT $1, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), $3, $4, $5::jsonb, $7 FROM place, stage
-   RETURNING created_at, updated_at`,
+   ), made AS (
+     INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec, driver)
+     SELECT $1, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), $3, $4, $5::jsonb, $7 FROM place, stage
+     RETURNING *
+   ), ${creationEvent({
+     request: '$9',
+     from: 'made JOIN place ON true JOIN project ON project.id = made.project_id',
+     organizationId: 'made.organization_id',
+     type: 'made.type',
+     id: 'made.id',
+     name: 'made.name',
+     project: ['project.id', 'project.name'],
+     environment: ['place.id', 'place.name'],
+     after: 'to_jsonb(made)',
+   })}
+   SELECT created_at, updated_at FROM made`,
+  { takesRequest: true },
 );
 
 /** Environment, name. Nothing when the environment is gone or going, or has that stage. */

@@ -1,0 +1,86 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, Nullable, Optionals, Uuid, Words } from '../shape.ts';
+import { eventSubTargets, eventTargets, eventTypes } from '../shared/events.ts';
+import { origins } from '../shared/words.ts';
+
+export const OrganizationEvent = Type.Object({
+  id: Uuid,
+  timestamp: DateTime,
+  event_type: Words(eventTypes),
+  target_id: Nullable(Uuid),
+  target_name: Type.String(),
+  target_type: Words(eventTargets),
+  sub_target_type: Nullable(Words(eventSubTargets)),
+  /** JSON of the record after the change, secrets masked; empty where there is none any more. */
+  change: Type.String(),
+  /** JSON of the record before the change. */
+  original_change: Nullable(Type.String()),
+  origin: Words(origins),
+  triggered_by: Type.String(),
+  project_id: Nullable(Uuid),
+  project_name: Type.String(),
+  environment_id: Nullable(Uuid),
+  environment_name: Type.String(),
+  user_agent: Nullable(Type.String()),
+  /** Of whoever made the request; null for what Davit did by itself. */
+  address: Nullable(Type.String()),
+  /** Id of the operation, as `createProject`. */
+  operation: Nullable(Type.String()),
+});
+
+const range = {
+  fromTimestamp: Type.String({ description: 'ISO 8601, or seconds since 1970' }),
+  toTimestamp: Type.String({ description: 'ISO 8601, or seconds since 1970' }),
+  eventType: Words(eventTypes),
+  targetType: Words(eventTargets),
+  triggeredBy: Type.String({ description: 'Name of the token' }),
+  origin: Words(origins),
+};
+
+export const getOrganizationEvents = operation({
+  id: 'getOrganizationEvents',
+  method: 'GET',
+  path: '/organization/{organizationId}/events',
+  tag: 'Organization',
+  summary: 'Read the audit log: who changed what, when and from where; newest first',
+  scope: 'READ',
+  target: 'organization',
+  query: Optionals({
+    ...range,
+    pageSize: Type.Integer({ minimum: 1, maximum: 1000, default: 10 }),
+    continueToken: Type.String(),
+    stepBackToken: Type.String(),
+    targetId: Uuid,
+    subTargetType: Words(eventSubTargets),
+    serviceProjectId: Uuid,
+    serviceEnvironmentId: Uuid,
+  }),
+  status: 200,
+  response: Type.Object({
+    links: Optionals({ previous: Type.String({ format: 'uri-reference' }), next: Type.String({ format: 'uri-reference' }) }),
+    /** Whether the time asked for begins before what the plan keeps. */
+    organization_max_limit_reached: Type.Boolean(),
+    events: Type.Array(OrganizationEvent),
+  }),
+  errors: [400],
+});
+
+export const getOrganizationEventTargets = operation({
+  id: 'getOrganizationEventTargets',
+  method: 'GET',
+  path: '/organization/{organizationId}/targets',
+  tag: 'Organization',
+  summary: 'List what the audit log has events of, with the name that it had last',
+  scope: 'READ',
+  target: 'organization',
+  query: Optionals({
+    ...range,
+    projectId: Uuid,
+    environmentId: Uuid,
+    targetLevelToFetch: Words(['PROJECT', 'ENVIRONMENT']),
+  }),
+  status: 200,
+  response: Type.Object({ targets: Type.Array(Type.Object({ id: Uuid, name: Type.String() })) }),
+  errors: [400],
+});

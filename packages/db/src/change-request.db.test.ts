@@ -1,0 +1,88 @@
+import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { forRequest, isUniqueViolation, statement, type ChangeRequest } from './index.ts';
+
+let home: TestDatabase;
+beforeAll(async () => {
+  home = await createTestDatabase({ isMigrated: false });
+  await home.database.run(
+    statement(
+      'testChangeTable',
+      `create table note (id integer primary key, said text default nullif(current_setting('davit.request', true), ''))`,
+    ),
+  );
+});
+afterAll(() => home.drop());
+
+const insert = statement<{ said: string | null }>('testChangeInsert', 'insert into note (id) values ($1) returning said');
+const taking = statement<{ said: string | null }>(
+  'testChangeTaking',
+  'insert into note (id, said) values ($1, coalesce(current_setting($2, true), $3::jsonb::text)) returning said',
+  { takesRequest: true },
+);
+const setting = statement<{ text: string | null }>('testChangeSetting', `select current_setting('davit.request', true) as text`);
+
+const request: ChangeRequest = {
+  operation: 'editNote',
+  origin: 'API',
+  actor: 'a',
+  triggered_by: `O'Neill \\ "x" \u{1f600}`,
+  user_agent: null,
+  address: '127.0.0.1',
+};
+
+let next = 0;
+const id = (): number => (next += 1);
+
+test('a statement of its own carries the request, and leaves nothing of it on the connection', async () => {
+  const { said } = await forRequest(request, () => home.database.one(insert, [id()]));
+  expect(JSON.parse(said ?? '')).toEqual(request);
+  expect((await home.database.one(insert, [id()])).said).toBeNull();
+  expect((await home.database.one(setting)).text ?? '').toBe('');
+});
+
+test('a transaction carries it, in all of its statements', async () => {
+  await forRequest(request, () =>
+    home.database.transaction(async (tx) => {
+      for (let n = 0; n < 2; n += 1) expect(JSON.parse((await tx.one(insert, [id()])).said ?? '')).toEqual(request);
+    }),
+  );
+  expect((await home.database.one(setting)).text ?? '').toBe('');
+});
+
+test('requests at once do not mix', async () => {
+  const operations = Array.from({ length: 100 }, (_, n) => `operation${n}`);
+  const said = await Promise.all(
+    operations.map((operation) => forRequest({ ...request, operation }, () => home.database.one(insert, [id()]))),
+  );
+  const seen: ChangeRequest[] = said.map((row) => JSON.parse(row.said ?? ''));
+  expect(seen.map(({ operation }) => operation)).toEqual(operations);
+});
+
+test('a statement that fails says why and leaves its connection of use', async () => {
+  const taken = id();
+  await home.database.one(insert, [taken]);
+  for (let n = 0; n < 30; n += 1) {
+    const failing = forRequest(request, () => home.database.one(insert, [taken]));
+    await expect(failing).rejects.toSatisfy((error: unknown) => isUniqueViolation(error, 'note_pkey'));
+  }
+  expect(JSON.parse((await forRequest(request, () => home.database.one(insert, [id()]))).said ?? '')).toEqual(request);
+});
+
+test('a statement that is prepared again after the table changed still carries it', async () => {
+  const all = statement<{ said: string | null }>('testChangeAll', 'insert into note (id) values ($1) returning *');
+  await forRequest(request, () => home.database.one(all, [id()]));
+  await home.database.run(statement('testChangeAlter', 'alter table note add column more text'));
+  expect(JSON.parse((await forRequest(request, () => home.database.one(all, [id()]))).said ?? '')).toEqual(request);
+});
+
+test('a statement that takes the request gets it as its last value; with a key to mark, or in a transaction, the setting has it', async () => {
+  const values = (): unknown[] => [id(), 'davit.none'];
+  const { database } = home;
+  expect(JSON.parse((await forRequest(request, () => database.one(taking, values()))).said ?? '')).toEqual(request);
+  expect((await database.one(taking, values())).said).toBeNull();
+  const keyed = { ...request, idempotency_id: 'x' };
+  expect((await forRequest(keyed, () => database.one(taking, values()))).said).toBeNull();
+  const inTransaction = forRequest(request, () => database.transaction((tx) => tx.one(taking, values())));
+  expect((await inTransaction).said).toBeNull();
+});

@@ -1,0 +1,47 @@
+import { statement } from '@davit/db';
+
+export interface KeyRow {
+  readonly id: string;
+  readonly sealed: Buffer;
+  readonly is_answered: boolean;
+  readonly has_changed: boolean;
+  readonly runner: string;
+  /** Whether whoever works on it must have ended by now. */
+  readonly is_old: boolean;
+}
+
+/** Id, actor, key, sealed, runner. No row: the key is taken. One of yesterday is as good as none. */
+export const keyClaim = statement<{ id: string }>(
+  'idempotency_claim',
+  `insert into idempotency_key as known (id, actor, key, sealed, runner) values ($1, $2, $3, $4, $5)
+   on conflict (actor, key) do update
+     set id = excluded.id, sealed = excluded.sealed, runner = excluded.runner, is_answered = false, has_changed = false,
+         created_at = clock_timestamp()
+   where known.created_at < clock_timestamp() - interval '24 hours'
+   returning id`,
+);
+
+/** Actor, key. */
+export const keyRead = statement<KeyRow>(
+  'idempotency_read',
+  `select id, sealed, is_answered, has_changed, runner, created_at < clock_timestamp() - interval '2 minutes' as is_old
+     from idempotency_key where actor = $1 and key = $2`,
+);
+
+export const keyAnswer = statement(
+  'idempotency_answer',
+  'update idempotency_key set sealed = $2, is_answered = true where id = $1',
+);
+
+export const keyForget = statement('idempotency_forget', 'delete from idempotency_key where id = $1');
+
+/** One that was left without an answer and without a change. */
+export const keyForgetUnused = statement(
+  'idempotency_forget_unused',
+  'delete from idempotency_key where id = $1 and not is_answered and not has_changed',
+);
+
+export const keysTrim = statement(
+  'idempotency_trim',
+  `delete from idempotency_key where created_at < clock_timestamp() - interval '24 hours'`,
+);

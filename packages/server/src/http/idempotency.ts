@@ -1,0 +1,200 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { AppError, canonicalJson } from '@davit/base';
+import type { Database, Queryable } from '@davit/db';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Vault } from '../secrets/vault.ts';
+import { answerOf } from './answers.ts';
+import * as store from './idempotency-store.ts';
+import { validationFailed } from './validation.ts';
+
+/*
+ * `Idempotency-Key`: a POST that is repeated with the same key gets the answer of the first one. The key is claimed by a row
+ * before the operation begins, marked in the transaction of its first change, and filled with the answer at its end. A process
+ * that dies in between leaves a row that says whether something was changed: only a request that changed nothing is carried out
+ * again. Answers are sealed, as that of a new API token has its value. Without the header none of this is touched.
+ */
+
+/** What was answered, or will be, if the key is used again. */
+interface KeptAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly etag?: string;
+}
+
+interface Kept {
+  /** Hash of what was asked. */
+  readonly asked: string;
+  readonly answer?: KeptAnswer;
+}
+
+/** One use of a key. */
+export interface KeyedRequest {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly actor: string;
+  readonly key: string;
+  /** Does it; `idempotencyId` goes with the change. Sets the code of the reply. */
+  readonly run: (idempotencyId: string) => Promise<unknown>;
+}
+
+const longestKey = 255;
+const waitMilliseconds = 10_000;
+const lookEveryMilliseconds = 50;
+
+export class IdempotencyKeys {
+  readonly #database: Database;
+  readonly #vault: Vault;
+  /** Of this process: rows of another one may be of one that died. */
+  readonly #runner = randomUUID();
+  readonly #underway = new Map<string, Promise<void>>();
+
+  constructor(database: Database, vault: Vault) {
+    this.#database = database;
+    this.#vault = vault;
+  }
+
+  /** Answers the request, or answers it as before. IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY, IDEMPOTENCY_ANSWER_LOST. */
+  async answer(keyed: KeyedRequest): Promise<FastifyReply> {
+    const { actor, key, reply } = keyed;
+    checkKey(key);
+    const asked = fingerprint(keyed.request);
+    const giveUpAt = performance.now() + waitMilliseconds;
+    for (;;) {
+      const id = randomUUID();
+      const claim = [id, actor, key, this.#seal(id, { asked }), this.#runner];
+      // Noted before the row can be seen: others of this process would take it for one that was left.
+      const done = this.#note(id);
+      try {
+        if ((await this.#database.maybe(store.keyClaim, claim)) !== undefined) return await this.#first(id, asked, keyed);
+      } finally {
+        done();
+      }
+      const answer = await this.#former(actor, key, asked);
+      if (answer !== undefined) return send(reply.header('idempotency-replayed', 'true'), answer);
+      if (performance.now() > giveUpAt) throw busy();
+    }
+  }
+
+  #note(id: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#underway.set(id, promise);
+    return () => {
+      this.#underway.delete(id);
+      resolve();
+    };
+  }
+
+  async #first(id: string, asked: string, { request, reply, run }: KeyedRequest): Promise<FastifyReply> {
+    let answer: KeptAnswer;
+    let failure: unknown;
+    try {
+      const result = await run(id);
+      const etag = reply.getHeader('etag');
+      const text = result === undefined ? '' : reply.serialize(result);
+      const body = typeof text === 'string' ? text : new TextDecoder().decode(text);
+      answer = { status: reply.statusCode, body, ...(typeof etag === 'string' ? { etag } : {}) };
+    } catch (error) {
+      failure = error;
+      const refused = answerOf(error, request.id);
+      answer = { status: refused.status, body: JSON.stringify(refused) };
+    }
+    if (answer.status >= 500) {
+      await this.#forget(id);
+      throw failure;
+    }
+    try {
+      await this.#database.run(store.keyAnswer, [id, this.#seal(id, { asked, answer })]);
+    } catch (error) {
+      // It is done, and its answer is here: whoever waits for it shall have it. Only a repetition will not.
+      request.log.warn({ err: error }, 'the answer of an idempotency key could not be kept');
+    }
+    if (failure !== undefined) throw failure;
+    return send(reply, answer);
+  }
+
+  /** The answer of the request that had the key before; undefined: look again. */
+  async #former(actor: string, key: string, asked: string): Promise<KeptAnswer | undefined> {
+    const row = await this.#database.maybe(store.keyRead, [actor, key]);
+    if (row === undefined) return undefined;
+    const kept = this.#open(row);
+    if (kept.asked !== asked) throw reused();
+    if (kept.answer !== undefined) return kept.answer;
+    const underway = this.#underway.get(row.id);
+    if (underway !== undefined) {
+      await Promise.race([underway, pause(waitMilliseconds)]);
+    } else if (row.runner === this.#runner || row.is_old) {
+      // Whoever had it ended without an answer.
+      if (row.has_changed) throw lost();
+      await this.#database.run(store.keyForgetUnused, [row.id]);
+    } else {
+      await pause(lookEveryMilliseconds);
+    }
+    return undefined;
+  }
+
+  async #forget(id: string): Promise<void> {
+    try {
+      await this.#database.run(store.keyForget, [id]);
+    } catch {
+      // The database is away, which is what the caller is told; the row is taken for one that was left.
+    }
+  }
+
+  #seal(id: string, kept: Kept): Buffer {
+    return this.#vault.seal(id, JSON.stringify(kept));
+  }
+
+  #open(row: store.KeyRow): Kept {
+    const kept: Kept = JSON.parse(this.#vault.open(row.id, row.sealed));
+    return kept;
+  }
+}
+
+/** Removes keys that are kept no longer. */
+export async function trimIdempotencyKeys(database: Queryable): Promise<void> {
+  await database.run(store.keysTrim);
+}
+
+function send(reply: FastifyReply, { status, body, etag }: KeptAnswer): FastifyReply {
+  void reply.code(status);
+  if (etag !== undefined) void reply.header('etag', etag);
+  if (body === '') return reply.send();
+  // The text as it was: nothing may serialise it again.
+  return reply.header('content-type', 'application/json; charset=utf-8').serializer(String).send(body);
+}
+
+function checkKey(key: string): void {
+  if (key.length <= longestKey && /^[\x20-\x7e]+$/.test(key)) return;
+  throw validationFailed([{ path: 'Idempotency-Key', message: `must have 1 to ${longestKey} printable ASCII characters` }]);
+}
+
+/** The same for the same operation, ids, query and body, in whatever order the members of the body are. */
+function fingerprint({ method, url, body }: FastifyRequest): string {
+  return createHash('sha256')
+    .update(`${method} ${url}\n`)
+    .update(canonicalJson(body ?? null))
+    .digest('base64');
+}
+
+function reused(): AppError {
+  return new AppError({
+    code: 'IDEMPOTENCY_KEY_REUSED',
+    message: 'This Idempotency-Key was used for another request (other path, query or body) in the last 24 hours. Use a new key.',
+  });
+}
+
+function busy(): AppError {
+  return new AppError({
+    code: 'IDEMPOTENCY_KEY_BUSY',
+    message: 'The first request with this Idempotency-Key is still being worked on. Send it again in some seconds.',
+  });
+}
+
+function lost(): AppError {
+  return new AppError({
+    code: 'IDEMPOTENCY_ANSWER_LOST',
+    message:
+      'The first request with this Idempotency-Key was carried out, but its answer got lost when the server stopped. Read what is there; send it with a new key only if it is missing.',
+  });
+}

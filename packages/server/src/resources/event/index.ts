@@ -1,0 +1,2 @@
+export { mountEvent } from './routes.ts';
+export { trimEvents } from './event.ts';

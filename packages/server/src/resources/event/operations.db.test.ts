@@ -1,0 +1,70 @@
+import { operationList } from '@davit/contract';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cloudRecipes, peopleRecipes, sharedRecipes } from './testing/organization.ts';
+import { Scene, type Recipe } from './testing/scene.ts';
+import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './testing/services.ts';
+
+/* Every operation that changes something is in the audit log, and is refused on an old version. */
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await Scene.open();
+});
+afterAll(() => scene.close());
+
+const recipes = {
+  ...placeRecipes,
+  ...ruleRecipes,
+  ...selectionRecipes,
+  ...serviceRecipes,
+  ...variableRecipes,
+  ...sharedRecipes,
+  ...peopleRecipes,
+  ...cloudRecipes,
+};
+
+/** Operations that leave nothing in the log of an organization, and why. */
+const silent: Readonly<Record<string, string>> = {
+  createProjectEnvironmentVariableOverride: 'always refused: nothing is wider than a project',
+  createProjectSecretOverride: 'always refused: nothing is wider than a project',
+  stopCluster: 'always refused: nothing that is deployed may be stopped',
+  upgradeCluster: 'always refused: there is no next version',
+  deployCluster: 'asks the container engine and changes no record; what it finds is in the log of the cluster',
+  editClusterAdvancedSettings: 'there is no setting yet',
+  checkDockerfile: 'looks at a repository and changes nothing',
+  checkGitFile: 'looks at a repository and changes nothing',
+  editAccountInformation: 'of a person, who belongs to no organization',
+  createSession: 'of a person, who belongs to no organization',
+  deleteSession: 'of a person, who belongs to no organization',
+};
+
+function recipeOf(id: string): Recipe {
+  const recipe = Object.entries(recipes).find(([name]) => name === id)?.[1];
+  if (recipe === undefined) throw new Error(`nothing shows that ${id} is in the audit log: add a call of it to these tables`);
+  return recipe;
+}
+
+const changing = operationList.filter(({ method }) => method !== 'GET').map((operation) => [operation.id, operation] as const);
+
+const conditional = changing.filter(([, { method }]) => method !== 'POST');
+test.each(conditional)('%s is refused on an old version, and leaves no event', async (id, operation) => {
+  const answer = await scene.send(operation, recipeOf(id), { 'if-match': '"old"' });
+  expect(answer).toMatchObject({ status: 412, events: [] });
+});
+
+const audited = changing.filter(([id]) => silent[id] === undefined);
+test.each(audited)('%s is in the log', async (id, operation) => {
+  const recipe = recipeOf(id);
+  const answer = await scene.send(operation, recipe);
+  expect(answer).toMatchObject({
+    status: expect.toSatisfy((status: number) => status < 300),
+    events: expect.arrayContaining([recipe.event]),
+  });
+});
+
+test('what is said to leave no event is an operation, and has no call that should leave one', () => {
+  const ids = changing.map(([id]) => id);
+  for (const id of Object.keys(silent)) expect(ids).toContain(id);
+  const expected = Object.entries(recipes).filter(([, { event }]) => event === '');
+  for (const [id] of expected) expect(Object.keys(silent)).toContain(id);
+});

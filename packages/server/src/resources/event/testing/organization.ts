@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { roleDescriptions } from '@davit/contract';
+import { here, making, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
+
+/* Calls that change an organization, its people and what its projects share. */
+
+/** Create, edit and delete of what an organization has a list of. */
+function recipesOfList(
+  [create, edit, remove]: readonly [string, string | null, string],
+  { segment, parameter, body, of }: { segment: string; parameter: string; body: () => object; of: string },
+): Recipes {
+  const one = making(parameter, () => segment, body);
+  return {
+    [create]: { ids: here, body, event: `CREATE ${of}` },
+    ...(edit === null ? {} : { [edit]: { ids: one, body, event: `UPDATE ${of}` } }),
+    [remove]: { ids: one, event: `DELETE ${of}` },
+  };
+}
+
+const registry = (): object => ({ ...named(), kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} });
+const repository = (): object => ({
+  ...named(),
+  kind: 'HTTPS',
+  url: 'https://charts.example.org',
+  skip_tls_verification: false,
+  config: {},
+});
+const webhook = (): object => ({
+  kind: 'STANDARD',
+  target_url: `https://hooks.example.org/${randomUUID()}`,
+  events: ['DEPLOYMENT_STARTED'],
+});
+
+export const sharedRecipes: Recipes = {
+  createOrganization: { ids: here, body: named, event: 'CREATE ORGANIZATION' },
+  editOrganization: { ids: here, body: named, event: 'UPDATE ORGANIZATION' },
+  deleteOrganization: {
+    ids: async ({ server }) => ({ organizationId: (await server.organization()).id }),
+    event: 'DELETE ORGANIZATION',
+  },
+  ...recipesOfList(['createOrganizationApiToken', null, 'deleteOrganizationApiToken'], {
+    segment: 'apiToken',
+    parameter: 'apiTokenId',
+    body: named,
+    of: 'ORGANIZATION API_TOKEN',
+  }),
+  ...recipesOfList(['createGitToken', 'editGitToken', 'deleteGitToken'], {
+    segment: 'gitToken',
+    parameter: 'gitTokenId',
+    body: () => ({ ...named(), type: 'HOSTA', token: 'sesame' }),
+    of: 'ORGANIZATION GIT_TOKEN',
+  }),
+  ...recipesOfList(['createOrganizationWebhook', 'editOrganizationWebhook', 'deleteOrganizationWebhook'], {
+    segment: 'webhook',
+    parameter: 'webhookId',
+    body: webhook,
+    of: 'WEBHOOK',
+  }),
+  ...recipesOfList(['createContainerRegistry', 'editContainerRegistry', 'deleteContainerRegistry'], {
+    segment: 'containerRegistry',
+    parameter: 'containerRegistryId',
+    body: registry,
+    of: 'CONTAINER_REGISTRY',
+  }),
+  ...recipesOfList(['createHelmRepository', 'editHelmRepository', 'deleteHelmRepository'], {
+    segment: 'helmRepository',
+    parameter: 'helmRepositoryId',
+    body: repository,
+    of: 'HELM_REPOSITORY',
+  }),
+  ...recipesOfList(
+    ['createOrganizationAnnotationsGroup', 'editOrganizationAnnotationsGroup', 'deleteOrganizationAnnotationsGroup'],
+    {
+      segment: 'annotationsGroups',
+      parameter: 'annotationsGroupId',
+      body: () => ({ ...named(), annotations: [], scopes: [] }),
+      of: 'ORGANIZATION ANNOTATIONS_GROUP',
+    },
+  ),
+  ...recipesOfList(['createOrganizationLabelsGroup', 'editOrganizationLabelsGroup', 'deleteOrganizationLabelsGroup'], {
+    segment: 'labelsGroups',
+    parameter: 'labelsGroupId',
+    body: () => ({ ...named(), labels: [] }),
+    of: 'ORGANIZATION LABELS_GROUP',
+  }),
+};
+
+const invitation = making(
+  'inviteId',
+  () => 'inviteMember',
+  () => ({ email: `${randomUUID()}@example.org` }),
+);
+const member = async (scene: Scene): Promise<Ids> => ({ ...scene.here, userId: await scene.member(randomUUID()) });
+const user = ({ userId }: Ids): object => ({ user_id: userId });
+const roleOf = 'MEMBERS_AND_ROLES MEMBER_ROLE';
+/** Of a person alone, whom no organization has a log of. */
+const own: Recipe = { ids: here, person: 'alone', event: '' };
+
+export const peopleRecipes: Recipes = {
+  postInviteMember: {
+    ids: here,
+    body: () => ({ email: `${randomUUID()}@example.org` }),
+    event: 'CREATE MEMBERS_AND_ROLES INVITATION',
+  },
+  deleteInviteMember: { ids: invitation, event: 'DELETE MEMBERS_AND_ROLES INVITATION' },
+  postAcceptInviteMember: {
+    ids: making(
+      'inviteId',
+      () => 'inviteMember',
+      () => ({ email: 'guest@example.org' }),
+    ),
+    person: 'guest',
+    event: `ACCEPT ${roleOf}`,
+  },
+  editOrganizationMemberRole: {
+    ids: member,
+    body: (ids) => ({ ...user(ids), role_id: roleDescriptions.DEVOPS.id }),
+    event: `UPDATE ${roleOf}`,
+  },
+  deleteMember: { ids: member, body: user, event: `DELETE ${roleOf}` },
+  postOrganizationTransferOwnership: { ids: member, body: user, event: 'UPDATE ORGANIZATION' },
+  createOrganizationCustomRole: { ids: here, body: named, event: 'CREATE MEMBERS_AND_ROLES CUSTOM_ROLE' },
+  editOrganizationCustomRole: {
+    ids: making('customRoleId', () => 'customRole', named),
+    body: () => ({ ...named(), cluster_permissions: [], project_permissions: [] }),
+    event: 'UPDATE MEMBERS_AND_ROLES CUSTOM_ROLE',
+  },
+  deleteOrganizationCustomRole: {
+    ids: making('customRoleId', () => 'customRole', named),
+    event: 'DELETE MEMBERS_AND_ROLES CUSTOM_ROLE',
+  },
+  editAccountInformation: { ...own, body: () => ({ communication_email: 'other@example.org' }) },
+  deleteSession: own,
+};
+
+const managed = (): object => ({ ...named(), region: 'eu-west-3', cloud_provider: 'AWS' });
+const cluster = making('clusterId', () => 'cluster', managed);
+const kubeconfig = 'kind: Config\nclusters: []\ncontexts: []\nusers: []\n';
+
+const clusterRecipes: Recipes = {
+  createCluster: { ids: here, body: managed, event: 'CREATE CLUSTER' },
+  editCluster: { ids: cluster, body: managed, event: 'UPDATE CLUSTER' },
+  deleteCluster: { ids: cluster, event: 'DELETE CLUSTER' },
+  specifyClusterCloudProviderInfo: {
+    ids: async (scene) => ({
+      ...scene.here,
+      clusterId: await scene.make('cluster', managed()),
+      credentialsId: await scene.make('aws/credentials', { ...named(), ...credentials.aws.body }),
+    }),
+    body: ({ credentialsId }) => ({ cloud_provider: 'AWS', credentials: { id: credentialsId }, region: 'eu-west-3' }),
+    event: 'UPDATE CLUSTER',
+  },
+  editRoutingTable: {
+    ids: cluster,
+    body: () => ({ routes: [{ destination: '10.1.0.0/16', target: 'gateway', description: '' }] }),
+    event: 'UPDATE CLUSTER',
+  },
+  editClusterKubeconfig: {
+    ids: making(
+      'clusterId',
+      () => 'cluster',
+      () => ({ ...named(), region: 'here', cloud_provider: 'ON_PREMISE', kubernetes: 'SELF_MANAGED' }),
+    ),
+    body: () => kubeconfig,
+    event: 'UPDATE CLUSTER',
+  },
+  editClusterAdvancedSettings: { ids: cluster, body: () => ({}), event: '' },
+  lockCluster: { ids: cluster, body: () => ({ reason: 'audit' }), event: 'LOCK CLUSTER' },
+  unlockCluster: {
+    ids: async (scene) => {
+      const clusterId = await scene.make('cluster', managed());
+      await scene.make(`/cluster/${clusterId}/lock`, { reason: 'audit' });
+      return { clusterId };
+    },
+    event: 'UNLOCK CLUSTER',
+  },
+};
+
+const credentials = {
+  aws: { Noun: 'AWS', body: { type: 'AWS_STATIC', access_key_id: 'key', secret_access_key: 'sesame' } },
+  vendora: {
+    Noun: 'Vendora',
+    body: { vendora_access_key: 'k', vendora_secret_key: 's', vendora_project_id: 'p', vendora_organization_id: 'o' },
+  },
+  vendorb: { Noun: 'Vendorb', body: { vendorb_subscription_id: 's', vendorb_tenant_id: 't' } },
+  cloudc: { Noun: 'Cloudc', body: { cloudc_credentials: '{}' } },
+  onPremise: { Noun: 'OnPremise', body: {} },
+} as const;
+
+const credentialsRecipes = Object.entries(credentials).map(([segment, { Noun, body }]) =>
+  recipesOfList([`create${Noun}Credentials`, `edit${Noun}Credentials`, `delete${Noun}Credentials`], {
+    segment: `${segment}/credentials`,
+    parameter: 'credentialsId',
+    body: () => ({ ...named(), ...body }),
+    of: 'ORGANIZATION CLOUD_PROVIDER_CREDENTIALS',
+  }),
+);
+
+export const cloudRecipes: Recipes = Object.assign({}, clusterRecipes, ...credentialsRecipes);

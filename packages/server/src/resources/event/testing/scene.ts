@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import type { Operation } from '@davit/contract';
+import { statement } from '@davit/db';
+import { TestIssuer } from '@davit/testkit/issuer';
+import { startTestServer, type TestServer } from '@davit/testkit/server';
+
+export type Ids = Readonly<Record<string, string>>;
+
+/** A call of an operation that changes something. */
+export interface Recipe {
+  /** Values of the path's parameters, and whatever the body needs. Makes what the call is about, where that is not shared. */
+  readonly ids: (scene: Scene) => Ids | Promise<Ids>;
+  readonly body?: (ids: Ids) => unknown;
+  readonly query?: (ids: Ids) => string;
+  /** Who calls, where that is not the instance administrator: the name of a person. */
+  readonly person?: string;
+  /** What the log must say of it; '': nothing, see `silent`. */
+  readonly event: string;
+}
+
+export type Recipes = Readonly<Record<string, Recipe>>;
+
+export interface Sent {
+  readonly status: number;
+  readonly text: string;
+  /** What the log has of it. */
+  readonly events: readonly string[];
+}
+
+const events = statement<{ event: string }>(
+  'test_events_of_operation',
+  `select concat_ws(' ', event_type, target_type, sub_target_type) as event from audit_event where operation = $1 and sequence > $2
+    order by sequence`,
+);
+const last = statement<{ sequence: number }>('test_event_last', 'select coalesce(max(sequence), 0) as sequence from audit_event');
+
+export const source = { git_repository: { url: 'https://git.example.org/shop/web.git' } };
+export const named = (): { name: string } => ({ name: `n ${randomUUID()}` });
+/** A key and a value that no variable has yet. */
+export const keyed = (): { key: string; value: string } => ({ key: `K${randomUUID().replaceAll('-', '')}`, value: 'v' });
+
+/** A server with an organization that has one of everything, and ways to make more. */
+export class Scene {
+  readonly server: TestServer;
+  readonly issuer: TestIssuer;
+  readonly organizationId: string;
+  /** What calls share that take nothing away from it. */
+  here: Ids = {};
+
+  private constructor(server: TestServer, issuer: TestIssuer, organizationId: string) {
+    this.server = server;
+    this.issuer = issuer;
+    this.organizationId = organizationId;
+  }
+
+  static async open(): Promise<Scene> {
+    const issuer = await TestIssuer.start();
+    const environment = { DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_AUDIENCE: 'davit' };
+    const server = await startTestServer({ environment });
+    const scene = new Scene(server, issuer, (await server.organization('owner')).id);
+    const registry = { name: 'shared', kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} };
+    const containerRegistryId = await scene.make('containerRegistry', registry);
+    const { organizationId } = scene;
+    const clusters = await server.client().call('listOrganizationCluster', { params: { organizationId } });
+    scene.here = { organizationId, containerRegistryId, clusterId: clusters.results[0]?.id ?? '' };
+    scene.here = await scene.fresh();
+    return scene;
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+    await this.issuer.close();
+  }
+
+  async #fetch(call: string, token: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const [method = '', path = ''] = call.split(' ');
+    return fetch(`${this.server.baseUrl}${path}`, {
+      method,
+      headers: { authorization: `Token ${token}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  /** POSTs; the path is below the organization unless it begins with a slash. Answers the id of what was made. */
+  async make(path: string, body?: unknown, token = this.server.adminToken): Promise<string> {
+    const whole = path.startsWith('/') ? path : `/organization/${this.organizationId}/${path}`;
+    const response = await this.#fetch(`POST ${whole}`, token, body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`POST ${whole}: ${response.status} ${text}`);
+    const made: { id?: string; deployment_request_id?: string } = JSON.parse(text);
+    return made.deployment_request_id ?? made.id ?? '';
+  }
+
+  /** A project of its own with an environment that has a service of each type. */
+  async fresh(): Promise<Ids> {
+    const projectId = await this.make('project', named());
+    const environmentId = await this.make(`/project/${projectId}/environment`, { name: 'live' });
+    const at = `/environment/${environmentId}`;
+    const applicationId = await this.make(`${at}/application`, { name: 'web', ...source });
+    const image = { registry_id: this.here['containerRegistryId'], image_name: 'cache', tag: '7' };
+    const containerId = await this.make(`${at}/container`, { name: 'cache', ...image });
+    return { ...this.here, projectId, environmentId, applicationId, containerId, serviceId: applicationId };
+  }
+
+  /** The same, with a deployment of the application or the container that waits. */
+  async deployed(noun = 'application'): Promise<Ids> {
+    const ids = await this.fresh();
+    return { ...ids, deploymentRequestId: await this.make(`/${noun}/${ids[`${noun}Id`]}/deploy`) };
+  }
+
+  /** A person with this name becomes a member. Answers their id. */
+  async member(name: string): Promise<string> {
+    const invitation = await this.make('inviteMember', { email: `${name}@example.org` });
+    const token = await this.issuer.person(name);
+    await this.make(`inviteMember/${invitation}`, undefined, token);
+    const response = await this.#fetch('GET /account', token);
+    const { id }: { id: string } = JSON.parse(await response.text());
+    return id;
+  }
+
+  async send(operation: Operation, recipe: Recipe, headers: Readonly<Record<string, string>> = {}): Promise<Sent> {
+    const ids = await recipe.ids(this);
+    const { database } = this.server.database;
+    const token = recipe.person === undefined ? this.server.adminToken : await this.issuer.person(recipe.person);
+    const { sequence } = await database.one(last);
+    const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_all, name: string) => ids[name] ?? `unset-${name}`);
+    const query = recipe.query === undefined ? '' : `?${recipe.query(ids)}`;
+    const response = await this.#fetch(`${operation.method} ${path}${query}`, token, recipe.body?.(ids), headers);
+    const text = await response.text();
+    const found = await database.many(events, [operation.id, sequence]);
+    return { status: response.status, text, events: found.map(({ event }) => event) };
+  }
+}
+
+export const here = (scene: Scene): Ids => scene.here;
+
+/** Ids with one more: of what a POST makes. */
+export function making(name: string, path: (ids: Ids) => string, body: (ids: Ids) => unknown): Recipe['ids'] {
+  return async (scene) => ({ ...scene.here, [name]: await scene.make(path(scene.here), body(scene.here)) });
+}

@@ -1,0 +1,112 @@
+import type { Database } from '@davit/db';
+import type { Vault } from '../../secrets/vault.ts';
+import { bodyOf, signatures } from './message.ts';
+import { post, type PostAnswer } from './post.ts';
+import { deliveryEnd, deliveryTake, type DueRow } from './store.ts';
+
+/*
+ * Delivers what is in the outbox: at least once, in order for each webhook unless an attempt fails. What is taken and not ended,
+ * as its process died, is due again after a minute.
+ */
+
+/** Seconds before the second to the tenth attempt: about a day. */
+export const pausesSeconds = [10, 30, 120, 300, 900, 3600, 10_800, 28_800, 43_200] as const;
+
+const attemptMilliseconds = 10_000;
+const lookEveryMilliseconds = 1000;
+const mostAtOnce = 10;
+
+export interface DelivererParts {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly allowPrivateTargets: boolean;
+  readonly version: string;
+  readonly log: { warn(details: object, message: string): void };
+}
+
+export class WebhookDeliverer {
+  readonly #parts: DelivererParts;
+  readonly #underway = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+
+  constructor(parts: DelivererParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.look(), lookEveryMilliseconds);
+  }
+
+  /** Breaks off what is under way; it is due again later. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stop.abort();
+    await this.#looking;
+    await Promise.all(this.#underway);
+  }
+
+  /** Takes what is due. Called again while it does, it does nothing. */
+  look(): void {
+    this.#looking ??= this.#take().finally(() => {
+      this.#looking = null;
+    });
+  }
+
+  async #take(): Promise<void> {
+    try {
+      while (this.#underway.size < mostAtOnce && !this.#stop.signal.aborted) {
+        const due = await this.#parts.database.maybe(deliveryTake);
+        if (due === undefined) return;
+        const attempt = this.#attempt(due).finally(() => {
+          this.#underway.delete(attempt);
+          // The next one of the webhook had to wait for this.
+          if (!this.#stop.signal.aborted) this.look();
+        });
+        this.#underway.add(attempt);
+      }
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'the deliveries of webhooks could not be read; the next attempt is in a second');
+    }
+  }
+
+  async #attempt(due: DueRow): Promise<void> {
+    const { database, log } = this.#parts;
+    try {
+      const body = JSON.stringify(bodyOf(due.kind, due.payload));
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': `Davit/${this.#parts.version}`,
+        'service-delivery': due.id,
+      };
+      const answer = await this.#send(due, headers, body);
+      if (this.#stop.signal.aborted && answer.status === 0) return;
+      const isDelivered = answer.status >= 200 && answer.status < 300;
+      const pause = isDelivered ? null : (pausesSeconds[due.attempts - 1] ?? null);
+      const request = JSON.stringify({ headers, body: JSON.parse(body) });
+      await database.run(deliveryEnd, [due.id, due.kind, due.target_url, request, answer.status, answer.body, pause]);
+    } catch (error) {
+      log.warn({ err: error, webhook: due.webhook_id }, 'the end of a delivery could not be written; it will be repeated');
+    }
+  }
+
+  async #send(due: DueRow, headers: Readonly<Record<string, string>>, body: string): Promise<PostAnswer> {
+    const { vault, allowPrivateTargets } = this.#parts;
+    try {
+      const secret = due.sealed === null ? null : vault.open(due.webhook_id, due.sealed);
+      const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(attemptMilliseconds)]);
+      const all = { ...headers, ...signatures(secret, body) };
+      return await post({ url: due.target_url, headers: all, body, allowPrivate: allowPrivateTargets, signal });
+    } catch (error) {
+      return { status: 0, body: reasonOf(error) };
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no answer within ${attemptMilliseconds / 1000} s`;
+  const reason = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0].message : error.message;
+  return reason === '' ? error.name : reason;
+}

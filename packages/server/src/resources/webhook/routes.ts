@@ -1,0 +1,16 @@
+import { operations } from '@davit/contract';
+import type { Deps } from '../../deps.ts';
+import type { Mounting } from '../../http/mount.ts';
+import * as webhook from './webhook.ts';
+
+export function mountWebhook(mounting: Mounting, deps: Deps): void {
+  mounting
+    .on(operations.listOrganizationWebHooks, ({ caller, params }) => webhook.listWebhooks(deps, caller, params.organizationId))
+    .on(operations.createOrganizationWebhook, ({ caller, params, body }) =>
+      webhook.createWebhook(deps, caller, params.organizationId, body),
+    )
+    .on(operations.getOrganizationWebhook, ({ caller, params }) => webhook.readWebhook(deps, caller, params))
+    .on(operations.editOrganizationWebhook, ({ caller, params, body }) => webhook.editWebhook(deps, caller, params, body))
+    .on(operations.deleteOrganizationWebhook, ({ caller, params }) => webhook.deleteWebhook(deps, caller, params))
+    .on(operations.listWebhookEvent, ({ caller, params }) => webhook.listAttempts(deps, caller, params));
+}

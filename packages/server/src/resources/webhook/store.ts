@@ -1,0 +1,166 @@
+import type { EnvironmentMode, WebhookEvent, WebhookKind } from '@davit/contract';
+import { statement } from '@davit/db';
+
+export interface WebhookRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly kind: WebhookKind;
+  readonly target_url: string;
+  readonly target_secret_set: boolean;
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly events: WebhookEvent[];
+  readonly project_names_filter: string[];
+  readonly environment_types_filter: EnvironmentMode[];
+}
+
+const columns = `id, created_at, updated_at, kind, target_url, sealed is not null as target_secret_set, description, enabled, events,
+  project_names_filter, environment_types_filter`;
+const visible = 'organization_id = $1 and ($2::uuid is null or organization_id = $2)';
+
+export const webhookList = statement<WebhookRow>(
+  'webhook_list',
+  `select ${columns} from webhook where ${visible} order by created_at, id`,
+);
+
+export const webhookRead = statement<WebhookRow>('webhook_read', `select ${columns} from webhook where ${visible} and id = $3`);
+
+export const webhookCreate = statement<WebhookRow>(
+  'webhook_create',
+  `insert into webhook (id, organization_id, kind, target_url, events, sealed, description, enabled, project_names_filter,
+                        environment_types_filter)
+   select $3, organization.id, $4, $5, $6::text[], $7, $8, $9, $10::text[], $11::text[] from organization
+    where organization.id = $1 and ($2::uuid is null or organization.id = $2)
+   returning ${columns}`,
+);
+
+/** $7: whether the secret changes, to $8; $9 to $12: null stays. One that is switched off forgets what it had still to tell. */
+export const webhookEdit = statement<WebhookRow>(
+  'webhook_edit',
+  `with edited as (
+     update webhook
+        set kind = $4, target_url = $5, events = $6::text[], sealed = case when $7 then $8::bytea else sealed end,
+            description = coalesce($9, description), enabled = coalesce($10, enabled),
+            project_names_filter = coalesce($11::text[], project_names_filter),
+            environment_types_filter = coalesce($12::text[], environment_types_filter)
+      where ${visible} and id = $3
+     returning *
+   ), dropped as (
+     update webhook_delivery set due_at = null from edited
+      where webhook_id = edited.id and not edited.enabled and due_at is not null
+   )
+   select ${columns} from edited`,
+);
+
+export const webhookDelete = statement('webhook_delete', `delete from webhook where ${visible} and id = $3`);
+
+export interface AttemptRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly kind: WebhookKind;
+  readonly matched_event: WebhookEvent;
+  readonly target_url_used: string;
+  readonly request: Record<string, unknown>;
+  readonly target_response_status_code: number;
+  readonly target_response_body: string | null;
+}
+
+/** Of the days that attempts are kept; a receiver that answers nothing gets ten for each event. */
+export const attemptList = statement<AttemptRow>(
+  'webhook_attempt_list',
+  `select id, created_at, kind, event as matched_event, target_url as target_url_used, request,
+          status_code as target_response_status_code, response_body as target_response_body
+     from webhook_attempt where webhook_id = $1 order by sequence desc limit 10000`,
+);
+
+const services = (type: string): string => `coalesce((
+  select jsonb_agg(jsonb_build_object('id', service_id, 'name', service_name, 'status', phase) order by stage_position, service_name)
+    from deployment_service where deployment_id = deployment.id and service_type = '${type}'), '[]')`;
+
+/**
+ * Deployment, event, its state now, the state that is wanted. Puts a delivery into the outbox of each webhook that is to be told,
+ * in the transaction of what it tells. A pattern of project names may have an asterisk anywhere.
+ */
+export const deliveriesAdd = statement(
+  'webhook_deliveries_add',
+  `insert into webhook_delivery (webhook_id, event, payload)
+   select webhook.id, $2::text, jsonb_build_object(
+            'created_at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+            'event_type', $2::text, 'payload_type', 'DEPLOYMENT', 'payload_id', deployment.id,
+            'payload', jsonb_build_object(
+              'id', deployment.id, 'deployment_id', deployment.id, 'action', deployment.action,
+              'current_status', $3::text, 'desired_status', $4::text,
+              'triggered_by', deployment.triggered_by, 'origin', deployment.origin,
+              'organization', jsonb_build_object('id', organization.id, 'name', organization.name),
+              'project', jsonb_build_object('id', project.id, 'name', project.name),
+              'environment', jsonb_build_object('id', environment.id, 'name', environment.name, 'mode', environment.mode,
+                'cluster_id', cluster.id, 'cluster_name', cluster.name),
+              'applications', ${services('APPLICATION')}, 'containers', ${services('CONTAINER')},
+              'databases', ${services('DATABASE')}, 'jobs', ${services('JOB')}, 'helms', ${services('HELM')},
+              'terraforms', ${services('TERRAFORM')}, 'logs', '[]'::jsonb
+            ) || coalesce((
+              select jsonb_build_object('application_id', min(service_id::text)) from deployment_service
+               where deployment_id = deployment.id and service_type = 'APPLICATION' having count(*) = 1), '{}'))
+     from deployment
+     join organization on organization.id = deployment.organization_id
+     join project on project.id = deployment.project_id
+     join environment on environment.id = deployment.environment_id
+     join cluster on cluster.id = deployment.cluster_id
+     join webhook on webhook.organization_id = deployment.organization_id
+    where deployment.id = $1 and webhook.enabled and $2 = any (webhook.events)
+      and (webhook.environment_types_filter = '{}' or environment.mode = any (webhook.environment_types_filter))
+      and (webhook.project_names_filter = '{}' or exists (
+        select 1 from unnest(webhook.project_names_filter) as filter (pattern)
+         where lower(project.name) like
+               replace(replace(replace(replace(lower(filter.pattern), '\\', '\\\\'), '%', '\\%'), '_', '\\_'), '*', '%')))`,
+);
+
+export interface DueRow {
+  readonly id: string;
+  readonly webhook_id: string;
+  readonly event: WebhookEvent;
+  readonly payload: Record<string, unknown>;
+  /** With the one that begins now. */
+  readonly attempts: number;
+  readonly kind: WebhookKind;
+  readonly target_url: string;
+  readonly sealed: Buffer | null;
+}
+
+/**
+ * Takes one delivery that is due, for longer than an attempt may take; due again then if its process dies. One at a time for each
+ * webhook, so that events arrive in their order unless one has to be repeated.
+ */
+export const deliveryTake = statement<DueRow>(
+  'webhook_delivery_take',
+  `with next as (
+     select due.id from webhook_delivery as due
+      where due.due_at <= clock_timestamp()
+        and not exists (select 1 from webhook_delivery as other
+                         where other.webhook_id = due.webhook_id and other.is_taken and other.due_at > clock_timestamp())
+      order by due.due_at, due.sequence limit 1 for update skip locked
+   )
+   update webhook_delivery as delivery
+      set attempts = attempts + 1, is_taken = true, due_at = clock_timestamp() + interval '1 minute'
+     from next, webhook where delivery.id = next.id and webhook.id = delivery.webhook_id
+   returning delivery.id, delivery.webhook_id, delivery.event, delivery.payload, delivery.attempts, webhook.kind, webhook.target_url,
+             webhook.sealed`,
+);
+
+/** Delivery, kind, URL, request, status, answer, seconds until the next attempt or null for none. */
+export const deliveryEnd = statement(
+  'webhook_delivery_end',
+  `with ended as (
+     update webhook_delivery set is_taken = false, due_at = clock_timestamp() + make_interval(secs => $7) where id = $1
+     returning id, webhook_id, event
+   )
+   insert into webhook_attempt (webhook_id, delivery_id, kind, event, target_url, request, status_code, response_body)
+   select webhook_id, id, $2, event, $3, $4::jsonb, $5, $6 from ended`,
+);
+
+/** $1: days. What still waits stays. */
+export const deliveriesTrim = statement(
+  'webhook_deliveries_trim',
+  `delete from webhook_delivery where due_at is null and created_at < clock_timestamp() - make_interval(days => $1)`,
+);

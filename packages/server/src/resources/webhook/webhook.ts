@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { Body, operations, Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { readOrganization } from '../organization/index.ts';
+import { invalid } from '../shared/problems.ts';
+import * as store from './store.ts';
+import { targetProblem } from './target.ts';
+
+type Webhook = Response<(typeof operations)['getOrganizationWebhook']>;
+type Webhooks = Response<(typeof operations)['listOrganizationWebHooks']>;
+type CreateRequest = Body<(typeof operations)['createOrganizationWebhook']>;
+type EditRequest = Body<(typeof operations)['editOrganizationWebhook']>;
+type Attempts = Response<(typeof operations)['listWebhookEvent']>;
+
+/** An id below an organization. */
+export interface Place {
+  readonly organizationId: string;
+  readonly webhookId: string;
+}
+
+const keptDays = 30;
+
+export async function listWebhooks(deps: Deps, caller: Caller, organizationId: string): Promise<Webhooks> {
+  const results = await deps.database.many(store.webhookList, [organizationId, caller.organizationId]);
+  // An empty list is not the same as no organization.
+  if (results.length === 0) await readOrganization(deps, caller, organizationId);
+  return { results };
+}
+
+/** VALIDATION_FAILED where the URL is none that may be called. */
+export async function createWebhook(
+  deps: Deps,
+  caller: Caller,
+  organizationId: string,
+  request: CreateRequest,
+): Promise<Webhook> {
+  checkTarget(deps, request.target_url);
+  const id = randomUUID();
+  const row = await deps.database.maybe(store.webhookCreate, [
+    organizationId,
+    caller.organizationId,
+    id,
+    request.kind ?? 'STANDARD',
+    request.target_url,
+    [...new Set(request.events)],
+    sealSecret(deps, id, request.target_secret),
+    request.description ?? '',
+    request.enabled ?? true,
+    request.project_names_filter ?? [],
+    [...new Set(request.environment_types_filter)],
+  ]);
+  if (row === undefined) throw notFound('organization');
+  return row;
+}
+
+export async function readWebhook(deps: Deps, caller: Caller, place: Place): Promise<Webhook> {
+  const row = await deps.database.maybe(store.webhookRead, [place.organizationId, caller.organizationId, place.webhookId]);
+  if (row === undefined) throw notFound('webhook');
+  return row;
+}
+
+/** What is left out stays; `null` takes away. An empty secret is none. */
+export async function editWebhook(deps: Deps, caller: Caller, place: Place, request: EditRequest): Promise<Webhook> {
+  checkTarget(deps, request.target_url);
+  const { target_secret: secret, description, project_names_filter: names, environment_types_filter: modes } = request;
+  const row = await deps.database.maybe(store.webhookEdit, [
+    place.organizationId,
+    caller.organizationId,
+    place.webhookId,
+    request.kind,
+    request.target_url,
+    [...new Set(request.events)],
+    secret !== undefined,
+    sealSecret(deps, place.webhookId, secret),
+    description === undefined ? null : (description ?? ''),
+    request.enabled ?? null,
+    names === undefined ? null : (names ?? []),
+    modes === undefined ? null : [...new Set(modes)],
+  ]);
+  if (row === undefined) throw notFound('webhook');
+  return row;
+}
+
+export async function deleteWebhook(deps: Deps, caller: Caller, place: Place): Promise<void> {
+  const count = await deps.database.run(store.webhookDelete, [place.organizationId, caller.organizationId, place.webhookId]);
+  if (count === 0) throw notFound('webhook');
+}
+
+/** Every attempt to deliver, newest first, of the last 30 days. */
+export async function listAttempts(deps: Deps, caller: Caller, place: Place): Promise<Attempts> {
+  const { id } = await readWebhook(deps, caller, place);
+  return { results: await deps.database.many(store.attemptList, [id]) };
+}
+
+/** Removes deliveries that ended long ago, and their attempts. */
+export async function trimDeliveries(database: Queryable): Promise<void> {
+  await database.run(store.deliveriesTrim, [keptDays]);
+}
+
+function checkTarget({ config }: Deps, url: string): void {
+  const problem = targetProblem(url, config.allowPrivateTargets);
+  if (problem !== undefined) throw invalid('target_url', problem);
+}
+
+function sealSecret({ vault }: Deps, id: string, secret: string | null | undefined): Buffer | null {
+  return secret === undefined || secret === null || secret === '' ? null : vault.seal(id, secret);
+}
