@@ -357,6 +357,12 @@ function logTests(test: Test, expect: Suite['expect']): void {
     await stage.driver.retire({ rollout: workload.rollout }, 1, stage.context());
     await stage.driver.followLogs(id, null, () => undefined, never());
   });
+
+  test('follows and watches nothing, without a fault, when that was ended before it began', async (stage) => {
+    const [id = ''] = await stage.run(stage.workload('SERVES'));
+    await stage.driver.followLogs(id, null, () => undefined, AbortSignal.abort());
+    await stage.driver.watch(() => undefined, AbortSignal.abort());
+  });
 }
 
 async function linesOf(

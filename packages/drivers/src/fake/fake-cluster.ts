@@ -244,7 +244,7 @@ class MemoryCluster implements FakeCluster {
     const container = this.#containers.get(id);
     if (container === undefined) return;
     for (const line of container.lines) if (since === null || line.timestamp > since) onLine(line);
-    if (container.instance.state !== 'RUNNING') return;
+    if (container.instance.state !== 'RUNNING' || signal.aborted) return;
     await new Promise<void>((resolve) => {
       const readers = this.#readers.get(id) ?? new Set();
       this.#readers.set(id, readers);
