@@ -1,7 +1,7 @@
 /**
  * SQL that writes the audit log's event of a new record, as a part of the statement that creates it: `, noted as (…)`. For creates
  * that are counted in microseconds; the trigger `record_change` does the same for all others. Every name is a column or a literal
- * of `from`; the statement must be declared with `takesRequest`, and `request` is its parameter.
+ * of `from`; the statement must be declared with `takesRequest`, and `request` is its parameter or, for several calls, a column of `from`.
  */
 export function creationEvent(event: {
   readonly request: string;
@@ -22,6 +22,6 @@ export function creationEvent(event: {
      select ${event.organizationId}, 'CREATE', ${event.type}, ${event.id}, ${event.name}, ${event.project.join(', ')},
             ${environmentId}, ${environmentName}, ask ->> 'origin', ask ->> 'triggered_by', ask ->> 'actor', ask ->> 'operation',
             ask ->> 'user_agent', ask ->> 'address', ${event.after}
-       from ${event.from}, (select ${event.request}::jsonb) as asked (ask) where ask is not null
+       from ${event.from}, lateral (select ${event.request}::jsonb) as request (ask) where ask is not null
    )`;
 }

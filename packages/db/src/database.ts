@@ -6,6 +6,7 @@ import { beginText, changeRequest, requestQuery, settingStatement } from './chan
 import { isConflictOfTransactions, isConnectionFailure, isStalePlan, toFailure } from './failures.ts';
 import { ConnectionPool } from './pool.ts';
 import type { Statement } from './statement.ts';
+import { Together } from './together.ts';
 import { valueTypes } from './types.ts';
 
 /** Values of `$1`, `$2`, …. An array becomes a PostgreSQL array: a list for a jsonb column goes through `JSON.stringify`. */
@@ -30,6 +31,11 @@ export interface Database extends Queryable {
    * work with `tx`. Inside of it no second transaction can be opened.
    */
   transaction<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result>;
+  /**
+   * As `maybe`, for a statement with `together`: calls that come while others of it are under way are carried out in one statement
+   * and one transaction. Each gets its own row or failure.
+   */
+  together<Row>(statement: Statement<Row>, values: Values): Promise<Row | undefined>;
   /** Waits for what is running and closes all connections. */
   close(): Promise<void>;
 }
@@ -115,6 +121,7 @@ class PooledDatabase extends StatementRunner implements Database {
   readonly #maximumConnections: number;
   /** Connections on which the statement is prepared that tells of a request. */
   readonly #knowSetting = new WeakSet<Client>();
+  readonly #together = new WeakMap<Statement, unknown>();
 
   constructor(options: DatabaseOptions) {
     super();
@@ -137,6 +144,37 @@ class PooledDatabase extends StatementRunner implements Database {
     }
     const client = this.#pool.takeIdle();
     return client === undefined ? this.#executeLater(statement, values) : this.#executeOn(client, statement, values);
+  }
+
+  async together<Row>(statement: Statement<Row>, values: Values): Promise<Row | undefined> {
+    const request = changeRequest();
+    // One with a key is marked by triggers, in a transaction of its own.
+    if (statement.together === undefined || request?.isPlain === false) return this.maybe(statement, values);
+    const given = statement.takesRequest === true ? [...values, request?.text ?? null] : values;
+    return this.#gathering(statement).call(given);
+  }
+
+  #gathering<Row>(statement: Statement<Row>): Together<Row> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- under each statement stands what was made for it
+    const known = this.#together.get(statement) as Together<Row> | undefined;
+    if (known !== undefined) return known;
+    const made = new Together<Row>({
+      alone: async (values) => {
+        const { rows }: Rows<Row> = await this.#executeLater(statement, [...values]);
+        return rows[0];
+      },
+      atOnce: (calls) => this.#executeTogether(statement, calls),
+    });
+    this.#together.set(statement, made);
+    return made;
+  }
+
+  async #executeTogether<Row>(statement: Statement<Row>, calls: readonly (readonly unknown[])[]): Promise<Map<number, Row>> {
+    if (statement.together === undefined) throw new Error(`statement ${statement.name} has no form for several calls`);
+    const arrays = (calls[0] ?? []).map((_value, index) => calls.map((values) => values[index]));
+    const { rows }: Rows<{ readonly call: number } & Row> = await this.#executeLater(statement.together, arrays);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a row without what was added to it
+    return new Map(rows.map(({ call, ...row }) => [call - 1, row as unknown as Row]));
   }
 
   async #executeLater(statement: Statement, values: Values | undefined, attempt = 1): Promise<QueryResult> {

@@ -9,6 +9,8 @@ export interface Statement<Row = unknown> {
   readonly changes?: boolean;
   /** Whether its last parameter takes the request, so that it writes the audit log's event itself. */
   readonly takesRequest?: boolean;
+  /** How several calls of it are carried out at once; see `StatementOptions.together`. */
+  readonly together?: Statement<{ readonly call: number } & Row>;
   /** Only for the compiler: carries the row's type, never set. */
   readonly row?: Row;
 }
@@ -24,6 +26,12 @@ export interface StatementOptions {
    * creates that are counted in microseconds: a trigger, and telling it of the request, costs them 40.
    */
   readonly takesRequest?: boolean;
+  /**
+   * For `Database.together`: does the same for several calls, of which each parameter is the array, that of the request included.
+   * Rows have `call`, from 1 on in the order of the calls. A call that cannot be carried out (a name that is taken) has no row and must not
+   * fail the others; nor may they wait for what somebody else has locked for it.
+   */
+  readonly together?: string;
 }
 
 /**
@@ -31,6 +39,7 @@ export interface StatementOptions {
  * connection would run the first one's text.
  */
 export function statement<Row = unknown>(name: string, text: string, options: StatementOptions = {}): Statement<Row> {
+  const { takesRequest = false, together } = options;
   if (name === '' || Buffer.byteLength(name) > longestName) {
     throw new Error(`the name of a statement has 1 to ${longestName} bytes: ${JSON.stringify(name)}`);
   }
@@ -39,7 +48,8 @@ export function statement<Row = unknown>(name: string, text: string, options: St
     name,
     text: text.trim(),
     changes: /\b(insert\s+into|update|delete\s+from)\b/i.test(text),
-    takesRequest: options.takesRequest === true,
+    takesRequest,
+    ...(together === undefined ? {} : { together: statement<{ readonly call: number } & Row>(`${name}_together`, together) }),
   });
   registry.set(name, declared);
   return declared;

@@ -28,7 +28,7 @@ export async function createProject(
 ): Promise<Project> {
   const values = [randomUUID(), organizationId, caller.organizationId, request.name, request.description ?? ''];
   try {
-    const row = await refuseTaken(request.name, () => deps.database.maybe(store.projectCreate, values));
+    const row = await refuseTaken(request.name, () => deps.database.together(store.projectCreate, values));
     if (row !== undefined) return toProject(row);
   } catch (error) {
     // The organization was deleted at the same moment.

@@ -24,6 +24,21 @@ export const projectList = statement<ProjectRow>(
     where organization_id = $1 and ($2::uuid is null or organization_id = $2) order by created_at, id`,
 );
 
+const creation = (request: string, from: string): string =>
+  creationEvent({
+    request,
+    from,
+    organizationId: 'made.organization_id',
+    type: `'PROJECT'`,
+    id: 'made.id',
+    name: 'made.name',
+    project: ['made.id', 'made.name'],
+    after: 'to_jsonb(made)',
+  });
+const created = `made.id, made.created_at, made.updated_at, made.name, made.description, made.organization_id,
+  0 as associated_environments_count`;
+
+/** Id, organization, organization of the caller, name, description. */
 export const projectCreate = statement<ProjectRow>(
   'project_create',
   `with made as (
@@ -31,18 +46,24 @@ export const projectCreate = statement<ProjectRow>(
      select $1, organization.id, $4, $5 from organization
       where organization.id = $2 and ($3::uuid is null or organization.id = $3)
      returning *
-   ), ${creationEvent({
-     request: '$6',
-     from: 'made',
-     organizationId: 'organization_id',
-     type: `'PROJECT'`,
-     id: 'id',
-     name: 'name',
-     project: ['id', 'name'],
-     after: 'to_jsonb(made)',
-   })}
-   select id, created_at, updated_at, name, description, organization_id, 0 as associated_environments_count from made`,
-  { takesRequest: true },
+   ), ${creation('$6', 'made')}
+   select ${created} from made`,
+  {
+    takesRequest: true,
+    together: `with asked as materialized (
+       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[]) with ordinality
+         as call (id, organization_id, caller, name, description, request, call)
+     ), made as (
+       insert into project (id, organization_id, name, description)
+       select asked.id, organization.id, asked.name, asked.description
+         from asked join organization
+           on organization.id = asked.organization_id and (asked.caller is null or organization.id = asked.caller)
+        order by asked.organization_id, lower(asked.name)
+       on conflict do nothing
+       returning *
+     ), ${creation('asked.request', 'made join asked on asked.id = made.id')}
+     select asked.call, ${created} from made join asked on asked.id = made.id`,
+  },
 );
 
 /** $3: the fields to change; those that are not in it stay. */

@@ -49,7 +49,9 @@ async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: N
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
   if (rules.problems.found.length > 0 || hasReferences(row)) return undefined;
-  const times = await refuseTaken(request.name, () => deps.database.maybe(store.insertService, insertValues(row, environment)));
+  const times = await refuseTaken(request.name, () =>
+    deps.database.together(store.insertService, insertValues(row, environment)),
+  );
   if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps);
   forgetEnvironment(deps, place.environmentId);
   return undefined;

@@ -103,6 +103,21 @@ export interface InsertedRow {
   readonly updated_at: string;
 }
 
+const serviceColumns = 'id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec, driver';
+
+const creation = (request: string, from: string): string =>
+  creationEvent({
+    request,
+    from,
+    organizationId: 'made.organization_id',
+    type: 'made.type',
+    id: 'made.id',
+    name: 'made.name',
+    project: ['project.id', 'project.name'],
+    environment: ['place.id', 'place.name'],
+    after: 'to_jsonb(made)',
+  });
+
 /**
  * Id, environment, type, name, spec, name of the wanted stage, kind of cluster, auto_preview that the environment is believed to
  * have. One statement, as a transaction of several would cost more than the insert. No row: the environment is gone or going or
@@ -117,22 +132,35 @@ export const insertService = statement<InsertedRow>(
      SELECT id FROM deployment_stage WHERE environment_id = $2
       ORDER BY lower(name) = lower($6) DESC, position DESC LIMIT 1 FOR KEY SHARE
    ), made AS (
-     INSERT INTO service (id, organization_id, project_id, environment_id, stage_id, stage_entry_id, type, name, spec, driver)
+     INSERT INTO service (${serviceColumns})
      SELECT $1, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), $3, $4, $5::jsonb, $7 FROM place, stage
      RETURNING *
-   ), ${creationEvent({
-     request: '$9',
-     from: 'made JOIN place ON true JOIN project ON project.id = made.project_id',
-     organizationId: 'made.organization_id',
-     type: 'made.type',
-     id: 'made.id',
-     name: 'made.name',
-     project: ['project.id', 'project.name'],
-     environment: ['place.id', 'place.name'],
-     after: 'to_jsonb(made)',
-   })}
+   ), ${creation('$9', 'made JOIN place ON true JOIN project ON project.id = made.project_id')}
    SELECT created_at, updated_at FROM made`,
-  { takesRequest: true },
+  {
+    takesRequest: true,
+    together: `WITH asked AS MATERIALIZED (
+       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::text[])
+         WITH ORDINALITY AS call (id, environment_id, type, name, spec, stage, driver, auto_preview, request, call)
+     ), place AS (
+       SELECT id, organization_id, project_id, name, auto_preview FROM environment
+        WHERE id IN (SELECT environment_id FROM asked) AND NOT deleting FOR KEY SHARE SKIP LOCKED
+     ), made AS (
+       INSERT INTO service (${serviceColumns})
+       SELECT asked.id, place.organization_id, place.project_id, place.id, stage.id, gen_random_uuid(), asked.type, asked.name,
+              asked.spec::jsonb, asked.driver
+         FROM asked JOIN place ON place.id = asked.environment_id AND place.auto_preview = asked.auto_preview
+         JOIN LATERAL (SELECT id FROM deployment_stage WHERE environment_id = place.id
+                        ORDER BY lower(name) = lower(asked.stage) DESC, position DESC LIMIT 1) AS stage ON true
+        ORDER BY place.id, lower(asked.name)
+       ON CONFLICT DO NOTHING
+       RETURNING *
+     ), ${creation(
+       'asked.request',
+       'made JOIN asked ON asked.id = made.id JOIN place ON place.id = made.environment_id JOIN project ON project.id = made.project_id',
+     )}
+     SELECT asked.call, made.created_at, made.updated_at FROM made JOIN asked ON asked.id = made.id`,
+  },
 );
 
 /** Environment, name. Nothing when the environment is gone or going, or has that stage. */
