@@ -52,7 +52,30 @@ export interface ImageReleaseSource {
   readonly registryId: string | null;
 }
 
-export type ReleaseSource = GitReleaseSource | ImageReleaseSource;
+/** Where a release's files are, when no image is built from them. */
+export interface RepositoryPlace {
+  readonly url: string;
+  readonly branch: string | null;
+  readonly rootPath: string;
+  readonly gitTokenId: string | null;
+}
+
+/**
+ * Installed by Helm. No driver of this version can; what a release of one would be is known all the same, so that a configuration
+ * can be compared with it.
+ */
+export interface HelmReleaseSource {
+  readonly type: 'HELM';
+  readonly git: RepositoryPlace | null;
+  readonly chart: object | null;
+  readonly arguments: readonly string[];
+  readonly allowClusterWideResources: boolean;
+  readonly values: object;
+  readonly ports: readonly object[];
+  readonly timeoutSeconds: number;
+}
+
+export type ReleaseSource = GitReleaseSource | ImageReleaseSource | HelmReleaseSource;
 
 /**
  * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is

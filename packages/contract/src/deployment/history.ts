@@ -52,6 +52,23 @@ export const listEnvironmentDeploymentHistory = operation({
   errors: [400],
 });
 
+export const listHelmDeploymentHistory = operation({
+  id: 'listHelmDeploymentHistory',
+  method: 'GET',
+  path: '/helm/{helmId}/deploymentHistory',
+  tag: 'Helm',
+  summary: 'List the deployments of a Helm chart in the older shape, newest first; `startId`: those before this one',
+  scope: 'READ',
+  target: 'service',
+  query,
+  status: 200,
+  response: Type.Object({
+    ...page,
+    results: Type.Array(Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) })),
+  }),
+  errors: [400],
+});
+
 export const listApplicationDeploymentHistory = operation({
   id: 'listApplicationDeploymentHistory',
   method: 'GET',

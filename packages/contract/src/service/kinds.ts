@@ -35,6 +35,15 @@ export const kinds = {
     many: 'containers',
     icon: 'container',
   },
+  HELM: {
+    type: 'HELM',
+    noun: 'helm',
+    Noun: 'Helm',
+    Nouns: 'Helms',
+    one: 'a Helm chart',
+    many: 'Helm charts',
+    icon: 'helm',
+  },
 } as const satisfies Partial<Record<ServiceType, Kind>>;
 
 /** Types that are not here are not served yet. */

@@ -89,10 +89,15 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
 }
 
 /** Deploy and redeploy. `deploy`: what may be asked of a deployment of this kind, and what its answer has beside the status. */
-export function deployOperations<const K extends Kind, Request extends TSchema, Answer extends TSchema>(
-  kind: K,
-  { body, answer, summary }: { readonly body: Request; readonly answer: Answer; readonly summary: string },
-) {
+export function deployOperations<
+  const K extends Kind,
+  Request extends TSchema,
+  Answer extends TSchema,
+  Asked extends TSchema = typeof DryRun,
+>(kind: K, deploy: { readonly body: Request; readonly answer: Answer; readonly summary: string; readonly query?: Asked }) {
+  const { body, answer, summary } = deploy;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- where none is given, the type is that of the default
+  const query = (deploy.query ?? DryRun) as Asked;
   const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
   const tag = kind.Noun;
   return {
@@ -104,7 +109,7 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       summary: `${summary}; \`dry_run\` answers the plan instead`,
       scope: 'DEPLOY',
       target,
-      query: DryRun,
+      query,
       body,
       bodyRequired: false,
       status: 202,

@@ -124,6 +124,10 @@ async function makeIds(): Promise<Record<string, string>> {
     params: inEnvironment,
     body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
   });
+  const helm = await client.call('createHelm', {
+    params: inEnvironment,
+    body: { name: 'chart', source: { git_repository: { url: 'https://git.example.org/shop/chart.git' } } },
+  });
   const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
   const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
   const webhook = await client.call('createOrganizationWebhook', {
@@ -167,6 +171,7 @@ async function makeIds(): Promise<Record<string, string>> {
     environmentId: environment.id,
     applicationId: application.id,
     containerId: container.id,
+    helmId: helm.id,
     serviceId: application.id,
     deploymentStageId: first?.id ?? '',
     stageId: second?.id ?? '',
@@ -263,6 +268,7 @@ function bodyOf(operation: Operation): unknown {
     ...roles,
     ...variable,
     ...repository,
+    source: repository,
     ...registry,
     ...group,
     ...image,

@@ -14,6 +14,7 @@ import { checkServiceVisible } from './status.ts';
 type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistory']>;
 type EnvironmentEntry = EnvironmentHistory['results'][number];
 type ServiceEntry = NonNullable<EnvironmentEntry['applications']>[number];
+type HelmHistory = Response<(typeof operations)['listHelmDeploymentHistory']>;
 type ApplicationHistory = Response<(typeof operations)['listApplicationDeploymentHistory']>;
 
 const pageSize = 20;
@@ -41,6 +42,21 @@ export async function listOldApplicationHistory(
     page: 1,
     page_size: pageSize,
     results: views.map((view) => ({ ...toCommon(view, view.deploymentId), ...endOf(view) })),
+  };
+}
+
+export async function listOldHelmHistory(
+  deps: Deps,
+  caller: Caller,
+  helmId: string,
+  startId: string | undefined,
+): Promise<HelmHistory> {
+  await checkServiceVisible(deps, caller, helmId, 'HELM');
+  const views = await deps.engine.serviceHistory(deps.database, helmId, { page: 1, pageSize, before: startId });
+  return {
+    page: 1,
+    page_size: pageSize,
+    results: views.map((view) => ({ ...toCommon(view, view.deploymentId), status: view.state })),
   };
 }
 

@@ -76,6 +76,9 @@ function mountOlder(mounting: Mounting, deps: Deps): void {
     .on(operations.listEnvironmentDeploymentHistory, ({ caller, params, query }) =>
       history.listOldEnvironmentHistory(deps, caller, params.environmentId, query.startId),
     )
+    .on(operations.listHelmDeploymentHistory, ({ caller, params, query }) =>
+      history.listOldHelmHistory(deps, caller, params.helmId, query.startId),
+    )
     .on(operations.listApplicationDeploymentHistory, ({ caller, params, query }) =>
       history.listOldApplicationHistory(deps, caller, params.applicationId, query.startId),
     )

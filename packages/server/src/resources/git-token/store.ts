@@ -13,8 +13,9 @@ export interface GitTokenRow {
   readonly associated_services_count: number;
 }
 
-// Services name their token in their spec; the index service_git_token is on the same expression.
-const users = `from service where service.spec #>> '{git_repository,git_token_id}' = git_token.id::text`;
+// Services name their tokens in their spec; the indexes service_git_token and service_values_git_token are on the same expressions.
+const users = `from service where (service.spec #>> '{git_repository,git_token_id}' = git_token.id::text
+  or service.type = 'HELM' and service.spec #>> '{values_override,file,git,git_repository,git_token_id}' = git_token.id::text)`;
 const columns = `id, created_at, updated_at, name, description, type, workspace, git_api_url,
   (select count(*) ${users}) as associated_services_count`;
 const visible = `organization_id = $1 and ($2::uuid is null or organization_id = $2)`;

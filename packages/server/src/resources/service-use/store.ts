@@ -33,7 +33,11 @@ function usesWhere(name: string, condition: string): ReturnType<typeof statement
 
 /** Id of what is used. Oldest service first. */
 export const usesOf = {
-  gitToken: usesWhere('git_token', `service.spec #>> '{git_repository,git_token_id}' = $1::uuid::text`),
+  gitToken: usesWhere(
+    'git_token',
+    `(service.spec #>> '{git_repository,git_token_id}' = $1::uuid::text
+       or service.type = 'HELM' and service.spec #>> '{values_override,file,git,git_repository,git_token_id}' = $1::uuid::text)`,
+  ),
   containerRegistry: usesWhere(
     'container_registry',
     `service.type in ('CONTAINER', 'JOB')

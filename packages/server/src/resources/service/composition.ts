@@ -1,3 +1,4 @@
+import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { Deps } from '../../deps.ts';
@@ -9,6 +10,7 @@ import {
   visibleVariables,
   type VariableRow,
 } from '../variable/index.ts';
+import { kindOf } from './kinds/index.ts';
 import { composeRelease, type ComposedRelease } from './release.ts';
 import type { ServiceFacts } from './rows.ts';
 
@@ -34,7 +36,7 @@ export async function currentReleases(
 
 /**
  * The configuration for a request to the engine: what it names is stored when this returns. In the request's transaction.
- * VARIABLE_CYCLE.
+ * VARIABLE_CYCLE, CLUSTER_KIND_UNSUPPORTED.
  */
 export async function releasable(
   deps: Deps,
@@ -42,10 +44,17 @@ export async function releasable(
   facts: ServiceFacts,
   composed: ComposedRelease,
 ): Promise<ReleaseConfig> {
+  assertRunnable(facts);
   assertResolvable(facts, composed);
   const { config, derived } = composed;
   await storeDerivedSecrets(deps, tx, { organizationId: facts.organization_id, serviceId: facts.id }, derived);
   return config;
+}
+
+/** CLUSTER_KIND_UNSUPPORTED where the cluster cannot run services of this type. */
+export function assertRunnable({ type, name, driver }: Pick<ServiceFacts, 'type' | 'name' | 'driver'>): void {
+  const refusal = kindOf(type).refusal?.(driver) ?? null;
+  if (refusal !== null) throw new AppError({ code: 'CLUSTER_KIND_UNSUPPORTED', message: `${name} ${refusal}` });
 }
 
 /** VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones. */

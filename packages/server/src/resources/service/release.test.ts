@@ -34,6 +34,7 @@ function facts(changes: Partial<ServiceFacts> = {}, spec: Partial<ApplicationSpe
     driver: 'docker',
     git_token_name: null,
     registry: null,
+    chart: null,
     deployed_commit: { id: 'c0ffee' },
     project_created_at: at,
     environment_name: 'Production',

@@ -29,8 +29,8 @@ export function composeRelease(
   variables: readonly VariableRow[],
   settings: ReleaseSettings,
 ): ComposedRelease {
-  const { spec } = facts;
   const kind = kindOf(facts.type);
+  const spec = kind.process(facts.spec);
   const { environment, files, derived, circles } = effective(variables, serviceBuiltIns(facts, settings));
   const config: ReleaseConfig = {
     version: 1,
@@ -54,12 +54,12 @@ export function composeRelease(
 
 /** The built-in variables of a service. */
 export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings): readonly BuiltIn[] {
-  const defaultPort = facts.spec.ports.find((port) => isPublicRouted(port) && port.is_default);
+  const kind = kindOf(facts.type);
+  const defaultPort = kind.process(facts.spec).ports.find((port) => isPublicRouted(port) && port.is_default);
   const host =
     defaultPort === undefined
       ? null
       : publicHost(addressed(facts), { name: defaultPort.name, isDefault: true }, settings.gatewayDomain);
-  const kind = kindOf(facts.type);
   const source = kind.source(facts);
   const known: BuiltInFacts = {
     organizationId: facts.organization_id,

@@ -1,6 +1,6 @@
 import type { ContainerRegistryKind } from '@davit/contract';
 import type { ReleaseCommit } from '@davit/engine/port';
-import type { ProcessSpec } from './kinds/process.ts';
+import type { ServiceSpec } from './kinds/kind.ts';
 
 /** A container registry, as the services that use it show it. */
 export interface RegistryDetails {
@@ -10,8 +10,15 @@ export interface RegistryDetails {
   readonly kind: ContainerRegistryKind;
 }
 
+/** What a Helm chart names, as its record shows it. */
+export interface ChartDetails {
+  readonly repository: { readonly id: string; readonly name: string; readonly url: string } | null;
+  /** Of the git token for its values. */
+  readonly values_token_name: string | null;
+}
+
 /** A service as its record shows it. */
-export interface ServiceRow<Spec extends ProcessSpec = ProcessSpec> {
+export interface ServiceRow<Spec extends ServiceSpec = ServiceSpec> {
   readonly id: string;
   readonly organization_id: string;
   readonly environment_id: string;
@@ -25,6 +32,8 @@ export interface ServiceRow<Spec extends ProcessSpec = ProcessSpec> {
   readonly git_token_name: string | null;
   /** Of services whose image comes from one. */
   readonly registry: RegistryDetails | null;
+  /** Of Helm charts. */
+  readonly chart: ChartDetails | null;
   /** Of the release that is deployed. */
   readonly deployed_commit: ReleaseCommit | null;
 }

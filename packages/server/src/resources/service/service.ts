@@ -13,7 +13,7 @@ import { kindOf } from './kinds/index.ts';
 import type { Caps, SpecRules } from './kinds/kind.ts';
 import { lockService, type ServiceReference } from './lock.ts';
 import { namesOthers, referencesOf } from './references.ts';
-import type { RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
+import type { ChartDetails, RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
 import type { GroupsRequest } from './shapes/groups.ts';
 import { hostPorts, type ReservedPorts } from './shapes/ports.ts';
 import type { ServiceRecord } from './shapes/request.ts';
@@ -74,7 +74,7 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
       await tx.run(store.insertStage, [place.environmentId, kindOf(place.type).stageName]);
       return tx.one(store.insertService, values);
     });
-    await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
+    await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: kindOf(row.type).process(row.spec).ports });
     const groups = await readGroups(tx, [row.spec]);
     return kindOf(row.type).record({ ...row, ...times, ...named }, rules.caps, groups);
   });
@@ -99,6 +99,7 @@ async function newService(
     driver: environment.driver,
     git_token_name: null,
     registry: null,
+    chart: null,
     deployed_commit: null,
   };
   return { row, rules };
@@ -134,14 +135,14 @@ export async function editLocked(
   caller: Caller,
   { facts, request }: { readonly facts: ServiceFacts; readonly request: Partial<NewService> },
 ): Promise<{ readonly row: ServiceFacts; readonly caps: Caps | null }> {
-  const rules = await specRules(deps, facts.driver, facts.spec.auto_preview);
+  const rules = await specRules(deps, facts.driver, false);
   const spec = kindOf(facts.type).edit(request, facts.spec, rules);
   rules.problems.throwIfAny();
   const named = await shareNamed(tx, { ...facts, spec });
   await shareGroups(tx, facts.organization_id, request);
   const name = request.name ?? facts.name;
   const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
-  await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: spec.ports });
+  await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: kindOf(facts.type).process(spec).ports });
   return { row: { ...facts, ...written, ...named, name, spec }, caps: rules.caps };
 }
 
@@ -169,27 +170,55 @@ function reservedPorts({ config }: Deps): ReservedPorts {
 
 /** Whether it takes or names something that others have, for which an insert alone is not enough. */
 function hasReferences(row: NewRow): boolean {
-  const { ports, annotations_groups, labels_groups } = row.spec;
+  const { annotations_groups, labels_groups } = row.spec;
+  const { ports } = kindOf(row.type).process(row.spec);
   const hasGroups = annotations_groups !== undefined || labels_groups !== undefined;
   return hasGroups || hostPorts(ports).length > 0 || namesOthers(row.spec);
 }
 
 /** What the spec names of the organization's records, by name, as the service's record shows it. */
-type Named = Pick<ServiceRow, 'git_token_name' | 'registry'>;
+type Named = Pick<ServiceRow, 'git_token_name' | 'registry' | 'chart'>;
 
 /** The same records stay until the transaction ends. INVALID_REFERENCE when the organization has none of an id. */
 async function shareNamed(tx: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<Named> {
-  const { gitTokenId, registryId } = referencesOf(row.spec);
+  const { gitTokenId, registryId, helmRepositoryId, valuesTokenId } = referencesOf(row.spec);
+  const path = kindOf(row.type).repositoryPath ?? 'git_repository';
+  const token = { organizationId: row.organization_id, id: gitTokenId, path: `${path}.git_token_id` };
+  const valuesToken = { ...token, id: valuesTokenId, path: 'values_override.file.git.git_repository.git_token_id' };
   return {
-    git_token_name: gitTokenId === null ? null : await gitTokenName(tx, row.organization_id, gitTokenId),
+    git_token_name: await gitTokenName(tx, token),
     registry: registryId === null ? null : await registryDetails(tx, row.organization_id, registryId),
+    chart:
+      row.type === 'HELM'
+        ? {
+            repository: helmRepositoryId === null ? null : await chartRepository(tx, row.organization_id, helmRepositoryId),
+            values_token_name: await gitTokenName(tx, valuesToken),
+          }
+        : null,
   };
 }
 
-async function gitTokenName(db: Queryable, organizationId: string, id: string): Promise<string> {
+interface NamedToken {
+  readonly organizationId: string;
+  readonly id: string | null;
+  /** Of the id in the request. */
+  readonly path: string;
+}
+
+async function gitTokenName(db: Queryable, { organizationId, id, path }: NamedToken): Promise<string | null> {
+  if (id === null) return null;
   const token = await db.maybe(store.readGitToken, [id, organizationId]);
   if (token !== undefined) return token.name;
-  throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
+  throw invalidReference(path, 'is not the id of a git token of this organization; create one first');
+}
+
+async function chartRepository(tx: Queryable, organizationId: string, id: string): Promise<ChartDetails['repository']> {
+  const repository = await tx.maybe(store.shareHelmRepository, [id, organizationId]);
+  if (repository !== undefined) return repository;
+  throw invalidReference(
+    'source.helm_repository.repository',
+    'is not the id of a Helm repository of this organization; create one first',
+  );
 }
 
 async function registryDetails(tx: Queryable, organizationId: string, id: string): Promise<RegistryDetails> {

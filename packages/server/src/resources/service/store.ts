@@ -1,9 +1,15 @@
 import { creationEvent, statement } from '@davit/db';
-import type { RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
+import type { ChartDetails, RegistryDetails, ServiceFacts, ServiceRow } from './rows.ts';
 
 const recordColumns = `s.id, s.organization_id, s.environment_id, s.type, s.name, s.spec, s.created_at, s.updated_at,
   s.driver, g.name AS git_token_name,
-  CASE WHEN cr.id IS NOT NULL THEN jsonb_build_object('id', cr.id, 'name', cr.name, 'url', cr.url, 'kind', cr.kind) END AS registry, CASE WHEN t.desired <> 'NONE' THEN t.commit END AS deployed_commit`;
+  CASE WHEN cr.id IS NOT NULL THEN jsonb_build_object('id', cr.id, 'name', cr.name, 'url', cr.url, 'kind', cr.kind) END AS registry,
+  CASE WHEN s.type = 'HELM' THEN jsonb_build_object(
+    'repository', (SELECT jsonb_build_object('id', hr.id, 'name', hr.name, 'url', hr.url) FROM helm_repository hr
+                    WHERE hr.id = (s.spec #>> '{source,helm_repository,repository}')::uuid),
+    'values_token_name', (SELECT vg.name FROM git_token vg
+                           WHERE vg.id = (s.spec #>> '{values_override,file,git,git_repository,git_token_id}')::uuid)) END AS chart,
+  CASE WHEN t.desired <> 'NONE' THEN t.commit END AS deployed_commit`;
 
 const recordTables = `service s
   LEFT JOIN git_token g ON g.id = (s.spec -> 'git_repository' ->> 'git_token_id')::uuid AND g.organization_id = s.organization_id
@@ -192,6 +198,12 @@ export const readGitToken = statement<{ name: string }>(
 export const shareRegistry = statement<RegistryDetails>(
   'shareRegistryOfService',
   `SELECT id, name, url, kind FROM container_registry WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
+);
+
+/** Id, organization. It stays until the transaction ends, which must write what names it. */
+export const shareHelmRepository = statement<NonNullable<ChartDetails['repository']>>(
+  'shareHelmRepositoryOfService',
+  `SELECT id, name, url FROM helm_repository WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
 );
 
 export const readRelease = statement<{ id: string }>(

@@ -133,6 +133,9 @@ export const serviceRecipes: Recipes = {
     image_name: 'cache',
     tag: '7',
   })),
+  createHelm: { ids: here, body: () => ({ ...named(), source }), event: 'CREATE HELM' },
+  editHelm: { ids: here, body: () => ({ ...named(), source }), event: 'UPDATE HELM' },
+  deleteHelm: { ids: fresh, event: 'DELETE HELM' },
 };
 
 const sorts = [

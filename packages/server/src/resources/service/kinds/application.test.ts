@@ -90,7 +90,7 @@ test('an edit that sends back what it read changes nothing', () => {
   const row = { id: 'i', organization_id: 'o', environment_id: 'e', type: 'APPLICATION', name: 'web', driver: 'docker', spec };
   const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' };
   const { git_repository, annotations_groups, labels_groups, ...record } = toApplicationRecord(
-    { ...row, ...times, git_token_name: null, registry: null, deployed_commit: null },
+    { ...row, ...times, git_token_name: null, registry: null, chart: null, deployed_commit: null },
     caps,
   );
   expect([annotations_groups, labels_groups]).toEqual([[], []]);

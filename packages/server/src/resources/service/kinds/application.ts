@@ -3,6 +3,7 @@ import { hasControlCharacter, invalid, leavesRoot, type Problems } from '../../s
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
+import { toGitRecord } from '../shapes/git-record.ts';
 import type { ApplicationRecord, CreateRequest, DeployRequest, EditRequest } from '../shapes/request.ts';
 import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
@@ -25,6 +26,7 @@ export const application = defineKind({
   create: newApplication,
   edit: editedApplication,
   record: toApplicationRecord,
+  process: (spec: ApplicationSpec) => spec,
   source: ({ spec }: SourceRow<ApplicationSpec>) => ({
     type: 'GIT',
     url: spec.git_repository.url,
@@ -104,24 +106,6 @@ export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps
     ...(caps === null ? {} : { maximum_cpu: caps.cpuMillicores, maximum_memory: caps.memoryMiB }),
     maximun_gpu: maximumGpu,
     ...processRecord(spec, groups),
-    git_repository: toGitRecord(row),
-  };
-}
-
-function toGitRecord({
-  spec,
-  git_token_name,
-  deployed_commit: commit,
-}: ServiceRow<ApplicationSpec>): NonNullable<ApplicationRecord['git_repository']> {
-  const { branch, ...repository } = spec.git_repository;
-  return {
-    has_access: true,
-    ...repository,
-    ...(branch === null ? {} : { branch }),
-    git_token_name,
-    ...(commit === null ? {} : { deployed_commit_id: commit.id }),
-    ...(commit?.createdAt === undefined ? {} : { deployed_commit_date: commit.createdAt }),
-    ...(commit?.authorName === undefined ? {} : { deployed_commit_contributor: commit.authorName }),
-    ...(commit?.tag === undefined ? {} : { deployed_commit_tag: commit.tag }),
+    git_repository: toGitRecord(spec.git_repository, row.git_token_name, row.deployed_commit),
   };
 }

@@ -25,6 +25,7 @@ export const container = defineKind({
   create: newContainer,
   edit: editedContainer,
   record: toContainerRecord,
+  process: (spec: ContainerSpec) => spec,
   source: ({ spec, registry }: SourceRow<ContainerSpec>) => ({
     type: 'IMAGE',
     image: imageReference(registry, spec.image_name),

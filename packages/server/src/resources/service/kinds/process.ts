@@ -3,7 +3,7 @@ import { parseCommand } from '../shapes/command.ts';
 import { toGroups, type GroupsSpec } from '../shapes/groups.ts';
 import { toPorts, type PortSpec } from '../shapes/ports.ts';
 import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
-import type { ProcessRequest, ServiceRecord } from '../shapes/request.ts';
+import type { ApplicationRecord, ProcessRequest } from '../shapes/request.ts';
 import { toStorage, type StorageSpec } from '../shapes/storage.ts';
 import type { SpecRules } from './kind.ts';
 
@@ -24,6 +24,24 @@ export interface ProcessSpec extends GroupsSpec {
   readonly storage: readonly StorageSpec[];
   readonly healthchecks: HealthchecksSpec;
 }
+
+/** Those that make instances and their addresses. */
+export type ProcessParts = Pick<
+  ProcessSpec,
+  'entrypoint' | 'arguments' | 'ports' | 'storage' | 'cpu' | 'memory' | 'min_running_instances' | 'healthchecks'
+>;
+
+/** Of a service whose instances, if it has any, are not Davit's to make. */
+export const noProcess: ProcessParts = {
+  entrypoint: null,
+  arguments: [],
+  ports: [],
+  storage: [],
+  cpu: 0,
+  memory: 0,
+  min_running_instances: 0,
+  healthchecks: { readiness_probe: null, liveness_probe: null },
+};
 
 // No cluster driver of this version can give a service a GPU.
 export const maximumGpu = 0;
@@ -121,7 +139,7 @@ export function processRecord(spec: ProcessSpec, groups?: Groups) {
   };
 }
 
-function toPortRecord(port: PortSpec): NonNullable<ServiceRecord['ports']>[number] {
+function toPortRecord(port: PortSpec): NonNullable<ApplicationRecord['ports']>[number] {
   const { external_port, public_path, public_path_rewrite, ...always } = port;
   return {
     ...always,

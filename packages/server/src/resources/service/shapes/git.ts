@@ -21,7 +21,13 @@ const providerHosts: Readonly<Record<string, GitProvider>> = {
   'bitbucket.org': 'HOSTC',
 };
 
-const at = 'git_repository';
+/** What a repository of a request is checked against. */
+export interface RepositoryRules {
+  readonly problems: Problems;
+  readonly allowLocal: boolean;
+  /** Where the request has it, for paths of problems. Default: `git_repository`. */
+  readonly at?: string;
+}
 
 /**
  * The repository of a request. Of an edit that keeps the url, what is left out stays; with another url it does not: the token
@@ -30,10 +36,10 @@ const at = 'git_repository';
 export function toGitRepository(
   request: GitRepositoryRequest,
   former: GitRepositorySpec | null,
-  { problems, allowLocal }: { readonly problems: Problems; readonly allowLocal: boolean },
+  { problems, allowLocal, at = 'git_repository' }: RepositoryRules,
 ): GitRepositorySpec {
   const before = former?.url === request.url ? former : null;
-  const place = readUrl(request.url, { problems, allowLocal });
+  const place = readUrl(request.url, { problems, allowLocal, at });
   const branch = request.branch === undefined ? (before?.branch ?? null) : request.branch;
   if (branch !== null && !isBranchName(branch)) {
     problems.add(`${at}.branch`, 'is not a name that git takes for a branch (see git check-ref-format)');
@@ -62,7 +68,7 @@ interface Place {
   readonly name: string;
 }
 
-function readUrl(url: string, { problems, allowLocal }: { readonly problems: Problems; readonly allowLocal: boolean }): Place {
+function readUrl(url: string, { problems, allowLocal, at }: Required<RepositoryRules>): Place {
   const path = `${at}.url`;
   const nowhere: Place = { provider: 'GENERIC', owner: '', name: '' };
   if (hasControlCharacter(url) || url.startsWith('-') || url !== url.trim()) {
@@ -72,7 +78,7 @@ function readUrl(url: string, { problems, allowLocal }: { readonly problems: Pro
     );
     return nowhere;
   }
-  if (url.startsWith('/') || url.startsWith('file:')) return readLocal(url, { problems, allowLocal });
+  if (url.startsWith('/') || url.startsWith('file:')) return readLocal(url, { problems, allowLocal, at });
   const parsed = /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || /[\s\\]/.test(url)) {
     problems.add(
@@ -83,17 +89,17 @@ function readUrl(url: string, { problems, allowLocal }: { readonly problems: Pro
   }
   // Not quoted in the message: it may be a password.
   if (parsed.username !== '' || parsed.password !== '' || /^https?:\/\/[^/]*@/i.test(url)) {
-    problems.add(path, 'must not contain credentials; create a git token and name it in git_repository.git_token_id');
+    problems.add(path, `must not contain credentials; create a git token and name it in ${at}.git_token_id`);
     return nowhere;
   }
   if (parsed.search !== '' || parsed.hash !== '')
-    problems.add(path, 'must not have a query or fragment; use git_repository.branch for a branch');
+    problems.add(path, `must not have a query or fragment; use ${at}.branch for a branch`);
   const place = ownerAndName(parsed.pathname);
   if (place.name === '') problems.add(path, 'must name a repository, as in https://git.example.org/owner/name.git');
   return { provider: providerHosts[parsed.hostname.replace(/^www\./, '')] ?? 'GENERIC', ...place };
 }
 
-function readLocal(url: string, { problems, allowLocal }: { readonly problems: Problems; readonly allowLocal: boolean }): Place {
+function readLocal(url: string, { problems, allowLocal, at }: Required<RepositoryRules>): Place {
   const path = `${at}.url`;
   const local = url.startsWith('file:') ? (URL.canParse(url) ? new URL(url) : null) : new URL(`file://${encodeURI(url)}`);
   const place = ownerAndName(local === null ? '' : local.pathname);

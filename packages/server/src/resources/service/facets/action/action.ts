@@ -6,7 +6,7 @@ import type { Deps } from '../../../../deps.ts';
 import { openEnvironment } from '../../../environment/index.ts';
 import { toPlan } from '../../../shared/engine-views.ts';
 import { notFound } from '../../../shared/problems.ts';
-import { assertResolvable, currentRelease, releasable } from '../../composition.ts';
+import { assertResolvable, assertRunnable, currentRelease, releasable } from '../../composition.ts';
 import { kindOf } from '../../kinds/index.ts';
 import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
 import type { ComposedRelease } from '../../release.ts';
@@ -137,6 +137,7 @@ async function wantedRelease(
     if ((await db.maybe(readRelease, [wish.releaseId, facts.id])) === undefined) throw notFound('release of this service');
     return { releaseId: wish.releaseId };
   }
+  assertRunnable(facts);
   assertResolvable(facts, composed);
   const [view] = await deps.engine.services(db, [facts.id]);
   return { config: composed.config, commitId: wish.commitId(view ?? { deployedCommit: null }) };
