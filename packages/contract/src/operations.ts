@@ -28,6 +28,7 @@ import * as helmRepository from './registry/helm-repository.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import { helmOperations } from './service/helm.ts';
+import { terraformOperations } from './service/terraform.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
 import * as webhook from './webhook/webhook.ts';
@@ -65,6 +66,7 @@ export const serviceOperations = {
   APPLICATION: applicationOperations,
   CONTAINER: containerOperations,
   HELM: helmOperations,
+  TERRAFORM: terraformOperations,
 };
 
 type ById<O extends Operation> = { [One in O as One['id']]: One };
@@ -75,7 +77,8 @@ type InModules = {
 type Declared = InModules &
   ById<ValueOf<typeof applicationOperations>> &
   ById<ValueOf<typeof containerOperations>> &
-  ById<ValueOf<typeof helmOperations>>;
+  ById<ValueOf<typeof helmOperations>> &
+  ById<ValueOf<typeof terraformOperations>>;
 
 function isOperation(value: unknown): value is Operation {
   return typeof value === 'object' && value !== null && 'id' in value && 'method' in value && 'path' in value;

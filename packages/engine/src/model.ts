@@ -75,7 +75,37 @@ export interface HelmReleaseSource {
   readonly timeoutSeconds: number;
 }
 
-export type ReleaseSource = GitReleaseSource | ImageReleaseSource | HelmReleaseSource;
+/** What a Terraform configuration is run for. DESTROY and FORGET: as it is taken away. */
+export type TerraformAction = 'APPLY' | 'PLAN' | 'FORCE_UNLOCK' | 'MIGRATE_STATE' | 'DESTROY' | 'FORGET';
+
+/** Planned and applied by Terraform or OpenTofu. */
+export interface TerraformReleaseSource {
+  readonly type: 'TERRAFORM';
+  readonly action: TerraformAction;
+  readonly git: RepositoryPlace;
+  readonly engine: 'TERRAFORM' | 'OPEN_TOFU';
+  /** That the program must have; null: what the configuration itself asks for. */
+  readonly version: string | null;
+  /** Exactly one member: `kubernetes` is the state that Davit keeps, `user_provided` what the files say. */
+  readonly backend: {
+    readonly kubernetes?: object;
+    readonly user_provided?: object;
+    readonly blueprint?: { readonly type: string; readonly config: Readonly<Record<string, string>> };
+  };
+  /** Below the root path, each going before the ones before it. */
+  readonly variableFiles: readonly string[];
+  /** Going before the files. */
+  readonly variables: readonly ReleaseValue[];
+  /** By command. */
+  readonly extraArguments: Readonly<Record<string, readonly string[]>>;
+  /** Of one command; 0: no limit. */
+  readonly timeoutSeconds: number;
+  readonly storageGiB: number;
+  /** Something is to be put into the image that it runs in, which there is none of. */
+  readonly hasFragment: boolean;
+}
+
+export type ReleaseSource = GitReleaseSource | ImageReleaseSource | HelmReleaseSource | TerraformReleaseSource;
 
 /**
  * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is

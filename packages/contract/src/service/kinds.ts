@@ -44,6 +44,15 @@ export const kinds = {
     many: 'Helm charts',
     icon: 'helm',
   },
+  TERRAFORM: {
+    type: 'TERRAFORM',
+    noun: 'terraform',
+    Noun: 'Terraform',
+    Nouns: 'Terraforms',
+    one: 'a Terraform configuration',
+    many: 'Terraform configurations',
+    icon: 'terraform',
+  },
 } as const satisfies Partial<Record<ServiceType, Kind>>;
 
 /** Types that are not here are not served yet. */

@@ -179,6 +179,12 @@ export const helmRepositoryKinds = [
 ] as const;
 export type HelmRepositoryKind = (typeof helmRepositoryKinds)[number];
 
+export const terraformEngines = ['TERRAFORM', 'OPEN_TOFU'] as const;
+/** What a deployment of a Terraform configuration may be asked for instead of an apply. */
+export const terraformActions = ['PLAN', 'FORCE_UNLOCK', 'MIGRATE_STATE'] as const;
+/** Commands of the program that may get arguments of a user's. */
+export const terraformCommands = ['init', 'plan', 'apply', 'destroy'] as const;
+
 export const annotationScopes = [
   'DEPLOYMENTS',
   'STATEFUL_SETS',

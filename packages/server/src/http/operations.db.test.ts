@@ -128,6 +128,10 @@ async function makeIds(): Promise<Record<string, string>> {
     params: inEnvironment,
     body: { name: 'chart', source: { git_repository: { url: 'https://git.example.org/shop/chart.git' } } },
   });
+  const terraform = await client.call('createTerraform', {
+    params: inEnvironment,
+    body: { name: 'infra', terraform_files_source: { git_repository: { url: 'https://git.example.org/shop/infra.git' } } },
+  });
   const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
   const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
   const webhook = await client.call('createOrganizationWebhook', {
@@ -172,6 +176,7 @@ async function makeIds(): Promise<Record<string, string>> {
     applicationId: application.id,
     containerId: container.id,
     helmId: helm.id,
+    terraformId: terraform.id,
     serviceId: application.id,
     deploymentStageId: first?.id ?? '',
     stageId: second?.id ?? '',
@@ -269,6 +274,7 @@ function bodyOf(operation: Operation): unknown {
     ...variable,
     ...repository,
     source: repository,
+    terraform_files_source: repository,
     ...registry,
     ...group,
     ...image,

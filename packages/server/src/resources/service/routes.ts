@@ -2,6 +2,7 @@ import { kinds, serviceOperations, type ServedType } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
+import type { Removal } from './facets/action/terraform.ts';
 import { readHistory } from './facets/history/history.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
@@ -37,12 +38,13 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     create: (call, { type }) => service.createService(deps, call.caller, place(call, type), named(call.body)),
     read: ({ caller }, reference) => service.readService(deps, caller, reference),
     edit: ({ caller, body }, reference) => service.editService(deps, caller, reference, named(body)),
-    delete: ({ caller }, reference) => action.deleteService(deps, caller, reference),
+    delete: ({ caller, query }, reference) => action.deleteService(deps, caller, reference, removal(query)),
     deploy: (call, reference) => action.deployService(deps, call.caller, reference, { body: call.body, dryRun: dryRun(call) }),
     redeploy: (call, reference) => action.redeployService(deps, call.caller, reference, dryRun(call)),
     restart: (call, reference) => action.restartService(deps, call.caller, reference, dryRun(call)),
     stop: (call, reference) => action.stopService(deps, call.caller, reference, dryRun(call)),
-    uninstall: async ({ caller }, reference) => (await action.uninstallService(deps, caller, reference)) ?? new OtherStatus(204),
+    uninstall: async ({ caller, query }, reference) =>
+      (await action.uninstallService(deps, caller, reference, removal(query))) ?? new OtherStatus(204),
     status: ({ caller }, reference) => readServiceStatus(deps, caller, reference),
     statuses: (call, { type }) => listStatuses(deps, call.caller, place(call, type)),
     history: ({ caller, query }, reference) => readHistory(deps, caller, reference, query),
@@ -55,6 +57,11 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
 function named(body: unknown): service.NewService {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return body as service.NewService;
+}
+
+/** Of Terraform configurations; no other type has these. */
+function removal(query: AnyCall['query']): Removal {
+  return { skipDestroy: query['force_terraform_action'] === 'SKIP_DESTROY', resourcesOnly: query['resources_only'] === true };
 }
 
 function wholeNumber(value: unknown): number | undefined {

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalidReference, notFound, Problems } from '../shared/problems.ts';
 import { openEnvironment } from '../environment/index.ts';
+import { storeServiceSecrets } from '../variable/index.ts';
 import { capsOf } from './caps.ts';
 import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
 import { readGroups, shareGroups } from './groups.ts';
@@ -48,7 +49,7 @@ export async function createService(deps: Deps, caller: Caller, place: Place, re
 async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
-  if (rules.problems.found.length > 0 || hasReferences(row)) return undefined;
+  if (rules.problems.found.length > 0 || rules.secrets.size > 0 || hasReferences(row)) return undefined;
   const times = await refuseTaken(request.name, () =>
     deps.database.together(store.insertService, insertValues(row, environment)),
   );
@@ -74,6 +75,7 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
       await tx.run(store.insertStage, [place.environmentId, kindOf(place.type).stageName]);
       return tx.one(store.insertService, values);
     });
+    await storeServiceSecrets(deps, tx, { organizationId: row.organization_id, serviceId: row.id }, rules.secrets);
     await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: kindOf(row.type).process(row.spec).ports });
     const groups = await readGroups(tx, [row.spec]);
     return kindOf(row.type).record({ ...row, ...times, ...named }, rules.caps, groups);
@@ -87,7 +89,7 @@ async function newService(
   environment: store.EnvironmentRow,
   { environmentId, type }: Place,
   request: NewService,
-): Promise<{ readonly row: NewRow; readonly rules: SpecRules }> {
+): Promise<{ readonly row: NewRow; readonly rules: CollectingRules }> {
   const rules = await specRules(deps, environment.driver, environment.auto_preview);
   const row = {
     id: randomUUID(),
@@ -142,6 +144,7 @@ export async function editLocked(
   await shareGroups(tx, facts.organization_id, request);
   const name = request.name ?? facts.name;
   const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
+  await storeServiceSecrets(deps, tx, { organizationId: facts.organization_id, serviceId: facts.id }, rules.secrets);
   await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: kindOf(facts.type).process(spec).ports });
   return { row: { ...facts, ...written, ...named, name, spec }, caps: rules.caps };
 }
@@ -151,8 +154,20 @@ export async function removeService(tx: Queryable, id: string): Promise<void> {
   await tx.run(store.deleteService, [id]);
 }
 
-async function specRules(deps: Deps, driver: string, autoPreview: boolean): Promise<SpecRules> {
+/** Rules with the secrets that a request brought, by the ids that the spec has in their places. */
+interface CollectingRules extends SpecRules {
+  readonly secrets: ReadonlyMap<string, string>;
+}
+
+async function specRules(deps: Deps, driver: string, autoPreview: boolean): Promise<CollectingRules> {
+  const secrets = new Map<string, string>();
   return {
+    secrets,
+    secret: (value) => {
+      const id = randomUUID();
+      secrets.set(id, value);
+      return id;
+    },
     problems: new Problems(),
     caps: await capsOf(deps.engine, driver),
     reserved: reservedPorts(deps),

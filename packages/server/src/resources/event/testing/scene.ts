@@ -100,7 +100,9 @@ export class Scene {
     const image = { registry_id: this.here['containerRegistryId'], image_name: 'cache', tag: '7' };
     const containerId = await this.make(`${at}/container`, { name: 'cache', ...image });
     const helmId = await this.make(`${at}/helm`, { name: 'chart', source });
-    return { ...this.here, projectId, environmentId, applicationId, containerId, helmId, serviceId: applicationId };
+    const terraformId = await this.make(`${at}/terraform`, { name: 'infra', terraform_files_source: source });
+    const services = { applicationId, containerId, helmId, terraformId };
+    return { ...this.here, projectId, environmentId, ...services, serviceId: applicationId };
   }
 
   /** The same, with a deployment of the application or the container that waits. */

@@ -136,6 +136,9 @@ export const serviceRecipes: Recipes = {
   createHelm: { ids: here, body: () => ({ ...named(), source }), event: 'CREATE HELM' },
   editHelm: { ids: here, body: () => ({ ...named(), source }), event: 'UPDATE HELM' },
   deleteHelm: { ids: fresh, event: 'DELETE HELM' },
+  createTerraform: { ids: here, body: () => ({ ...named(), terraform_files_source: source }), event: 'CREATE TERRAFORM' },
+  editTerraform: { ids: here, body: () => ({ ...named(), terraform_files_source: source }), event: 'UPDATE TERRAFORM' },
+  deleteTerraform: { ids: fresh, event: 'DELETE TERRAFORM' },
 };
 
 const sorts = [

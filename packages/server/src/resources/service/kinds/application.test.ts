@@ -14,7 +14,15 @@ const port = (internal_port: number, more: Partial<PortRequest> = {}): PortReque
 
 function rules(changes: Partial<SpecRules> = {}): SpecRules {
   const reserved = new Map([[4480, 'the gateway of Davit']]);
-  return { problems: new Problems(), caps, reserved, allowLocalRepositories: false, autoPreview: true, ...changes };
+  return {
+    problems: new Problems(),
+    caps,
+    reserved,
+    allowLocalRepositories: false,
+    autoPreview: true,
+    secret: () => '',
+    ...changes,
+  };
 }
 
 /** What is wrong with a request, as `path: message`. */

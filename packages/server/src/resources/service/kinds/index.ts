@@ -1,9 +1,10 @@
 import { application } from './application.ts';
 import { container } from './container.ts';
 import { helm } from './helm.ts';
+import { terraform } from './terraform.ts';
 import type { ServiceKind } from './kind.ts';
 
-const all: ReadonlyMap<string, ServiceKind> = new Map([application, container, helm].map((kind) => [kind.type, kind]));
+const all: ReadonlyMap<string, ServiceKind> = new Map([application, container, helm, terraform].map((kind) => [kind.type, kind]));
 
 /** The kind of a service by its type. */
 export function kindOf(type: string): ServiceKind {

@@ -22,6 +22,8 @@ export interface SpecRules {
   readonly allowLocalRepositories: boolean;
   /** Of the environment: what a new service has when its request says nothing. */
   readonly autoPreview: boolean;
+  /** Takes a secret of the request, to be stored with the service. Answers the id that the spec has in its place. */
+  secret(value: string): string;
 }
 
 /** What the spec of every service has, whatever its type. */
@@ -62,6 +64,8 @@ export interface DeployWish {
   readonly releaseId: string | null;
   readonly commitId: string | null;
   readonly edit?: object;
+  /** Instead of an apply. */
+  readonly terraformAction?: 'PLAN' | 'FORCE_UNLOCK' | 'MIGRATE_STATE';
 }
 
 interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {

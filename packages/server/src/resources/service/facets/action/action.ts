@@ -1,6 +1,6 @@
 import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
-import type { Action, RequestedService } from '@davit/engine/port';
+import type { Action, RequestedService, TerraformAction } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { openEnvironment } from '../../../environment/index.ts';
@@ -16,6 +16,7 @@ import { findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeletin
 import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
 import { toRequest } from './request.ts';
+import { forTerraform, takenAway, type Removal } from './terraform.ts';
 
 export type DeployAnswer = Response<(typeof operations)['deployApplication']>;
 export type ActionAnswer = Response<(typeof operations)['stopApplication']>;
@@ -29,6 +30,8 @@ interface Wanted {
   readonly wish?: Wish;
   /** Of the service, before it is deployed: a member of its edit request. */
   readonly edit?: object;
+  /** What a Terraform configuration is run for instead of an apply. */
+  readonly terraformAction?: TerraformAction;
   /** Answers what would be done instead of doing it. */
   readonly dryRun: boolean;
 }
@@ -43,9 +46,15 @@ export async function deployService(
   reference: ServiceReference,
   { body, dryRun }: { readonly body: unknown; readonly dryRun: boolean },
 ): Promise<DeployAnswer> {
-  const { releaseId, commitId, edit } = kindOf(reference.type).wish(body);
+  const { releaseId, commitId, edit, terraformAction } = kindOf(reference.type).wish(body);
   const wish: Wish = releaseId === null ? { commitId: () => commitId } : { releaseId };
-  const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, ...(edit && { edit }) });
+  const answer = await act(deps, caller, reference, {
+    action: 'DEPLOY',
+    wish,
+    dryRun,
+    ...(edit && { edit }),
+    ...(terraformAction && { terraformAction }),
+  });
   if (dryRun || reference.type !== 'APPLICATION') return answer;
   return { ...answer, status: 'QUEUED', application_id: reference.id, created_at: new Date().toISOString() };
 }
@@ -67,11 +76,16 @@ export function stopService(deps: Deps, caller: Caller, reference: ServiceRefere
 }
 
 /** Removes what the service has on the cluster; its record stays. undefined: there is nothing, so nothing is asked for. */
-export function uninstallService(deps: Deps, caller: Caller, reference: ServiceReference): Promise<ActionAnswer | undefined> {
+export function uninstallService(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  removal: Removal = {},
+): Promise<ActionAnswer | undefined> {
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
     if (!(await deps.engine.isKnown(tx, facts.id))) return undefined;
-    await deps.engine.request(tx, toRequest(caller, facts, 'UNINSTALL', undefined));
+    await deps.engine.request(tx, toRequest(caller, facts, 'UNINSTALL', await takenAway(deps, tx, facts, removal)));
     return statusOf(deps, tx, facts);
   });
 }
@@ -80,7 +94,16 @@ export function uninstallService(deps: Deps, caller: Caller, reference: ServiceR
  * Deletes a service: at once when it has nothing on a cluster and nothing queued, else by a deployment that takes it away first.
  * Idempotent while that is under way.
  */
-export async function deleteService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<undefined> {
+export async function deleteService(
+  deps: Deps,
+  caller: Caller,
+  { id, type }: ServiceReference,
+  removal: Removal = {},
+): Promise<undefined> {
+  if (removal.resourcesOnly === true) {
+    await uninstallService(deps, caller, { id, type }, removal);
+    return undefined;
+  }
   await deps.database.transaction(async (tx) => {
     const found = await tx.maybe(findEnvironmentOfService, [id, type, caller.organizationId]);
     if (found === undefined) throw notFound('service');
@@ -93,8 +116,9 @@ export async function deleteService(deps: Deps, caller: Caller, { id, type }: Se
       return;
     }
     await tx.run(setDeleting, [id, true]);
-    await deps.engine.request(tx, toRequest(caller, facts, 'DELETE', undefined));
+    await deps.engine.request(tx, toRequest(caller, facts, 'DELETE', await takenAway(deps, tx, facts, removal)));
   });
+  return undefined;
 }
 
 async function act(deps: Deps, caller: Caller, reference: ServiceReference, wanted: Wanted): Promise<ActionAnswer> {
@@ -107,7 +131,7 @@ async function act(deps: Deps, caller: Caller, reference: ServiceReference, want
     const composed = await currentRelease(deps, tx, facts);
     const release = await wantedRelease(deps, tx, { facts, composed, wish: wanted.wish });
     if (release !== undefined && 'config' in release) await releasable(deps, tx, facts, composed);
-    await deps.engine.request(tx, toRequest(caller, facts, wanted.action, release));
+    await deps.engine.request(tx, forTerraform(toRequest(caller, facts, wanted.action, release), wanted.terraformAction));
     return statusWith(deps, tx, facts, composed);
   });
 }
@@ -119,7 +143,8 @@ async function plan(deps: Deps, caller: Caller, { id, type }: ServiceReference, 
   await assertStays(deps, deps.database, facts);
   const composed = await currentRelease(deps, deps.database, facts);
   const release = await wantedRelease(deps, deps.database, { facts, composed, wish: wanted.wish });
-  const planned = await deps.engine.plan(toRequest(caller, facts, wanted.action, release));
+  const request = forTerraform(toRequest(caller, facts, wanted.action, release), wanted.terraformAction);
+  const planned = await deps.engine.plan(request);
   return { ...(await statusWith(deps, deps.database, facts, composed)), plan: toPlan(planned) };
 }
 
