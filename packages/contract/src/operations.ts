@@ -28,7 +28,7 @@ import * as helmRepository from './registry/helm-repository.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import { helmOperations } from './service/helm.ts';
-import { terraformOperations } from './service/terraform.ts';
+import { listTerraformVersions, terraformOperations } from './service/terraform.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
 import * as webhook from './webhook/webhook.ts';
@@ -59,6 +59,7 @@ const modules = {
   ...scopedVariableOperations,
   ...variable,
   ...webhook,
+  listTerraformVersions,
 };
 
 /** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */

@@ -43,6 +43,17 @@ export const causes = {
     'A port of this machine that the service wants is already in use. Choose another external_port, or end the other program.',
   ENGINE_UNREACHABLE: 'The container engine does not answer. Start it (for example `systemctl start docker`), then deploy again.',
   ENGINE_FAILED: 'The container engine refused a request in a way that Davit does not know. The message is the engine’s own.',
+  TERRAFORM_UNAVAILABLE:
+    'This machine does not run such configurations. Have the operator install the program and set DAVIT_TERRAFORM_PROGRAM or DAVIT_TOFU_PROGRAM.',
+  TERRAFORM_VERSION_UNAVAILABLE:
+    'This machine has another version. Change provider_version.explicit_version to one that /terraform/availableVersion lists, or leave it to the configuration with read_from_terraform_block.',
+  TERRAFORM_FILES_MISSING:
+    'terraform_files_source.git_repository.root_path does not exist in the repository at this commit. Correct it, or push the folder.',
+  TERRAFORM_FRAGMENT_UNSUPPORTED:
+    'There is no image that a dockerfile_fragment could be put into: Terraform runs as a program of this machine. Set it to null.',
+  TERRAFORM_STATE_LOCKED:
+    'Another run has the state, or one ended without letting go of it. When none is under way, deploy with the action FORCE_UNLOCK, then again.',
+  TERRAFORM_FAILED: 'A command of Terraform failed. Its last lines say why; what had been made by then is in the state.',
   DISK_FULL: 'The disk of the engine or of Davit is full. Free space, then deploy again.',
   GATEWAY_FAILED:
     'The gateway could not be changed. Check that HAProxy 2.6 or later is installed; `docs/operate.md` tells how to look at it.',

@@ -21,6 +21,7 @@ import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toS
 export interface ClusterLookup {
   describe(driver: string): ReturnType<EnginePort['describeCluster']>;
   readSource: EnginePort['readSource'];
+  terraformVersions: EnginePort['terraformVersions'];
 }
 
 /** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
@@ -61,6 +62,7 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
     readSource: (question) => clusters.readSource(question),
+    terraformVersions: () => clusters.terraformVersions(),
     describeCluster: (driver) => clusters.describe(driver),
   };
 }
@@ -111,6 +113,13 @@ async function queueRequest(tx: Queryable, request: DeploymentRequest): ReturnTy
 /** Restart and stop need something that ran: for one service that is an error, for an environment the others are done. */
 async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): Promise<readonly RequestedService[]> {
   if (request.action !== 'RESTART' && request.action !== 'STOP') return request.services;
+  const [endless] = request.services.filter(({ serviceType }) => serviceType === 'TERRAFORM');
+  if (endless !== undefined && !request.wholeEnvironment) {
+    throw new AppError({
+      code: 'NOT_SUPPORTED',
+      message: `${endless.name} is a Terraform configuration: nothing of it runs that could be stopped or restarted. Leave it out.`,
+    });
+  }
   const ids = request.services.map((service) => service.serviceId);
   const deployed = new Set((await tx.many(requests.everDeployed, [ids])).map((row) => row.service_id));
   const missing = request.services.find((service) => !deployed.has(service.serviceId));
@@ -120,7 +129,7 @@ async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): Promise
       message: `${missing.name} has not been deployed yet, so there is nothing to ${request.action.toLowerCase()}. Deploy it first.`,
     });
   }
-  return request.services.filter((service) => deployed.has(service.serviceId));
+  return request.services.filter(({ serviceId, serviceType }) => deployed.has(serviceId) && serviceType !== 'TERRAFORM');
 }
 
 async function assertReleasesUsable(tx: Queryable, services: readonly RequestedService[]): Promise<void> {
@@ -205,6 +214,7 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
       stagePosition: service.stage.position,
       config,
       hasImage: wanted !== undefined && 'releaseId' in wanted,
+      serviceType: service.serviceType,
     };
   });
   const configs = new Map(inputs.map((input) => [input.serviceId, input]));
@@ -223,7 +233,7 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
         steps: [...task.build, ...task.deploy],
         instances: { from: running, to: starts ? (config?.instances ?? 0) : 0 },
         expectedDowntime: downtime,
-        notes: notesOf(request.action, input?.hasImage ?? false, downtime && starts),
+        notes: input?.serviceType === 'TERRAFORM' ? [] : notesOf(request.action, input?.hasImage ?? false, downtime && starts),
         changes: starts && config !== null ? changesBetween(former?.config ?? null, config) : [],
       };
     }),

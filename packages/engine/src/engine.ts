@@ -1,8 +1,10 @@
 import type { Database } from '@davit/db';
+import type { TerraformDriver } from '@davit/drivers';
 import { createEnginePort } from './engine-port.ts';
 import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './keeper/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
+import { noTerraform } from './no-terraform.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
 import { createSourceReader } from './source-reader.ts';
 import type { EngineHooks, EnginePort } from './port.ts';
@@ -15,6 +17,8 @@ export interface EngineInput {
   readonly hooks: EngineHooks;
   /** By the `driver` column of clusters. */
   readonly drivers: Readonly<Record<string, DriverSet>>;
+  /** Left out: Terraform configurations are not run. */
+  readonly terraform?: TerraformDriver;
   readonly settings: EngineSettings;
   readonly log: EngineLog;
 }
@@ -36,7 +40,7 @@ const describeTimeoutMilliseconds = 3_000;
 /** The engine of this process. Without `start` it only answers its port: the api role. */
 export function createEngine(input: EngineInput): Engine {
   const gateways = Object.fromEntries(Object.entries(input.drivers).map(([name, set]) => [name, new GatewaySync(set.gateway)]));
-  const parts: EngineParts = { ...input, gateways };
+  const parts: EngineParts = { terraform: noTerraform, ...input, gateways };
   const names = Object.keys(input.drivers);
   const keepers = names.map((name) => new Keeper(parts, name));
   const runner = new Runner(parts);
@@ -46,6 +50,7 @@ export function createEngine(input: EngineInput): Engine {
     port: createEnginePort(input.database, {
       describe: descriptions(input.drivers),
       readSource: createSourceReader(parts),
+      terraformVersions: () => parts.terraform.versions(),
     }),
     start: async () => {
       started = true;

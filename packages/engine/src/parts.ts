@@ -1,5 +1,5 @@
 import type { Database } from '@davit/db';
-import type { ClusterDriver, Gateway, ImageBuilder, SourceDriver } from '@davit/drivers';
+import type { ClusterDriver, Gateway, ImageBuilder, SourceDriver, TerraformDriver } from '@davit/drivers';
 import type { EngineHooks } from './port.ts';
 import type { GatewaySync } from './keeper/gateway-sync.ts';
 
@@ -47,6 +47,8 @@ export interface EngineParts {
   readonly hooks: EngineHooks;
   readonly drivers: Readonly<Record<string, DriverSet>>;
   readonly gateways: Readonly<Record<string, GatewaySync>>;
+  /** Runs Terraform configurations, on this machine whatever the cluster. */
+  readonly terraform: TerraformDriver;
   readonly settings: EngineSettings;
   readonly log: EngineLog;
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from '@davit/db';
-import type { Action, FailureRecord, ReleaseCommit, ReleaseConfig } from './model.ts';
+import type { Action, FailureRecord, ReleaseCommit, ReleaseConfig, TerraformAction } from './model.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
 
 export type * from './model.ts';
@@ -86,6 +86,8 @@ export interface ServiceView {
   readonly deployedCommit: ReleaseCommit | null;
   /** The latest deployment attempt failed or was canceled before it changed what runs. */
   readonly lastAttemptFailed: boolean;
+  /** Of a Terraform configuration: what its latest deployment was for; null: no such service. */
+  readonly terraformAction: TerraformAction | null;
   readonly runningStatus: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
 }
 
@@ -124,6 +126,7 @@ export interface HistoryServiceView {
   readonly totalMilliseconds: number;
   readonly releaseId: string | null;
   readonly failure: FailureRecord | null;
+  readonly terraformAction: TerraformAction | null;
   readonly stage: { readonly id: string | null; readonly name: string; readonly position: number };
 }
 
@@ -254,6 +257,9 @@ export interface EnginePort {
   /** Looks into a git repository as a deployment would: with the same git, credentials and limits. Changes nothing. */
   readSource(question: SourceQuestion): Promise<SourceAnswer>;
 
+  /** Programs of this machine that run Terraform configurations. */
+  terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;
+
   /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
   describeCluster(driver: string): Promise<{
     readonly engine: string;
@@ -261,6 +267,14 @@ export interface EnginePort {
     readonly cpuMillicores: number;
     readonly memoryMiB: number;
   } | null>;
+}
+
+/** What a Terraform configuration tells after an apply. */
+export interface TerraformOutputs {
+  readonly organizationId: string;
+  readonly environmentId: string;
+  readonly serviceId: string;
+  readonly outputs: readonly { readonly name: string; readonly value: string; readonly sensitive: boolean }[];
 }
 
 /** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */
@@ -284,4 +298,11 @@ export interface EngineHooks {
   serviceDeleted(tx: Queryable, serviceId: string): Promise<void>;
   /** An environment is off its cluster: remove its record and what is below. Idempotent. */
   environmentDeleted(tx: Queryable, environmentId: string): Promise<void>;
+  /** Encrypts what the engine keeps, and decrypts it; the id of its record belongs to it. */
+  seal(recordId: string, text: string): Uint8Array;
+  open(recordId: string, sealed: Uint8Array): string;
+  /** What the configuration told before is replaced. In the transaction that writes down that it is deployed. */
+  terraformApplied(tx: Queryable, outputs: TerraformOutputs): Promise<void>;
+  /** It tells nothing any more. */
+  terraformForgotten(tx: Queryable, serviceId: string): Promise<void>;
 }

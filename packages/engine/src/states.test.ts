@@ -28,7 +28,7 @@ describe('the state of a service', () => {
   test('ends in ERROR exactly when its phase failed', () => {
     for (const action of actions) {
       for (const phase of phases) {
-        expect(stateOf(action, phase).endsWith('_ERROR')).toBe(actionStatusOf(phase) === 'ERROR');
+        expect(stateOf(action, phase).endsWith('_ERROR')).toBe(actionStatusOf(action, phase) === 'ERROR');
       }
     }
   });

@@ -84,11 +84,17 @@ const stateWords = {
   },
 } as const satisfies Record<Action, Record<Phase, string>>;
 
-export type StateWord = (typeof stateWords)[Action][Phase] | 'READY';
-export type ActionStatusWord = 'QUEUED' | 'ONGOING' | 'SUCCESS' | 'ERROR' | 'CANCELED' | 'CANCELING' | 'NEVER';
+export type StateWord = (typeof stateWords)[Action][Phase] | 'READY' | 'EXECUTING';
+export type ActionStatusWord = 'QUEUED' | 'ONGOING' | 'EXECUTING' | 'SUCCESS' | 'ERROR' | 'CANCELED' | 'CANCELING' | 'NEVER';
 export type ActionWord = 'DEPLOY' | 'DELETE' | 'RESTART' | 'STOP' | 'UNKNOWN';
 
-export function stateOf(action: Action, phase: Phase): StateWord {
+/** Whether a command of Terraform runs, which has words of its own. */
+function isExecuting(action: Action, phase: Phase, serviceType: string | null): boolean {
+  return serviceType === 'TERRAFORM' && action === 'DEPLOY' && phase === 'WORKING';
+}
+
+export function stateOf(action: Action, phase: Phase, serviceType: string | null = null): StateWord {
+  if (isExecuting(action, phase, serviceType)) return 'EXECUTING';
   return stateWords[action][phase];
 }
 
@@ -104,7 +110,8 @@ const actionStatus: Readonly<Record<Phase, ActionStatusWord>> = {
   CANCELED: 'CANCELED',
 };
 
-export function actionStatusOf(phase: Phase): ActionStatusWord {
+export function actionStatusOf(action: Action, phase: Phase, serviceType: string | null = null): ActionStatusWord {
+  if (isExecuting(action, phase, serviceType)) return 'EXECUTING';
   return actionStatus[phase];
 }
 
@@ -122,6 +129,7 @@ const precedence: readonly StateWord[] = [
   'CANCELING',
   'BUILDING',
   'DEPLOYING',
+  'EXECUTING',
   'RESTARTING',
   'STOPPING',
   'DELETING',

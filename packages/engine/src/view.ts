@@ -1,4 +1,5 @@
 import type { DeploymentView, EnvironmentView, HistoryServiceView, ServiceView, StepView } from './port.ts';
+import type { TerraformAction } from './model.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
 import type { DeploymentRow, HistoryRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
 
@@ -21,11 +22,19 @@ export function toServiceView(row: ServiceViewRow): ServiceView {
     waitingRequests: row.waiting_count,
     failure: row.waiting_id === null || row.phase === null || !isFinished(row.phase) ? row.failure : null,
     deployedConfigHash: row.config_hash,
-    deployedReleaseId: row.runtime_release_id,
-    deployedCommit: row.commit,
+    // Without a hash it was begun only.
+    deployedReleaseId: row.config_hash === null ? null : row.runtime_release_id,
+    deployedCommit: row.config_hash === null ? null : row.commit,
     lastAttemptFailed: failed && row.action === 'DEPLOY',
     runningStatus: row.running_status,
+    terraformAction: terraformOf(row),
   };
+}
+
+/** What a deployment of a Terraform configuration is for; one that is uninstalled has no releases any more to tell it. */
+function terraformOf(row: Pick<ServiceViewRow, 'service_type' | 'action' | 'terraform_action'>): TerraformAction | null {
+  if (row.service_type !== 'TERRAFORM' || row.action === null) return null;
+  return row.terraform_action ?? (row.action === 'DEPLOY' ? 'APPLY' : 'DESTROY');
 }
 
 /** What runs goes before what waits, what waits before what was. */
@@ -35,9 +44,9 @@ function currentOf(row: ServiceViewRow): Pick<ServiceView, 'state' | 'action' | 
     return { state: stateOf(row.waiting_action, 'QUEUED'), action: actionWord(row.waiting_action), actionStatus: 'QUEUED' };
   }
   if (row.phase === null || row.action === null) return { state: 'READY', action: 'UNKNOWN', actionStatus: 'NEVER' };
-  const state = stateOf(row.action, row.phase);
+  const state = stateOf(row.action, row.phase, row.service_type);
   if (state === 'READY') return { state, action: 'UNKNOWN', actionStatus: 'NEVER' };
-  return { state, action: actionWord(row.action), actionStatus: actionStatusOf(row.phase) };
+  return { state, action: actionWord(row.action), actionStatus: actionStatusOf(row.action, row.phase, row.service_type) };
 }
 
 const buildMetrics = new Set(['GIT_CLONE', 'BUILD']);
@@ -105,10 +114,10 @@ export function toHistoryService(row: HistoryRow): HistoryServiceView {
     name: row.service_name,
     iconUri: row.icon_uri,
     executionId: executionId(row.environment_id, row.execution_number),
-    state: stateOf(row.action, row.phase),
+    state: stateOf(row.action, row.phase, row.service_type),
     phase: row.phase,
     action: actionWord(row.action),
-    actionStatus: actionStatusOf(row.phase),
+    actionStatus: actionStatusOf(row.action, row.phase, row.service_type),
     createdAt: row.deployment_created_at,
     updatedAt: row.finished_at ?? row.started_at ?? row.deployment_created_at,
     triggeredBy: row.triggered_by,
@@ -117,6 +126,7 @@ export function toHistoryService(row: HistoryRow): HistoryServiceView {
     totalMilliseconds: between(row.started_at, row.finished_at),
     releaseId: row.release_id,
     failure: row.failure,
+    terraformAction: terraformOf(row),
     stage: { id: row.stage_id, name: row.stage_name, position: row.stage_position },
   };
 }

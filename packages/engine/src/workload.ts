@@ -74,7 +74,8 @@ function commitVariables(input: WorkloadInput): EnvironmentEntry[] {
   ];
 }
 
-function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string, string>, name: string): string {
+/** The text of a value, with its secrets. */
+export function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string, string>, name: string): string {
   return parts
     .map((part) => {
       if (typeof part === 'string') return part;
@@ -92,7 +93,8 @@ function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string, string
 
 /** Ids of all secret versions that a release needs. */
 export function secretIds(config: ReleaseConfig): string[] {
-  const parts = [...config.environment.flatMap((entry) => entry.parts), ...config.files.flatMap((file) => file.parts)];
+  const own = config.source.type === 'TERRAFORM' ? config.source.variables : [];
+  const parts = [...config.environment, ...config.files, ...own].flatMap((entry) => entry.parts);
   return [...new Set(parts.flatMap((part) => (typeof part === 'string' ? [] : [part.secret])))];
 }
 

@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import { DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
+import { operation } from '../operation.ts';
+import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { terraformActions, terraformEngines } from '../shared/words.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest } from './parts.ts';
@@ -171,3 +172,16 @@ export const terraformOperations = {
   },
   ...shared.historyOperations(kinds.TERRAFORM),
 };
+
+export const listTerraformVersions = operation({
+  id: 'listTerraformVersions',
+  method: 'GET',
+  path: '/terraform/availableVersion',
+  tag: kinds.TERRAFORM.Noun,
+  summary: 'List the versions of Terraform and OpenTofu that this machine has',
+  scope: 'READ',
+  target: 'instance',
+  status: 200,
+  response: List(Type.Object({ engine: Words(terraformEngines), version: Type.String() })),
+  errors: [],
+});

@@ -1,5 +1,6 @@
 import { never } from '@davit/base';
 import type { Action, BuildCommit, ReleaseConfig } from '../model.ts';
+import { terraformSteps } from './terraform.ts';
 
 /**
  * Steps by name. Each is a file of `steps/`; all can be repeated. `metric` is the contract's word under which the status
@@ -18,6 +19,14 @@ export const stepMetrics = {
   unroute: 'ROUTER_DEPLOYMENT',
   stop: 'DEPLOYMENT',
   remove: 'DEPLOYMENT',
+  obtain: 'GIT_CLONE',
+  'terraform-plan': 'EXECUTING',
+  'terraform-apply': 'EXECUTING',
+  settle: 'EXECUTING',
+  destroy: 'EXECUTING',
+  forget: 'EXECUTING',
+  unlock: 'EXECUTING',
+  migrate: 'EXECUTING',
 } as const;
 export type StepName = keyof typeof stepMetrics;
 
@@ -40,6 +49,7 @@ export interface PlanInput {
   readonly config: ReleaseConfig | null;
   /** The release has its image already: a rollback or a restart. */
   readonly hasImage: boolean;
+  readonly serviceType?: string;
 }
 
 export interface PlannedTask {
@@ -73,6 +83,7 @@ function imageSteps(config: ReleaseConfig | null): Steps {
 }
 
 function stepsOf(action: Action, input: PlanInput): Steps {
+  if (input.serviceType === 'TERRAFORM') return { build: [], deploy: terraformSteps(action, input.config) };
   switch (action) {
     case 'DEPLOY':
     case 'RESTART': {

@@ -78,6 +78,7 @@ export class DeploymentRun {
         stageName: task.stage.name,
         stagePosition: task.stage.position,
         config: task.config,
+        serviceType: task.serviceType,
         // From the journal where there is one: a build or pull that is done must stay in the plan that is resumed.
         hasImage: journal.has(task.serviceId)
           ? !(journal.get(task.serviceId) ?? []).some((step) => step.name === 'build' || step.name === 'pull')
@@ -144,8 +145,10 @@ export class DeploymentRun {
   }
 
   async #setRedaction(tasks: readonly Task[]): Promise<void> {
-    const ids = tasks.flatMap((task) => (task.config === null ? [] : secretIds(task.config)));
-    const credentials = await Promise.all(tasks.map(({ config }) => this.#credentialsOf(config)));
+    // A configuration that is destroyed runs as it was deployed.
+    const configs = tasks.flatMap(({ config, former }) => [config, former?.config ?? null]);
+    const ids = configs.flatMap((config) => (config === null ? [] : secretIds(config)));
+    const credentials = await Promise.all(configs.map((config) => this.#credentialsOf(config)));
     const values = ids.length === 0 ? [] : (await this.#input.parts.hooks.secrets([...new Set(ids)])).values();
     this.#log.redact = redactor([...values, ...credentials.flatMap((one) => one?.password ?? [])]);
   }
@@ -156,9 +159,9 @@ export class DeploymentRun {
     if (config?.source.type === 'IMAGE' && config.source.registryId !== null) {
       return hooks.registryCredentials(config.source.registryId);
     }
-    return config?.source.type === 'GIT' && config.source.gitTokenId !== null
-      ? hooks.gitCredentials(config.source.gitTokenId)
-      : null;
+    const { source } = config ?? {};
+    const gitTokenId = source?.type === 'TERRAFORM' ? source.git.gitTokenId : source?.type === 'GIT' ? source.gitTokenId : null;
+    return gitTokenId === null ? null : hooks.gitCredentials(gitTokenId);
   }
 
   async #buildStage(members: readonly TaskState[]): Promise<void> {

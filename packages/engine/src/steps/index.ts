@@ -6,6 +6,7 @@ import { remove, stop, unroute } from './removal.ts';
 import { resolve } from './resolve.ts';
 import { halt, ready, retire, route, start } from './rollout.ts';
 import type { Step } from './step.ts';
+import * as terraform from './terraform.ts';
 
 export const steps: Readonly<Record<StepName, Step>> = {
   resolve,
@@ -20,6 +21,14 @@ export const steps: Readonly<Record<StepName, Step>> = {
   unroute,
   stop,
   remove,
+  obtain: terraform.obtain,
+  'terraform-plan': terraform.terraformPlan,
+  'terraform-apply': terraform.terraformApply,
+  settle: terraform.settle,
+  destroy: terraform.destroy,
+  forget: terraform.forget,
+  unlock: terraform.unlock,
+  migrate: terraform.migrate,
 };
 
 export { undoRollout } from './rollout.ts';

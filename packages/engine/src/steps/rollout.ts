@@ -2,6 +2,7 @@ import { DriverError, type Instance } from '@davit/drivers';
 import * as store from '../store/journal.ts';
 import { readyTimeout } from '../workload.ts';
 import { configOf, driverSet, workloadOf, type Step, type StepContext } from './step.ts';
+import { removeFolder } from './terraform.ts';
 
 const graceSeconds = (context: StepContext): number => context.parts.settings.terminationGraceSeconds;
 
@@ -141,6 +142,11 @@ export const retire: Step = {
  */
 export async function undoRollout(context: StepContext): Promise<void> {
   const { task, call, parts, deployment } = context;
+  if (task.serviceType === 'TERRAFORM') {
+    // What was made is in the state; nothing of it is taken back.
+    await removeFolder(context);
+    return;
+  }
   if (task.kept) return;
   const { cluster } = driverSet(context);
   await cluster.retire({ service: task.serviceId, rollout: task.rollout }, 2, call);

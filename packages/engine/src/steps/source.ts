@@ -1,10 +1,18 @@
 import { Sensitive } from '@davit/base';
 import { DriverError, type GitSource } from '@davit/drivers';
+import type { RepositoryPlace } from '../model.ts';
 import { gitSourceOf, type StepContext } from './step.ts';
 
 /** Where a task's source comes from, with the credentials of its git token. */
-export async function sourceOf(context: StepContext): Promise<GitSource> {
-  const { url, branch, gitTokenId } = gitSourceOf(context.task);
+export function sourceOf(context: StepContext): Promise<GitSource> {
+  return sourceAt(context, gitSourceOf(context.task));
+}
+
+/** The same for any repository. */
+export async function sourceAt(
+  context: StepContext,
+  { url, branch, gitTokenId }: Pick<RepositoryPlace, 'url' | 'branch' | 'gitTokenId'>,
+): Promise<GitSource> {
   const credentials = gitTokenId === null ? null : await context.parts.hooks.gitCredentials(gitTokenId);
   if (gitTokenId !== null && credentials === null) {
     throw new DriverError({

@@ -89,7 +89,7 @@ export const forgetRunners = statement(
   `DELETE FROM runner WHERE seen_at < clock_timestamp() - interval '1 hour' AND id <> $1`,
 );
 
-const fenced = `EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
+export const fenced = `EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
 
 export const beginServices = statement(
   'beginServices',

@@ -1,5 +1,5 @@
 import { statement } from '@davit/db';
-import type { Action, FailureRecord, ReleaseCommit } from '../model.ts';
+import type { Action, FailureRecord, ReleaseCommit, TerraformAction } from '../model.ts';
 import type { Origin } from '../port.ts';
 import type { Phase } from '../states.ts';
 
@@ -18,6 +18,8 @@ export interface ServiceViewRow {
   readonly commit: ReleaseCommit | null;
   readonly environment_id: string | null;
   readonly phase: Phase | null;
+  readonly service_type: string | null;
+  readonly terraform_action: TerraformAction | null;
   readonly action: Action | null;
   readonly execution_number: number | null;
   readonly failure: FailureRecord | null;
@@ -34,18 +36,23 @@ export interface ServiceViewRow {
 /** `started`: deployments that left the queue, by whatever end. */
 const started = `status NOT IN ('QUEUED', 'WITHDRAWN')`;
 
+/** What a deployment of a Terraform configuration is for. */
+const terraformAction = (service: string): string =>
+  `CASE WHEN ${service}.service_type = 'TERRAFORM'
+     THEN (SELECT config #>> '{source,action}' FROM release WHERE id = ${service}.release_id) END AS terraform_action`;
+
 // Without the step that stops former instances: it runs behind the success of the service, which is deployed by then.
 export const serviceViews = statement<ServiceViewRow>(
   'serviceViews',
   `SELECT s.id AS service_id, t.release_id AS runtime_release_id, t.config_hash, t.running_status, r.commit,
-          l.environment_id, l.phase, l.action, l.execution_number, l.failure, l.created_at AS deployment_created_at,
+          l.environment_id, l.phase, l.service_type, l.terraform_action, l.action, l.execution_number, l.failure, l.created_at AS deployment_created_at,
           l.started_at, l.finished_at, l.is_last, q.id AS waiting_id, q.action AS waiting_action,
           coalesce(q.waiting, 0)::integer AS waiting_count, st.steps
      FROM unnest($1::uuid[]) WITH ORDINALITY AS s(id, n)
      LEFT JOIN service_runtime t ON t.service_id = s.id
      LEFT JOIN release r ON r.id = t.release_id
      LEFT JOIN LATERAL (
-       SELECT d.id, d.environment_id, ds.phase, d.action, d.execution_number, ds.failure, d.created_at, ds.started_at, ds.finished_at,
+       SELECT d.id, d.environment_id, ds.phase, ds.service_type, ${terraformAction('ds')}, d.action, d.execution_number, ds.failure, d.created_at, ds.started_at, ds.finished_at,
               NOT EXISTS (SELECT 1 FROM deployment n WHERE n.environment_id = d.environment_id AND n.sequence > d.sequence AND n.${started}) AS is_last
          FROM deployment_service ds JOIN deployment d ON d.id = ds.deployment_id
         WHERE ds.service_id = s.id AND d.${started}
@@ -126,6 +133,7 @@ export interface HistoryRow {
   readonly deployment_created_at: string;
   readonly service_id: string;
   readonly service_type: string;
+  readonly terraform_action: TerraformAction | null;
   readonly service_name: string;
   readonly icon_uri: string;
   readonly phase: Phase;
@@ -140,7 +148,7 @@ export interface HistoryRow {
 }
 
 const historyColumns = `s.deployment_id, d.environment_id, d.execution_number, d.action, d.origin, d.triggered_by,
-  d.created_at AS deployment_created_at, s.service_id, s.service_type, s.service_name, s.icon_uri, s.phase, s.failure,
+  d.created_at AS deployment_created_at, s.service_id, s.service_type, ${terraformAction('s')}, s.service_name, s.icon_uri, s.phase, s.failure,
   s.started_at, s.finished_at, s.release_id, r.commit, s.stage_id, s.stage_name, s.stage_position`;
 
 export const servicesOfDeployments = statement<HistoryRow>(

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createFakeCluster, Terraform, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { config } from './config.ts';
 import { createEngine, type Engine, type EngineSettings } from '../index.ts';
-import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceView } from '../port.ts';
+import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceView, TerraformOutputs } from '../port.ts';
 
 /** An engine over the fake cluster and a database of its own, with what resources would hand it kept in memory. */
 export interface World {
@@ -15,6 +15,9 @@ export interface World {
   readonly engine: Engine;
   readonly secrets: Map<string, string>;
   readonly deleted: string[];
+  /** What Terraform configurations told, by service. */
+  readonly outputs: Map<string, TerraformOutputs['outputs']>;
+  readonly workFolder: string;
   readonly environmentId: string;
   /** Ends this engine as a stop of the server does, and begins another one on the same database and cluster. */
   restart(): Promise<Engine>;
@@ -25,12 +28,15 @@ export interface World {
   close(): Promise<void>;
 }
 
+// oxlint-disable-next-line max-lines-per-function -- one object of parts that belong together
 export async function createWorld(overrides: Partial<EngineSettings> = {}): Promise<World> {
   const database = await createTestDatabase();
   const fake = createFakeCluster();
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
   const secrets = new Map<string, string>();
   const deleted: string[] = [];
+  const outputs: World['outputs'] = new Map();
+  const terraform = new Terraform({ TERRAFORM: 'terraform', OPEN_TOFU: null });
   const place = {
     organizationId: randomUUID(),
     projectId: randomUUID(),
@@ -50,8 +56,14 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
         deploymentEnded: () => Promise.resolve(),
         serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
         environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
+        // As good as the vault for the engine, which must not find the text itself in what it stores.
+        seal: (_id, text) => Buffer.from(Buffer.from(text).toString('base64')),
+        open: (_id, sealed) => Buffer.from(Buffer.from(sealed).toString(), 'base64').toString(),
+        terraformApplied: (_tx, { serviceId, outputs: told }) => Promise.resolve(void outputs.set(serviceId, told)),
+        terraformForgotten: (_tx, serviceId) => Promise.resolve(void outputs.delete(serviceId)),
       },
       drivers: { fake: { cluster: fake.cluster, builder: fake.builder, source: fake.source, gateway: fake.gateway } },
+      terraform,
       settings: { ...settings, workFolder, ...overrides },
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     });
@@ -70,6 +82,8 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
     },
     secrets,
     deleted,
+    outputs,
+    workFolder,
     environmentId: place.environmentId,
     restart: async () => {
       await engine.stop();

@@ -1,4 +1,5 @@
 import { migrate, openDatabase, type Database, type SessionLock } from '@davit/db';
+import { Terraform } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
 import { pino, type Logger } from 'pino';
 import { Background } from '../background/background.ts';
@@ -113,11 +114,15 @@ async function startApi(
     logger,
     engine: (parts) => {
       drivers = localDrivers(config, parts.settings.installation, parts.log);
-      return createEngine({ ...parts, drivers: { docker: drivers.set } });
+      return createEngine({ ...parts, drivers: { docker: drivers.set }, terraform: terraformPrograms(config) });
     },
   });
   if (drivers === undefined) throw new Error('the API was made without an engine');
   return { api, drivers };
+}
+
+function terraformPrograms({ terraformProgram, tofuProgram }: Configuration): Terraform {
+  return new Terraform({ TERRAFORM: terraformProgram, OPEN_TOFU: tofuProgram });
 }
 
 async function startEngine(engine: Engine, logger: Logger): Promise<void> {

@@ -21,5 +21,9 @@ export function engineHooks(database: Database, vault: Vault): EngineHooks {
     deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
+    seal: (recordId, text) => vault.seal(recordId, text),
+    open: (recordId, sealed) => vault.open(recordId, sealed),
+    terraformApplied: () => Promise.resolve(),
+    terraformForgotten: () => Promise.resolve(),
   };
 }

@@ -1,6 +1,6 @@
 import type { operations, Response } from '@davit/contract';
 import type * as engine from '@davit/engine/port';
-import { auditing, errorLink, isoDuration, toHistoryService } from '../shared/engine-views.ts';
+import { auditing, errorLink, isoDuration, toHistoryService, subActionOf } from '../shared/engine-views.ts';
 
 type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistoryV2']>;
 type HistoryEntry = EnvironmentHistory['results'][number];
@@ -91,7 +91,7 @@ export function toServiceQueueEntries(view: engine.DeploymentView, serviceId: st
         name: service.name,
       },
       auditing_data: { triggered_by: view.triggeredBy, origin: view.origin },
-      status_details: { action: service.action, status: service.actionStatus, sub_action: 'NONE' },
+      status_details: { action: service.action, status: service.actionStatus, sub_action: subActionOf(service.terraformAction) },
       icon_uri: service.iconUri,
     }));
 }

@@ -1,4 +1,4 @@
-import { kinds, serviceOperations, type ServedType } from '@davit/contract';
+import { kinds, operations, serviceOperations, type ServedType } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
@@ -14,6 +14,7 @@ import * as service from './service.ts';
 /** All operations on services by their type; those on the services of an environment are the deployment room's, variables their own. */
 export function mountService(mounting: Mounting, deps: Deps): void {
   for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
+  mounting.on(operations.listTerraformVersions, async () => ({ results: [...(await deps.engine.terraformVersions())] }));
 }
 
 function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds)[ServedType]): void {

@@ -190,3 +190,36 @@ describe('a Terraform configuration', () => {
     expect((await database.one(storedSpec, [cloned?.id])).text).toContain(own?.id);
   });
 });
+
+describe('a deployment of a Terraform configuration', () => {
+  test('says in its status what it is for, and waits apart from others', async () => {
+    const place = await environment();
+    const made = await terraform({}, place);
+    const params = { terraformId: made.id };
+    const planned = await client.call('deployTerraform', { params, body: { action: 'PLAN' } });
+    expect(planned).toMatchObject({ state: 'DEPLOYMENT_QUEUED', service_deployment_status: 'NEVER_DEPLOYED' });
+    const applied = await client.call('deployTerraform', { params, body: { git_commit_id: 'c0ffee12' } });
+    expect(applied.deployment_requests_count).toBe(2);
+    await client.call('redeployTerraform', { params });
+    const queue = await client.call('listDeploymentRequestByServiceId', { params: { serviceId: made.id } });
+    expect(queue.results.map(({ status_details }) => status_details.sub_action)).toEqual([
+      'TERRAFORM_PLAN_ONLY',
+      'TERRAFORM_PLAN_AND_APPLY',
+    ]);
+    const removed = await client.call('uninstallTerraform', { params, query: { force_terraform_action: 'SKIP_DESTROY' } });
+    expect(removed?.deployment_requests_count).toBe(3);
+    await client.call('deleteTerraform', { params, query: { resources_only: true } });
+    expect(await client.call('getTerraform', { params })).toEqual(made);
+    await expect(client.call('deployTerraform', { params, body: { git_commit_id: 'x' } })).rejects.toMatchObject({ status: 400 });
+    const dry = await client.call('deployTerraform', { params, query: { dry_run: true } });
+    expect(dry.plan?.stages[0]?.services[0]?.steps).toEqual(['obtain', 'terraform-plan', 'terraform-apply', 'settle']);
+  });
+
+  test('has a history, and versions are those that this machine has', async () => {
+    const made = await terraform();
+    const history = await client.call('listTerraformDeploymentHistoryV2', { params: { terraformId: made.id } });
+    expect(history.results).toEqual([]);
+    // This server was not told to run any.
+    expect(await client.call('listTerraformVersions', {})).toEqual({ results: [] });
+  });
+});

@@ -11,6 +11,21 @@ export function isoDuration(milliseconds: number): string {
   return `PT${Math.max(0, milliseconds) / 1000}S`;
 }
 
+const subActions = {
+  APPLY: 'TERRAFORM_PLAN_AND_APPLY',
+  PLAN: 'TERRAFORM_PLAN_ONLY',
+  FORCE_UNLOCK: 'TERRAFORM_FORCE_UNLOCK_STATE',
+  MIGRATE_STATE: 'TERRAFORM_MIGRATE_STATE',
+  DESTROY: 'TERRAFORM_DESTROY',
+  // The state is given up; nothing is done in the world.
+  FORGET: 'NONE',
+} as const satisfies Record<engine.TerraformAction, HistoryService['status_details']['sub_action']>;
+
+/** `status_details.sub_action`: what a deployment of a Terraform configuration is for. */
+export function subActionOf(action: engine.TerraformAction | null): (typeof subActions)[engine.TerraformAction] {
+  return action === null ? 'NONE' : subActions[action];
+}
+
 /** Where the cause is explained; served by this server. */
 export function errorLink(code: string): string {
   return `/docs/errors#${code.toLowerCase()}`;
@@ -63,7 +78,7 @@ export function toHistoryService(view: engine.HistoryServiceView): HistoryServic
     status: view.state,
     auditing_data: auditing(view),
     details: { commit: toCommit(view.commit, view.createdAt), build_pod_name: '' },
-    status_details: { action: view.action, status: view.actionStatus, sub_action: 'NONE' },
+    status_details: { action: view.action, status: view.actionStatus, sub_action: subActionOf(view.terraformAction) },
     icon_uri: view.iconUri,
     total_duration: isoDuration(view.totalMilliseconds),
     release_id: view.releaseId,

@@ -126,6 +126,8 @@ function recipesOfService(Noun: string, create: (ids: Ids) => object): Recipes {
   };
 }
 
+const waitingTerraform = async (scene: Scene): Promise<Ids> => scene.deployed('terraform');
+
 export const serviceRecipes: Recipes = {
   ...recipesOfService('Application', () => source),
   ...recipesOfService('Container', ({ containerRegistryId }) => ({
@@ -139,6 +141,9 @@ export const serviceRecipes: Recipes = {
   createTerraform: { ids: here, body: () => ({ ...named(), terraform_files_source: source }), event: 'CREATE TERRAFORM' },
   editTerraform: { ids: here, body: () => ({ ...named(), terraform_files_source: source }), event: 'UPDATE TERRAFORM' },
   deleteTerraform: { ids: fresh, event: 'DELETE TERRAFORM' },
+  deployTerraform: { ids: fresh, event: 'TRIGGER_DEPLOY TERRAFORM' },
+  redeployTerraform: { ids: waitingTerraform, event: 'TRIGGER_REDEPLOY TERRAFORM' },
+  uninstallTerraform: { ids: waitingTerraform, event: 'TRIGGER_UNINSTALL TERRAFORM' },
 };
 
 const sorts = [

@@ -76,7 +76,6 @@ export const terraform = defineKind({
     storageGiB: spec.job_resources.storage_gib,
     hasFragment: spec.dockerfile_fragment !== null,
   }),
-  refusal: () => 'is a Terraform configuration, which this version of Davit does not run yet. Its record stays as it is.',
   wish: (request: DeployRequest) => ({
     releaseId: null,
     commitId: request?.git_commit_id?.toLowerCase() ?? null,

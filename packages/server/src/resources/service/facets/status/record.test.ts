@@ -19,6 +19,7 @@ const ready: ServiceView = {
   deployedCommit: null,
   lastAttemptFailed: false,
   runningStatus: null,
+  terraformAction: null,
 };
 
 test.each([

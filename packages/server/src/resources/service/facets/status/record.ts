@@ -1,12 +1,10 @@
 import type { operations, Response } from '@davit/contract';
-import { stepNames, subActions } from '@davit/contract';
+import { stepNames } from '@davit/contract';
 import type { ServiceView, StepView } from '@davit/engine/port';
-import { toFailure } from '../../../shared/engine-views.ts';
+import { subActionOf, toFailure } from '../../../shared/engine-views.ts';
 
 export type ServiceStatusRecord = Response<(typeof operations)['getApplicationStatus']>;
 type StepsRecord = NonNullable<ServiceStatusRecord['steps']>;
-
-const [noSubAction] = subActions;
 
 /**
  * NEVER_DEPLOYED: nothing is deployed and nobody tried. OUT_OF_DATE: what is deployed is not what is configured, be it that an
@@ -31,7 +29,7 @@ export function toServiceStatus(view: ServiceView, currentHash: string): Service
     is_part_last_deployment: view.isPartOfLastDeployment,
     ...(view.steps === null ? {} : { steps: toSteps(view.steps) }),
     ...(view.executionId === null ? {} : { execution_id: view.executionId }),
-    status_details: { action: view.action, status: view.actionStatus, sub_action: noSubAction },
+    status_details: { action: view.action, status: view.actionStatus, sub_action: subActionOf(view.terraformAction) },
     deployment_request_id: view.waitingRequestId,
     deployment_requests_count: view.waitingRequests,
     running_status: view.runningStatus,

@@ -1,0 +1,94 @@
+import type { CallContext } from './driver.ts';
+
+export type TerraformEngine = 'TERRAFORM' | 'OPEN_TOFU';
+
+/** Names or paths of the programs; null: such configurations are not run. */
+export type TerraformPrograms = Readonly<Record<TerraformEngine, string | null>>;
+
+/** Where a configuration keeps its state: with Davit, where its own files say, or in a backend of that type. */
+export type TerraformBackend =
+  | { readonly type: 'DAVIT'; readonly store: StateStore }
+  | { readonly type: 'FILES' }
+  | { readonly type: string; readonly config: Readonly<Record<string, string>> };
+
+/** One configuration in a folder of its own, and how it is run. */
+export interface TerraformRun {
+  readonly engine: TerraformEngine;
+  /** That the program must have; null: any. */
+  readonly version: string | null;
+  /** Of the run: below it lie the checked-out `source` and what the program writes. */
+  readonly folder: string;
+  /** Of the configuration, below `source`. */
+  readonly rootPath: string;
+  readonly backend: TerraformBackend;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Written before the program runs, for it alone. */
+  readonly files: readonly { readonly path: string; readonly content: string }[];
+  readonly variableFiles: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+  readonly extraArguments: Readonly<Record<string, readonly string[]>>;
+  readonly limits: CommandLimits;
+}
+
+/** What a configuration tells the outside. */
+export interface TerraformOutput {
+  readonly name: string;
+  readonly value: string;
+  readonly sensitive: boolean;
+}
+
+/** What a command may use. */
+export interface CommandLimits {
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
+  /** Of one file that it writes. */
+  readonly storageGiB: number;
+}
+
+/** Where the state of one configuration is kept, and who works on it. */
+export interface StateStore {
+  /** null: none yet. */
+  read(): Promise<string | null>;
+  write(state: string): Promise<void>;
+  /** Answers null, or the lock of somebody else who has it. */
+  lock(info: StateLock): Promise<StateLock | null>;
+  /** Whether that lock was there. */
+  unlock(id: string): Promise<boolean>;
+}
+
+/** As Terraform describes it: who, when, for what. */
+export interface StateLock {
+  readonly ID: string;
+  readonly [member: string]: unknown;
+}
+
+/** Terraform and OpenTofu. */
+export interface TerraformDriver {
+  /** The programs that are here and answer. */
+  versions(): Promise<readonly { readonly engine: TerraformEngine; readonly version: string }[]>;
+  /**
+   * Begins to work on a configuration. Waits for what a process before this one left. Whoever opens it closes it.
+   * TERRAFORM_UNAVAILABLE, TERRAFORM_VERSION_UNAVAILABLE, TERRAFORM_FILES_MISSING.
+   */
+  open(run: TerraformRun, call: CallContext): Promise<TerraformSession>;
+  /** Whether a command ended in that folder without storing its state anywhere but in a file. */
+  hasUnstoredState(folder: string, rootPath: string): Promise<boolean>;
+}
+
+/** A configuration that is worked on. Each command may fail with TERRAFORM_FAILED and TERRAFORM_STATE_LOCKED. */
+export interface TerraformSession {
+  /** Fetches modules and providers and connects the backend. Stores a state that a run before could not store. */
+  init(call: CallContext): Promise<void>;
+  /** Finds out what there is to do, and whether there is anything. */
+  plan(call: CallContext, options?: { readonly destroy?: boolean }): Promise<{ readonly changes: boolean }>;
+  /** Does what the plan says. A state that cannot be stored is tried once more, then it stays in the folder. */
+  apply(call: CallContext): Promise<void>;
+  /** Whether an apply began in this folder and did not end. */
+  wasApplied(): Promise<boolean>;
+  outputs(call: CallContext): Promise<readonly TerraformOutput[]>;
+  /** The state as text. */
+  pull(call: CallContext): Promise<string>;
+  /** Stores a state that another backend had. */
+  push(state: string, call: CallContext): Promise<void>;
+  close(): Promise<void>;
+}

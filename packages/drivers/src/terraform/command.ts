@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { CommandLimits } from '../terraform-driver.ts';
+
+export interface Command {
+  readonly program: string;
+  readonly arguments: readonly string[];
+  readonly folder: string;
+  /** All that the program sees: nothing of Davit's own environment is added. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limits: CommandLimits;
+  /** Stops the program: first it is asked to, later it is killed. */
+  readonly signal: AbortSignal;
+  readonly onLine: (line: string) => void;
+}
+
+export interface CommandEnd {
+  readonly code: number;
+  readonly signal: NodeJS.Signals | null;
+  /** The last lines of both outputs. */
+  readonly lines: readonly string[];
+  /** The whole standard output, up to a limit. */
+  readonly output: string;
+}
+
+const keptLines = 60;
+const longestOutput = 16 * 1024 * 1024;
+/** Terraform, asked to stop, ends what is under way and stores its state. */
+const graceMilliseconds = 60_000;
+
+/*
+ * The program runs under a shell that watches standard input: its end means to stop. So a program does not go on alone when the
+ * process of Davit dies, and is then as free to end in order as when a user cancels. The shell's own id is in the file davit.pid.
+ */
+const wrapper = `
+ulimit -f "$1"; pidfile="$2"; shift 2
+echo $$ > "$pidfile"
+"$@" < /dev/null &
+child=$!
+exec 3<&0
+( cat <&3 > /dev/null; kill -TERM $child; sleep ${graceMilliseconds / 1000}; kill -KILL $child ) > /dev/null 2>&1 &
+watcher=$!
+wait $child
+code=$?
+kill -KILL $watcher 2> /dev/null
+rm -f "$pidfile"
+exit $code
+`;
+
+/** Runs a program to its end, whatever that is. Rejects only when it cannot be started. */
+export async function runCommand(command: Command, pidFile: string): Promise<CommandEnd> {
+  const blocks = String(Math.max(1, command.limits.storageGiB) * 2_097_152);
+  const shell = ['-c', wrapper, 'davit', blocks, pidFile, command.program, ...command.arguments];
+  const child = spawn('/bin/sh', shell, {
+    cwd: command.folder,
+    env: { ...command.environment, ...limitsOf(command.limits) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const lines: string[] = [];
+  const output: string[] = [];
+  let length = 0;
+  const take = (line: string): void => {
+    lines.push(line);
+    if (lines.length > keptLines) lines.shift();
+    command.onLine(line);
+  };
+  const readers = [child.stdout, child.stderr].map((stream) => createInterface({ input: stream, crlfDelay: Infinity }));
+  readers[0]?.on('line', (line) => {
+    length += line.length + 1;
+    if (length <= longestOutput) output.push(line);
+    take(line);
+  });
+  readers[1]?.on('line', take);
+  // A program that is gone already cannot be told to stop.
+  child.stdin.on('error', () => undefined);
+  let killing: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    child.stdin.end();
+    killing ??= setTimeout(() => killGroup(child.pid), graceMilliseconds + 5_000);
+  };
+  if (command.signal.aborted) stop();
+  else command.signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await new Promise<CommandEnd>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) => resolve({ code: code ?? -1, signal, lines, output: output.join('\n') }));
+    });
+  } finally {
+    clearTimeout(killing);
+    command.signal.removeEventListener('abort', stop);
+    child.stdin.destroy();
+  }
+}
+
+function limitsOf({ cpuMillicores, memoryMiB }: CommandLimits): Record<string, string> {
+  return {
+    // Read by the runtime of Go, in which Terraform and its providers are written.
+    GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
+    GOMEMLIMIT: `${Math.max(64, Math.floor(memoryMiB * 0.9))}MiB`,
+  };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}

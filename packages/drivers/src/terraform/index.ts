@@ -1,0 +1,1 @@
+export { Terraform } from './terraform.ts';

@@ -1,0 +1,41 @@
+import { readFile, rm } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const waitMilliseconds = 75_000;
+
+/**
+ * Waits until a command that a former process of Davit left behind has ended: it was told to when that process died. Then its
+ * state is stored or in a file, and nobody else works in the folder.
+ */
+export async function awaitLeftover(pidFile: string, signal: AbortSignal): Promise<void> {
+  const text = await readFile(pidFile, 'utf8').catch(() => '');
+  const pid = Number.parseInt(text, 10);
+  if (!Number.isInteger(pid) || pid <= 1) return;
+  const until = Date.now() + waitMilliseconds;
+  while (await isOurs(pid, pidFile)) {
+    signal.throwIfAborted();
+    if (Date.now() > until) {
+      kill(pid);
+      break;
+    }
+    await pause(100, undefined, { signal });
+  }
+  await rm(pidFile, { force: true });
+}
+
+/** Whether that process is the shell of our command, and not another one that got its id since. */
+async function isOurs(pid: number, pidFile: string): Promise<boolean> {
+  try {
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes(pidFile);
+  } catch {
+    return false;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,332 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  DriverError,
+  type StateLock,
+  type StateStore,
+  type TerraformBackend,
+  type TerraformRun,
+  type TerraformSession,
+} from '@davit/drivers';
+import type { BuildCommit, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
+import { terraformAction } from '../plan/terraform.ts';
+import * as journal from '../store/journal.ts';
+import * as store from '../store/terraform.ts';
+import { joined, secretIds } from '../workload.ts';
+import { checkoutFolder } from './image.ts';
+import { sourceAt } from './source.ts';
+import { configOf, driverSet, type Step, type StepContext } from './step.ts';
+
+/*
+ * A Terraform configuration is planned and applied by a program of this machine, in a folder of the deployment. What it made is told
+ * by its state, which Davit keeps sealed unless the configuration says otherwise, so that a crash costs no more than the work since.
+ */
+
+const fetchSeconds = 1_800;
+/** Beyond the time that a user gives a command: for stopping it in order. */
+const stopSeconds = 90;
+const longestSeconds = 7 * 86_400;
+
+/** Fetches the commit that is meant. */
+export const obtain: Step = {
+  name: 'obtain',
+  deadlineSeconds: fetchSeconds,
+  cancelable: true,
+  async run(context) {
+    const { task, call } = context;
+    const { source } = terraformOf(configOf(task));
+    if (source.hasFragment) {
+      throw new DriverError({
+        cause: 'TERRAFORM_FRAGMENT_UNSUPPORTED',
+        message: `${task.name} has a dockerfile_fragment, and there is no image to put it into`,
+      });
+    }
+    const git = await sourceAt(context, source.git);
+    const id = task.commit?.id ?? (await driverSet(context).source.resolve(git, call));
+    const commit = await checkout(context, configOf(task), id);
+    task.commit = commit;
+    await context.journal.writeAny(store.setReleaseCommit, [task.releaseId, JSON.stringify(commit)]);
+    call.log(`Fetched commit ${id.slice(0, 12)}: ${commit.message?.split('\n', 1)[0] ?? ''}`);
+    return { commit };
+  },
+  resume(task, output) {
+    task.commit = output.commit ?? null;
+  },
+};
+
+/** Finds out what is to be changed. Of a plan alone this is all. */
+export const terraformPlan: Step = {
+  name: 'terraform-plan',
+  deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
+  cancelable: true,
+  async run(context) {
+    const { task, deployment, call } = context;
+    const config = configOf(task);
+    const isPlan = terraformAction(deployment.action, config) === 'PLAN';
+    // From here on there may be a state, which a deletion has to look at.
+    await context.journal.writeAny(store.beginRuntime, [
+      task.serviceId,
+      deployment.organization_id,
+      deployment.project_id,
+      deployment.environment_id,
+      deployment.driver,
+      task.releaseId,
+    ]);
+    const { changes } = await using(context, config, async (session) => {
+      await session.init(call);
+      return session.plan(call);
+    });
+    if (isPlan) await removeFolder(context);
+    return changes || isPlan ? {} : { skip: ['terraform-apply'] };
+  },
+};
+
+/** Does what the plan says; after a crash what a new plan says, as the old one may be done in part. */
+export const terraformApply: Step = {
+  name: 'terraform-apply',
+  deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
+  cancelable: true,
+  async run(context) {
+    const { task, call } = context;
+    await using(context, configOf(task), async (session) => {
+      if (await session.wasApplied()) {
+        call.log('This apply was interrupted: what is left of it is planned anew.');
+        await session.init(call);
+        if (!(await session.plan(call)).changes) return;
+      }
+      await session.apply(call);
+    });
+    return {};
+  },
+};
+
+/** Writes down what is in the world now, and what the configuration tells of it. */
+export const settle: Step = {
+  name: 'settle',
+  deadlineSeconds: 300,
+  cancelable: false,
+  async run(context) {
+    const { task, deployment, call, parts } = context;
+    const outputs = await using(context, configOf(task), (session) => session.outputs(call));
+    await context.journal.transaction(async (tx) => {
+      const owner = { organizationId: deployment.organization_id, environmentId: deployment.environment_id };
+      await parts.hooks.terraformApplied(tx, { ...owner, serviceId: task.serviceId, outputs });
+      await context.journal.write(
+        journal.setRuntime,
+        [
+          task.serviceId,
+          deployment.organization_id,
+          deployment.project_id,
+          deployment.environment_id,
+          deployment.driver,
+          // Nothing of it runs that Davit would have to keep running.
+          'STOPPED',
+          task.releaseId,
+          task.rollout,
+          task.configHash,
+          'COMPLETED',
+        ],
+        tx,
+      );
+    });
+    if (outputs.length > 0) call.log(`Outputs: ${outputs.map(({ name }) => name).join(', ')}.`);
+    await removeFolder(context);
+    return {};
+  },
+};
+
+/** Destroys what is in the world, by the configuration that made it. */
+export const destroy: Step = {
+  name: 'destroy',
+  deadlineSeconds: (context) => fetchSeconds + commandSeconds(context.task.former?.config ?? null),
+  cancelable: true,
+  async run(context) {
+    const { task, call } = context;
+    const { former } = task;
+    const config = former?.config ?? null;
+    if (config === null || former === null || (await isEmpty(context, config))) {
+      call.log('There is nothing to destroy.');
+      return {};
+    }
+    const commit =
+      former.commit?.id ??
+      (await driverSet(context).source.resolve(await sourceAt(context, terraformOf(config).source.git), call));
+    await checkout(context, config, commit);
+    await using(context, config, async (session) => {
+      await session.init(call);
+      if ((await session.plan(call, { destroy: true })).changes) await session.apply(call);
+    });
+    return {};
+  },
+};
+
+/** Nothing is left, or nobody wants to know: neither state nor outputs are kept. */
+export const forget: Step = {
+  name: 'forget',
+  deadlineSeconds: 120,
+  cancelable: false,
+  async run(context) {
+    const { task, call, journal: writer, parts } = context;
+    await writer.transaction(async (tx) => {
+      await writer.writeAny(store.removeState, [task.serviceId], tx);
+      await parts.hooks.terraformForgotten(tx, task.serviceId);
+      await writer.writeAny(journal.removeRuntime, [task.serviceId], tx);
+    });
+    await removeFolder(context);
+    call.log('The state is removed.');
+    return {};
+  },
+};
+
+/** Takes the lock of a state from whoever left it. No other run of the environment is under way. */
+export const unlock: Step = {
+  name: 'unlock',
+  deadlineSeconds: 120,
+  cancelable: false,
+  async run(context) {
+    const { task, deployment, call, parts } = context;
+    if (terraformOf(configOf(task)).source.backend.kubernetes === undefined) {
+      throw new DriverError({
+        cause: 'TERRAFORM_FAILED',
+        message: 'the state is not with Davit, which therefore does not know its lock',
+        hint: 'Run terraform force-unlock with the id that the failed run names, where you can reach that backend.',
+      });
+    }
+    const unlocked = await parts.database.maybe(store.unlockState, [deployment.id, deployment.fence, task.serviceId, null]);
+    call.log(unlocked === undefined ? 'The state was not locked.' : 'The state is unlocked.');
+    return {};
+  },
+};
+
+/** Moves the state from where the deployed configuration has it to where the one of now wants it. */
+export const migrate: Step = {
+  name: 'migrate',
+  deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
+  cancelable: true,
+  async run(context) {
+    const { task, call } = context;
+    const former = task.former?.config ?? null;
+    if (former === null) {
+      throw new DriverError({
+        cause: 'TERRAFORM_FAILED',
+        message: 'nothing has been applied yet, so there is no state to move',
+        hint: 'Deploy it: the state then begins in the backend that is configured now.',
+      });
+    }
+    const state = await using(context, former, async (session) => {
+      await session.init(call);
+      return session.pull(call);
+    });
+    await using(context, configOf(task), async (session) => {
+      await session.init(call);
+      await session.push(state, call);
+    });
+    await removeFolder(context);
+    return {};
+  },
+};
+
+/** Removes what a run wrote on this machine; the plan and the providers' files may hold secrets. */
+export async function removeFolder(context: StepContext): Promise<void> {
+  const folder = checkoutFolder(context);
+  const { config, former } = context.task;
+  const { terraform } = context.parts;
+  for (const one of [config, former?.config ?? null]) {
+    if (one?.source.type !== 'TERRAFORM' || !(await terraform.hasUnstoredState(folder, one.source.git.rootPath))) continue;
+    context.call.log(`A state could not be stored: it stays in ${folder}. Push it by hand before anything else is applied.`);
+    return;
+  }
+  await rm(folder, { recursive: true, force: true });
+}
+
+function terraformOf(config: ReleaseConfig): { readonly source: TerraformReleaseSource } {
+  const { source } = config;
+  if (source.type !== 'TERRAFORM') throw new Error(`${config.name} is no Terraform configuration`);
+  return { source };
+}
+
+function commandSeconds(config: ReleaseConfig | null): number {
+  const seconds = config === null ? 0 : terraformOf(config).source.timeoutSeconds;
+  return (seconds === 0 ? longestSeconds : seconds) + stopSeconds;
+}
+
+async function checkout(context: StepContext, config: ReleaseConfig, commit: string): Promise<BuildCommit> {
+  const git = await sourceAt(context, terraformOf(config).source.git);
+  return driverSet(context).source.checkout({ ...git, commit }, join(checkoutFolder(context), 'source'), context.call);
+}
+
+async function using<T>(
+  context: StepContext,
+  config: ReleaseConfig,
+  work: (session: TerraformSession) => Promise<T>,
+): Promise<T> {
+  const session = await context.parts.terraform.open(await runOf(context, config), context.call);
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
+  }
+}
+
+async function runOf(context: StepContext, config: ReleaseConfig): Promise<TerraformRun> {
+  const { source } = terraformOf(config);
+  const secrets = await context.parts.hooks.secrets(secretIds(config));
+  const files = config.files.map(({ path, parts }) => ({ path, content: joined(parts, secrets, path) }));
+  const folder = checkoutFolder(context);
+  const places = new Map(files.map(({ path }, index) => [path, join(folder, 'files', String(index))]));
+  return {
+    engine: source.engine,
+    version: source.version,
+    folder,
+    rootPath: source.git.rootPath,
+    backend: backendOf(context, source),
+    // A variable of the type FILE tells where its file is: of a program of this machine that is in its own folder.
+    environment: Object.fromEntries(
+      config.environment.map(({ name, parts }) => {
+        const value = joined(parts, secrets, name);
+        return [name, places.get(value) ?? value];
+      }),
+    ),
+    files: files.map(({ path, content }) => ({ path: places.get(path) ?? '', content })),
+    variableFiles: source.variableFiles,
+    variables: Object.fromEntries(source.variables.map(({ name, parts }) => [name, joined(parts, secrets, name)])),
+    extraArguments: source.extraArguments,
+    limits: { cpuMillicores: config.cpuMillicores, memoryMiB: config.memoryMiB, storageGiB: source.storageGiB },
+  };
+}
+
+function backendOf(context: StepContext, { backend }: TerraformReleaseSource): TerraformBackend {
+  if (backend.user_provided !== undefined) return { type: 'FILES' };
+  if (backend.blueprint !== undefined) return backend.blueprint;
+  return { type: 'DAVIT', store: stateStore(context) };
+}
+
+/** The state of a task with Davit. Each write names the fence: a run that was taken over changes nothing any more. */
+function stateStore({ parts, deployment, task, journal: writer }: StepContext): StateStore {
+  const { hooks, database } = parts;
+  const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
+  return {
+    read: async () => {
+      const sealed = (await database.maybe(store.readState, [task.serviceId]))?.sealed ?? null;
+      return sealed === null ? null : hooks.open(task.serviceId, sealed);
+    },
+    write: (state) => writer.write(store.writeState, [...place, hooks.seal(task.serviceId, state)]),
+    lock: async (info) => {
+      const values = [deployment.id, deployment.fence, ...place, JSON.stringify(info)];
+      if ((await database.maybe(store.lockState, values)) !== undefined) return null;
+      const held: StateLock | null = (await database.maybe(store.readState, [task.serviceId]))?.lock ?? null;
+      return held ?? { ID: 'unknown' };
+    },
+    unlock: async (id) =>
+      (await database.maybe(store.unlockState, [deployment.id, deployment.fence, task.serviceId, id])) !== undefined,
+  };
+}
+
+/** Whether a state with Davit names nothing. One that is elsewhere has to be asked. */
+async function isEmpty(context: StepContext, config: ReleaseConfig): Promise<boolean> {
+  if (terraformOf(config).source.backend.kubernetes === undefined) return false;
+  const text = await stateStore(context).read();
+  if (text === null) return true;
+  const state: { readonly resources?: readonly unknown[] } = JSON.parse(text);
+  return (state.resources ?? []).length === 0;
+}

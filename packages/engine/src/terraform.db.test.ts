@@ -1,0 +1,249 @@
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { statement } from '@davit/db';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ReleaseConfig, RequestedService, TerraformReleaseSource } from './port.ts';
+import { config } from './testing/config.ts';
+import { createWorld, eventually, service, type World } from './testing/world.ts';
+
+const hasTerraform = spawnSync('terraform', ['version']).status === 0;
+const long = { timeout: 60_000 };
+
+let world: World;
+/** What the repository has. */
+let files: Record<string, string>;
+beforeEach(async () => {
+  world = await createWorld();
+  files = {};
+  const { source: fake } = world.fake;
+  const checkout = fake.checkout.bind(fake);
+  const written: World['fake']['source']['checkout'] = async (source, directory, call) => {
+    const commit = await checkout(source, directory, call);
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(directory, name)), { recursive: true });
+      await writeFile(join(directory, name), text);
+    }
+    return commit;
+  };
+  Object.assign(world.fake.source, { checkout: written });
+});
+afterEach(() => world.close());
+
+const stateRows = statement<{ text: string; lock: { ID: string } | null }>(
+  'test_terraform_states',
+  `select coalesce(encode(sealed, 'escape'), '') as text, lock from terraform_state where service_id = $1`,
+);
+const holdLock = statement(
+  'test_terraform_lock',
+  `insert into terraform_state (service_id, organization_id, environment_id, lock, lock_deployment_id)
+   values ($1, $1, $1, '{"ID": "left", "Operation": "OperationTypeApply", "Who": "somebody"}', $1)
+   on conflict (service_id) do update set lock = excluded.lock, lock_deployment_id = excluded.lock_deployment_id`,
+);
+const states = (serviceId: string) => world.database.database.many(stateRows, [serviceId]);
+
+function terraform(source: Partial<TerraformReleaseSource> = {}, more: Partial<ReleaseConfig> = {}): RequestedService {
+  const whole: TerraformReleaseSource = {
+    type: 'TERRAFORM',
+    action: 'APPLY',
+    git: { url: 'https://git.example/infra', branch: 'main', rootPath: '/', gitTokenId: null },
+    engine: 'TERRAFORM',
+    version: null,
+    backend: { kubernetes: {} },
+    variableFiles: [],
+    variables: [],
+    extraArguments: {},
+    timeoutSeconds: 600,
+    storageGiB: 1,
+    hasFragment: false,
+    ...source,
+  };
+  return service({
+    serviceType: 'TERRAFORM',
+    name: 'infra',
+    config: config({ source: whole, ports: [], instances: 0, ...more }),
+  });
+}
+
+/** The same service as another run of it. */
+function as(infra: RequestedService, source: Partial<TerraformReleaseSource>): RequestedService {
+  const { release } = infra;
+  if (release === undefined || !('config' in release) || release.config.source.type !== 'TERRAFORM')
+    throw new Error('no release');
+  return { ...infra, release: { ...release, config: { ...release.config, source: { ...release.config.source, ...source } } } };
+}
+
+async function log(): Promise<string> {
+  const { lines } = await world.engine.port.deploymentLog(world.database.database, world.environmentId, null);
+  return lines.map(({ message }) => message).join('\n');
+}
+
+const reaches = (infra: RequestedService, ...words: string[]) => world.reaches(infra.serviceId, ...words);
+const left = async (): Promise<string[]> =>
+  (await readdir(world.workFolder, { recursive: true })).filter((name) => name.includes('source'));
+
+const hello = `
+variable "greeting" { type = string }
+resource "terraform_data" "hello" { input = var.greeting }
+output "said" { value = terraform_data.hello.output }
+output "hidden" {
+  value     = terraform_data.hello.output
+  sensitive = true
+}
+`;
+
+describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
+  test('is planned and applied; its state is kept sealed, its outputs are told, its secrets are not', long, async () => {
+    files = { 'main.tf': hello };
+    const secret = randomUUID();
+    world.secrets.set(secret, 'sesame-42');
+    const infra = terraform({ variables: [{ name: 'greeting', parts: [{ secret }] }] });
+    await world.deploy([infra]);
+    const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
+    expect(view).toMatchObject({ state: 'DEPLOYED', terraformAction: 'APPLY', runningStatus: 'COMPLETED', failure: null });
+    expect(view.steps?.details.map(({ metric, status }) => `${metric} ${status}`)).toEqual([
+      'BUILD_QUEUEING SUCCESS',
+      'GIT_CLONE SUCCESS',
+      'DEPLOYMENT_QUEUEING SUCCESS',
+      'EXECUTING SUCCESS',
+    ]);
+    expect(world.outputs.get(infra.serviceId)).toEqual([
+      { name: 'hidden', value: 'sesame-42', sensitive: true },
+      { name: 'said', value: 'sesame-42', sensitive: false },
+    ]);
+    const [state, ...others] = await states(infra.serviceId);
+    expect(others).toEqual([]);
+    expect(state).toMatchObject({ lock: null, text: expect.not.stringContaining('sesame') });
+    expect(await log()).toContain('Apply complete! Resources: 1 added');
+    expect(await log()).not.toContain('sesame');
+    expect(await left()).toEqual([]);
+    // Nothing changed: nothing is applied.
+    await world.deploy([infra]);
+    await eventually(
+      async () => ((await world.view(infra.serviceId)).executionId?.endsWith('-2') === true ? true : undefined),
+      'the second',
+    );
+    await reaches(infra, 'DEPLOYED');
+    expect(await log()).toContain('No changes.');
+    // What was made is destroyed by a deletion, and its state is gone.
+    await world.deploy([as(infra, { action: 'DESTROY' })], { action: 'DELETE' });
+    await eventually(() => Promise.resolve(world.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
+    expect(await log()).toContain('1 destroyed');
+    expect(await states(infra.serviceId)).toEqual([]);
+    expect(world.outputs.has(infra.serviceId)).toBe(false);
+    expect(await left()).toEqual([]);
+  });
+
+  test('is only planned when that is asked for', long, async () => {
+    files = { 'main.tf': hello };
+    const infra = terraform({ action: 'PLAN', variables: [{ name: 'greeting', parts: ['hello'] }] });
+    await world.deploy([infra]);
+    const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
+    expect(view).toMatchObject({ terraformAction: 'PLAN', failure: null, deployedConfigHash: null, deployedReleaseId: null });
+    expect(await log()).toContain('Plan: 1 to add');
+    expect(await states(infra.serviceId)).toMatchObject([{ text: '', lock: null }]);
+    expect(await left()).toEqual([]);
+  });
+
+  test('that fails says why; what had been made is destroyed when it is uninstalled', long, async () => {
+    const broken = `resource "terraform_data" "bad" {
+  depends_on = [terraform_data.hello]
+  provisioner "local-exec" { command = "echo no >&2; exit 3" }
+}`;
+    files = { 'main.tf': hello, 'broken.tf': broken };
+    const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
+    await world.deploy([infra]);
+    const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
+    expect(view).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'TERRAFORM_FAILED' }, deployedConfigHash: null });
+    expect(view.failure?.message).toContain('local-exec provisioner error');
+    expect(await left()).toEqual([]);
+    expect(await world.engine.port.isKnown(world.database.database, infra.serviceId)).toBe(true);
+    await world.deploy([as(infra, { action: 'DESTROY' })], { action: 'UNINSTALL' });
+    await reaches(infra, 'READY', 'DELETE_ERROR');
+    expect(await log()).toContain('2 destroyed');
+    expect(await states(infra.serviceId)).toEqual([]);
+  });
+
+  test('that is given up leaves what it made in the world', long, async () => {
+    files = { 'main.tf': hello };
+    const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
+    await world.deploy([infra]);
+    await reaches(infra, 'DEPLOYED');
+    await world.deploy([as(infra, { action: 'FORGET' })], { action: 'UNINSTALL' });
+    await reaches(infra, 'READY');
+    expect(await log()).not.toContain('destroyed');
+    expect(await states(infra.serviceId)).toEqual([]);
+  });
+
+  test('whose state is locked is refused until it is unlocked', long, async () => {
+    files = { 'main.tf': hello };
+    const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
+    await world.database.database.run(holdLock, [infra.serviceId]);
+    await world.deploy([infra]);
+    expect((await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR')).failure?.code).toBe('TERRAFORM_STATE_LOCKED');
+    await world.deploy([as(infra, { action: 'FORCE_UNLOCK' })]);
+    await reaches(infra, 'DEPLOYED');
+    expect(await states(infra.serviceId)).toMatchObject([{ lock: null }]);
+    await world.deploy([infra]);
+    await eventually(
+      async () => ((await world.view(infra.serviceId)).deployedConfigHash === null ? undefined : true),
+      'the apply',
+    );
+  });
+
+  test('moves its state to the backend that is configured now', long, async () => {
+    files = { 'main.tf': hello };
+    const place = join(world.workFolder, 'kept.tfstate');
+    const variables = [{ name: 'greeting', parts: ['hello'] }];
+    const infra = terraform({ variables, backend: { blueprint: { type: 'local', config: { path: place } } } });
+    await world.deploy([infra]);
+    await reaches(infra, 'DEPLOYED');
+    expect(await states(infra.serviceId)).toEqual([]);
+    await world.deploy([as(infra, { action: 'MIGRATE_STATE', backend: { kubernetes: {} } })]);
+    await eventually(async () => ((await states(infra.serviceId)).length > 0 ? true : undefined), 'the state');
+    await reaches(infra, 'DEPLOYED');
+    await world.deploy([as(infra, { backend: { kubernetes: {} } })]);
+    await eventually(
+      async () => ((await world.view(infra.serviceId)).executionId?.endsWith('-3') === true ? true : undefined),
+      'the third',
+    );
+    await reaches(infra, 'DEPLOYED');
+    expect(await log()).toContain('No changes.');
+  });
+
+  test('is canceled in order, and goes on where Davit was stopped in the middle', long, async () => {
+    const slow = `resource "terraform_data" "slow" {
+  depends_on = [terraform_data.hello]
+  provisioner "local-exec" { command = "echo begun; sleep 3" }
+}`;
+    files = { 'main.tf': hello, 'slow.tf': slow };
+    const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
+    await world.deploy([infra]);
+    expect(await reaches(infra, 'EXECUTING')).toMatchObject({ actionStatus: 'EXECUTING' });
+    await eventually(async () => ((await log()).includes('begun') ? true : undefined), 'the slow one');
+    await world.engine.port.cancel(world.environmentId, false);
+    await reaches(infra, 'CANCELED');
+    expect(await states(infra.serviceId)).toMatchObject([{ lock: null }]);
+    await world.deploy([infra]);
+    await eventually(
+      async () => ((await world.view(infra.serviceId)).executionId?.endsWith('-2') === true ? true : undefined),
+      'the second',
+    );
+    await eventually(async () => ((await log()).includes('begun') ? true : undefined), 'the slow one again');
+    await world.restart();
+    const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
+    expect(view).toMatchObject({ state: 'DEPLOYED', failure: null });
+    expect(await log()).toContain('This apply was interrupted');
+  });
+
+  test('is not stopped with its environment', long, async () => {
+    files = { 'main.tf': hello };
+    const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
+    await world.deploy([infra]);
+    await reaches(infra, 'DEPLOYED');
+    await expect(world.deploy([infra], { action: 'STOP' })).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
+    await world.deploy([infra], { action: 'STOP', wholeEnvironment: true });
+    expect((await world.view(infra.serviceId)).state).toBe('DEPLOYED');
+  });
+});
