@@ -129,6 +129,14 @@ export interface ReleaseConfig {
   readonly liveness: Probe | null;
 }
 
+/** What a service tells others when it ran; it becomes a variable of the environment. */
+export interface ServiceOutput {
+  readonly name: string;
+  readonly value: string;
+  readonly sensitive: boolean;
+  readonly description: string | null;
+}
+
 /** A commit as the API shows it. Before the checkout only `id` is known. */
 export interface ReleaseCommit {
   readonly id: string;

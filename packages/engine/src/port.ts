@@ -1,5 +1,5 @@
 import type { Queryable } from '@davit/db';
-import type { Action, FailureRecord, ReleaseCommit, ReleaseConfig, TerraformAction } from './model.ts';
+import type { Action, FailureRecord, ReleaseCommit, ReleaseConfig, ServiceOutput, TerraformAction } from './model.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
 
 export type * from './model.ts';
@@ -269,14 +269,6 @@ export interface EnginePort {
   } | null>;
 }
 
-/** What a Terraform configuration tells after an apply. */
-export interface TerraformOutputs {
-  readonly organizationId: string;
-  readonly environmentId: string;
-  readonly serviceId: string;
-  readonly outputs: readonly { readonly name: string; readonly value: string; readonly sensitive: boolean }[];
-}
-
 /** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */
 export interface EngineHooks {
   /** Values of secret versions by id. One that is gone is missing in the map. */
@@ -301,8 +293,6 @@ export interface EngineHooks {
   /** Encrypts what the engine keeps, and decrypts it; the id of its record belongs to it. */
   seal(recordId: string, text: string): Uint8Array;
   open(recordId: string, sealed: Uint8Array): string;
-  /** What the configuration told before is replaced. In the transaction that writes down that it is deployed. */
-  terraformApplied(tx: Queryable, outputs: TerraformOutputs): Promise<void>;
-  /** It tells nothing any more. */
-  terraformForgotten(tx: Queryable, serviceId: string): Promise<void>;
+  /** What a service told when it ran, in place of what it told before; empty: nothing any more. Idempotent. */
+  serviceOutputs(serviceId: string, outputs: readonly ServiceOutput[]): Promise<void>;
 }

@@ -109,8 +109,8 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
       'EXECUTING SUCCESS',
     ]);
     expect(world.outputs.get(infra.serviceId)).toEqual([
-      { name: 'hidden', value: 'sesame-42', sensitive: true },
-      { name: 'said', value: 'sesame-42', sensitive: false },
+      { name: 'hidden', value: 'sesame-42', sensitive: true, description: null },
+      { name: 'said', value: 'sesame-42', sensitive: false, description: null },
     ]);
     const [state, ...others] = await states(infra.serviceId);
     expect(others).toEqual([]);
@@ -131,7 +131,7 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     await eventually(() => Promise.resolve(world.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
     expect(await log()).toContain('1 destroyed');
     expect(await states(infra.serviceId)).toEqual([]);
-    expect(world.outputs.has(infra.serviceId)).toBe(false);
+    expect(world.outputs.get(infra.serviceId)).toEqual([]);
     expect(await left()).toEqual([]);
   });
 

@@ -108,27 +108,22 @@ export const settle: Step = {
   async run(context) {
     const { task, deployment, call, parts } = context;
     const outputs = await using(context, configOf(task), (session) => session.outputs(call));
-    await context.journal.transaction(async (tx) => {
-      const owner = { organizationId: deployment.organization_id, environmentId: deployment.environment_id };
-      await parts.hooks.terraformApplied(tx, { ...owner, serviceId: task.serviceId, outputs });
-      await context.journal.write(
-        journal.setRuntime,
-        [
-          task.serviceId,
-          deployment.organization_id,
-          deployment.project_id,
-          deployment.environment_id,
-          deployment.driver,
-          // Nothing of it runs that Davit would have to keep running.
-          'STOPPED',
-          task.releaseId,
-          task.rollout,
-          task.configHash,
-          'COMPLETED',
-        ],
-        tx,
-      );
-    });
+    // Names of outputs may have dashes, names of variables may not.
+    const told = outputs.map((output) => ({ ...output, name: output.name.replaceAll('-', '_'), description: null }));
+    await parts.hooks.serviceOutputs(task.serviceId, told);
+    await context.journal.write(journal.setRuntime, [
+      task.serviceId,
+      deployment.organization_id,
+      deployment.project_id,
+      deployment.environment_id,
+      deployment.driver,
+      // Nothing of it runs that Davit would have to keep running.
+      'STOPPED',
+      task.releaseId,
+      task.rollout,
+      task.configHash,
+      'COMPLETED',
+    ]);
     if (outputs.length > 0) call.log(`Outputs: ${outputs.map(({ name }) => name).join(', ')}.`);
     await removeFolder(context);
     return {};
@@ -167,9 +162,9 @@ export const forget: Step = {
   cancelable: false,
   async run(context) {
     const { task, call, journal: writer, parts } = context;
+    await parts.hooks.serviceOutputs(task.serviceId, []);
     await writer.transaction(async (tx) => {
       await writer.writeAny(store.removeState, [task.serviceId], tx);
-      await parts.hooks.terraformForgotten(tx, task.serviceId);
       await writer.writeAny(journal.removeRuntime, [task.serviceId], tx);
     });
     await removeFolder(context);

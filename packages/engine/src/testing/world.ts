@@ -6,7 +6,7 @@ import { createFakeCluster, Terraform, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { config } from './config.ts';
 import { createEngine, type Engine, type EngineSettings } from '../index.ts';
-import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceView, TerraformOutputs } from '../port.ts';
+import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceOutput, ServiceView } from '../port.ts';
 
 /** An engine over the fake cluster and a database of its own, with what resources would hand it kept in memory. */
 export interface World {
@@ -16,7 +16,7 @@ export interface World {
   readonly secrets: Map<string, string>;
   readonly deleted: string[];
   /** What Terraform configurations told, by service. */
-  readonly outputs: Map<string, TerraformOutputs['outputs']>;
+  readonly outputs: Map<string, readonly ServiceOutput[]>;
   readonly workFolder: string;
   readonly environmentId: string;
   /** Ends this engine as a stop of the server does, and begins another one on the same database and cluster. */
@@ -59,8 +59,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
         // As good as the vault for the engine, which must not find the text itself in what it stores.
         seal: (_id, text) => Buffer.from(Buffer.from(text).toString('base64')),
         open: (_id, sealed) => Buffer.from(Buffer.from(sealed).toString(), 'base64').toString(),
-        terraformApplied: (_tx, { serviceId, outputs: told }) => Promise.resolve(void outputs.set(serviceId, told)),
-        terraformForgotten: (_tx, serviceId) => Promise.resolve(void outputs.delete(serviceId)),
+        serviceOutputs: (serviceId, told) => Promise.resolve(void outputs.set(serviceId, told)),
       },
       drivers: { fake: { cluster: fake.cluster, builder: fake.builder, source: fake.source, gateway: fake.gateway } },
       terraform,

@@ -5,11 +5,11 @@ import { registryCredentials } from './container-registry/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
 import { removeService } from './service/index.ts';
-import { readSecretValues } from './variable/index.ts';
+import { readSecretValues, storeOutputs } from './variable/index.ts';
 import { tellDeployment } from './webhook/index.ts';
 
 /** What the engine asks of the resources. */
-export function engineHooks(database: Database, vault: Vault): EngineHooks {
+export function engineHooks(database: Database, vault: Vault, prefix: string): EngineHooks {
   return {
     secrets: async (ids) => {
       const rows = await database.many(readSecretValues, [[...ids]]);
@@ -23,7 +23,6 @@ export function engineHooks(database: Database, vault: Vault): EngineHooks {
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
     seal: (recordId, text) => vault.seal(recordId, text),
     open: (recordId, sealed) => vault.open(recordId, sealed),
-    terraformApplied: () => Promise.resolve(),
-    terraformForgotten: () => Promise.resolve(),
+    serviceOutputs: (serviceId, outputs) => storeOutputs({ database, vault, prefix }, serviceId, outputs),
   };
 }
