@@ -5,6 +5,7 @@ export * from './permissions.ts';
 export * from './shared/words.ts';
 export * from './shared/events.ts';
 export { kinds, type Kind, type ServedType } from './service/kinds.ts';
+export { restrictionOperations } from './deployment/restriction.ts';
 export { openApi } from './openapi.ts';
 export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './shared/deployment.ts';
 export { Application, ApplicationRequest } from './service/application.ts';

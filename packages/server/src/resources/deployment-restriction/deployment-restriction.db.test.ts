@@ -67,3 +67,28 @@ test('restrictions of an application are made, listed, edited, deleted and copie
     ['EXCLUDE', 'documents'],
   ]);
 });
+
+test('Helm charts and Terraform configurations have restrictions of their own', async () => {
+  const organization = await server.organization();
+  const api = server.client(organization.tokens.WRITE);
+  const project = await api.call('createProject', { params: { organizationId: organization.id }, body: { name: 'shop' } });
+  const environment = await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
+  const params = { environmentId: environment.id };
+  const source = { git_repository: { url: 'https://git.example.org/acme/shop.git' } };
+  const { id: helmId } = await api.call('createHelm', { params, body: { name: 'chart', source } });
+  const infra = { name: 'infra', terraform_files_source: source };
+  const { id: terraformId } = await api.call('createTerraform', { params, body: infra });
+  const body = { mode: 'MATCH', type: 'PATH', value: 'charts/web' } as const;
+  const ofHelm = await api.call('createHelmDeploymentRestriction', { params: { helmId }, body });
+  const ofTerraform = await api.call('createTerraformDeploymentRestriction', { params: { terraformId }, body });
+  const other = { ...body, value: 'infra' };
+  const place = { terraformId, deploymentRestrictionId: ofTerraform.id };
+  const edited = await api.call('editTerraformDeploymentRestriction', { params: place, body: other });
+  expect((await api.call('getHelmDeploymentRestrictions', { params: { helmId } })).results).toEqual([ofHelm]);
+  expect((await api.call('getTerraformDeploymentRestrictions', { params: { terraformId } })).results).toEqual([edited]);
+  const mixed = api.call('deleteHelmDeploymentRestriction', { params: { helmId, deploymentRestrictionId: ofTerraform.id } });
+  await expect(mixed).rejects.toMatchObject({ status: 404 });
+  await api.call('deleteTerraformDeploymentRestriction', { params: place });
+  await api.call('deleteHelmDeploymentRestriction', { params: { helmId, deploymentRestrictionId: ofHelm.id } });
+  expect((await api.call('getHelmDeploymentRestrictions', { params: { helmId } })).results).toEqual([]);
+});

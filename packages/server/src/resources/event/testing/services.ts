@@ -31,11 +31,18 @@ const window = {
 const projectRule = ({ clusterId }: Ids): object => ({ ...named(), ...window, mode: 'STAGING', cluster_id: clusterId });
 const projectRuleMade = making('deploymentRuleId', ({ projectId }) => `/project/${projectId}/deploymentRule`, projectRule);
 const restriction = (): object => ({ mode: 'MATCH', type: 'PATH', value: randomUUID() });
-const restrictionMade = making(
-  'deploymentRestrictionId',
-  ({ applicationId }) => `/application/${applicationId}/deploymentRestriction`,
-  restriction,
-);
+/** The operations on restrictions of one type of service. */
+function recipesOfRestriction(Noun: string): Recipes {
+  const noun = Noun.toLowerCase();
+  const at = (ids: Ids): string => `/${noun}/${ids[`${noun}Id`]}/deploymentRestriction`;
+  const made = making('deploymentRestrictionId', at, restriction);
+  const of = `${Noun.toUpperCase()} CONFIG`;
+  return {
+    [`create${Noun}DeploymentRestriction`]: { ids: here, body: restriction, event: `CREATE ${of}` },
+    [`edit${Noun}DeploymentRestriction`]: { ids: made, body: restriction, event: `UPDATE ${of}` },
+    [`delete${Noun}DeploymentRestriction`]: { ids: made, event: `DELETE ${of}` },
+  };
+}
 
 /** When environments run, and what starts deployments of an application. */
 export const ruleRecipes: Recipes = {
@@ -61,9 +68,9 @@ export const ruleRecipes: Recipes = {
     body: ({ first, second }) => ({ project_deployment_rule_ids_in_order: [second, first] }),
     event: 'UPDATE PROJECT DEPLOYMENT_RULE',
   },
-  createApplicationDeploymentRestriction: { ids: here, body: restriction, event: 'CREATE APPLICATION CONFIG' },
-  editApplicationDeploymentRestriction: { ids: restrictionMade, body: restriction, event: 'UPDATE APPLICATION CONFIG' },
-  deleteApplicationDeploymentRestriction: { ids: restrictionMade, event: 'DELETE APPLICATION CONFIG' },
+  ...recipesOfRestriction('Application'),
+  ...recipesOfRestriction('Helm'),
+  ...recipesOfRestriction('Terraform'),
 };
 
 const chosen = ({ applicationId }: Ids): object => ({ application_ids: [applicationId] });
