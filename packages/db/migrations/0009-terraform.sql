@@ -12,7 +12,7 @@ create table terraform_state (
   lock jsonb,
   -- The deployment whose run has the lock. Another run of the same one, after a crash, may take it over.
   lock_deployment_id uuid,
-  updated_at timestamptz not null default clock_timestamp()
+  stored_at timestamptz not null default clock_timestamp()
 );
 create index terraform_state_environment on terraform_state (environment_id);
 

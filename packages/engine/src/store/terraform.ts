@@ -11,7 +11,7 @@ export const readState = statement<{ sealed: Buffer | null; lock: { readonly ID:
 export const writeState = statement(
   'writeTerraformState',
   `INSERT INTO terraform_state (service_id, organization_id, environment_id, sealed) SELECT $3, $4, $5, $6 WHERE ${fenced}
-   ON CONFLICT (service_id) DO UPDATE SET sealed = excluded.sealed, updated_at = clock_timestamp()`,
+   ON CONFLICT (service_id) DO UPDATE SET sealed = excluded.sealed, stored_at = clock_timestamp()`,
 );
 
 /** Deployment, fence, service, organization, environment, lock. No row: somebody else has it, or the fence does not hold. */
