@@ -99,7 +99,9 @@ export class Scene {
     const applicationId = await this.make(`${at}/application`, { name: 'web', ...source });
     const image = { registry_id: this.here['containerRegistryId'], image_name: 'cache', tag: '7' };
     const containerId = await this.make(`${at}/container`, { name: 'cache', ...image });
-    const helmId = await this.make(`${at}/helm`, { name: 'chart', source });
+    // In an environment of its own: one with a Helm chart is not deployed.
+    const charts = await this.make(`/project/${projectId}/environment`, { name: 'charts' });
+    const helmId = await this.make(`/environment/${charts}/helm`, { name: 'chart', source });
     const terraformId = await this.make(`${at}/terraform`, { name: 'infra', terraform_files_source: source });
     const services = { applicationId, containerId, helmId, terraformId };
     return { ...this.here, projectId, environmentId, ...services, serviceId: applicationId };
