@@ -1,6 +1,8 @@
 export { cloneServices, type ServiceClone } from './clone.ts';
 export { mountService } from './routes.ts';
 export { composeServices } from './facets/action/environment.ts';
+export type { DeployWish } from './kinds/kind.ts';
+export { deployWish } from './kinds/index.ts';
 export { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from './facets/action/selection.ts';
 export { toGitRepository } from './shapes/git.ts';
 export { lockService } from './lock.ts';

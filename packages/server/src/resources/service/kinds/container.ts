@@ -37,6 +37,7 @@ export const container = defineKind({
     if (tag !== null && releaseId !== null) {
       throw invalid('release_id', 'cannot be sent together with image_tag: a release has its image; send one of them');
     }
+    if (tag !== null && !tagForm.test(tag)) throw invalid('image_tag', tagRule);
     return { releaseId, commitId: null, ...(tag !== null && { edit: { tag } }) };
   },
 });
@@ -65,6 +66,7 @@ function editedContainer(request: EditRequest, former: ContainerSpec, rules: Spe
 // The grammars of the OCI Distribution Specification 1.1.
 const nameForm = /^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$/;
 const tagForm = /^(\w[\w.-]{0,127}|sha256:[0-9a-f]{64})$/;
+const tagRule = 'must be a tag, as in 1.2 or latest (letters, digits, . _ -), or a digest: sha256: and 64 digits';
 
 function checkImage({ image_name, tag }: ContainerSpec, problems: Problems): void {
   if (!nameForm.test(image_name)) {
@@ -74,7 +76,7 @@ function checkImage({ image_name, tag }: ContainerSpec, problems: Problems): voi
     );
   }
   if (!tagForm.test(tag)) {
-    problems.add('tag', 'must be a tag, as in 1.2 or latest (letters, digits, . _ -), or a digest: sha256: and 64 digits');
+    problems.add('tag', tagRule);
   }
 }
 

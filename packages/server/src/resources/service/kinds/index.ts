@@ -1,6 +1,6 @@
 import { application } from './application.ts';
 import { container } from './container.ts';
-import type { ServiceKind } from './kind.ts';
+import type { DeployWish, ServiceKind } from './kind.ts';
 
 const all: ReadonlyMap<string, ServiceKind> = new Map([application, container].map((kind) => [kind.type, kind]));
 
@@ -9,4 +9,9 @@ export function kindOf(type: string): ServiceKind {
   const kind = all.get(type);
   if (kind === undefined) throw new Error(`no service of type ${type} can exist`);
   return kind;
+}
+
+/** What a request to deploy a service of this type asks for. VALIDATION_FAILED. */
+export function deployWish(type: string, request: unknown): DeployWish {
+  return kindOf(type).wish(request);
 }
