@@ -140,7 +140,7 @@ async function assertReleasesUsable(tx: Queryable, services: readonly RequestedS
     if (release.image_id === null) {
       throw new AppError({
         code: 'RELEASE_NOT_USABLE',
-        message: `release ${releaseId} of ${service.name} was never built, so it cannot be run again. Choose one that was deployed.`,
+        message: `release ${releaseId} of ${service.name} has no image: it was never built, or it is older than the releases whose images are kept (DAVIT_KEPT_RELEASES). Choose a newer one, or deploy its commit.`,
       });
     }
   }

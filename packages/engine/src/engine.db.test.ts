@@ -267,6 +267,37 @@ describe('a rollback', () => {
   });
 });
 
+describe('images of old releases', () => {
+  test('go when they are older than those that are kept, and what is kept can be run again', async () => {
+    await world.close();
+    world = await createWorld({ keptReleases: 2 });
+    const shop = service();
+    const versions = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(40));
+    for (const [index, commit] of versions.entries()) {
+      world.fake.branches.set('main', commit);
+      // What the engine refuses now is removed at the next deployment.
+      world.fake.script = {
+        before: ({ method }) => {
+          if (method === 'removeImages' && index === 2) throw new Error('in use');
+        },
+      };
+      await finished(index + 1, () => world.deploy([shop]));
+      expect(world.fake.images.size).toBe([1, 2, 3, 2][index]);
+    }
+    const history = await world.engine.port.serviceHistory(world.database.database, shop.serviceId, page);
+    const [newest, former, , oldest] = history.map(({ releaseId }) => releaseId ?? '');
+    await expect(world.deploy([{ ...shop, release: { releaseId: oldest ?? '' } }])).rejects.toMatchObject({
+      code: 'RELEASE_NOT_USABLE',
+      message: expect.stringContaining('older than the releases whose images are kept'),
+    });
+    await finished(5, () => world.deploy([{ ...shop, release: { releaseId: former ?? '' } }]));
+    expect(world.fake.calls.filter(({ method }) => method === 'build')).toHaveLength(4);
+    expect(world.fake.instances[0]?.release).toBe(former);
+    await finished(6, () => world.deploy([{ ...shop, release: { releaseId: newest ?? '' } }]));
+    expect(world.fake.images.size).toBe(2);
+  });
+});
+
 describe('a restart of Davit', () => {
   test.each(['resolve', 'checkout', 'build', 'start', 'awaitReady'])(
     'in the middle of %s loses and doubles nothing',

@@ -125,6 +125,7 @@ const settings: EngineSettings = {
   terminationGraceSeconds: 1,
   drainSeconds: 1,
   logRetentionDays: 7,
+  keptReleases: 10,
   logLinesPerService: 10_000,
 };
 

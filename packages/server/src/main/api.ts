@@ -160,6 +160,7 @@ function engineSettings(config: Configuration, installation: string): EngineSett
     readyTimeoutSeconds: config.readyTimeoutSeconds,
     terminationGraceSeconds: config.terminationGraceSeconds,
     drainSeconds: config.drainSeconds,
+    keptReleases: config.keptReleases,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
   };

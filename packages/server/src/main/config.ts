@@ -48,6 +48,7 @@ export interface Configuration {
   readonly maximumDeployments: number;
   readonly terminationGraceSeconds: number;
   readonly drainSeconds: number;
+  readonly keptReleases: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   readonly stopWithinSeconds: number;
@@ -94,6 +95,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     maximumDeployments: reader.integer('DAVIT_MAXIMUM_DEPLOYMENTS', 20, 1, 1000),
     terminationGraceSeconds: reader.integer('DAVIT_TERMINATION_GRACE_SECONDS', 30, 1, 3600),
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
+    keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
