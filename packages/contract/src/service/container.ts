@@ -3,6 +3,7 @@ import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
+import { advancedSettingsOperations, containerSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { Healthchecks, processFields, ServicePort, Storage } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -72,6 +73,7 @@ export const containerOperations = {
   ...shared.stopOperations(kinds.CONTAINER),
   ...shared.statusOperations(kinds.CONTAINER),
   ...shared.historyOperations(kinds.CONTAINER),
+  ...advancedSettingsOperations(kinds.CONTAINER, { Word: 'Container', ...containerSettings }),
   ...shared.linkOperations(kinds.CONTAINER),
   ...shared.logOperations(kinds.CONTAINER),
 };
