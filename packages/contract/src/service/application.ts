@@ -79,6 +79,7 @@ export const applicationOperations = {
   ...shared.stopOperations(kinds.APPLICATION),
   ...shared.statusOperations(kinds.APPLICATION),
   ...shared.historyOperations(kinds.APPLICATION),
+  ...shared.cloneOperations(kinds.APPLICATION, Application),
   ...advancedSettingsOperations(kinds.APPLICATION, { Word: '', ...applicationSettings }),
   ...shared.linkOperations(kinds.APPLICATION),
   ...shared.logOperations(kinds.APPLICATION),

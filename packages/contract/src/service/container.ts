@@ -73,6 +73,7 @@ export const containerOperations = {
   ...shared.stopOperations(kinds.CONTAINER),
   ...shared.statusOperations(kinds.CONTAINER),
   ...shared.historyOperations(kinds.CONTAINER),
+  ...shared.cloneOperations(kinds.CONTAINER, Container),
   ...advancedSettingsOperations(kinds.CONTAINER, { Word: 'Container', ...containerSettings }),
   ...shared.linkOperations(kinds.CONTAINER),
   ...shared.logOperations(kinds.CONTAINER),

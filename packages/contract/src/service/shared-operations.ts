@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Paging } from '../shape.ts';
+import { List, Name, Paging, Uuid } from '../shape.ts';
 import { DeploymentPlan, DryRun, ServiceHistory, ServiceStatus } from '../shared/deployment.ts';
 import type { Kind } from './kinds.ts';
 import { Link, Log } from './parts.ts';
@@ -227,6 +227,26 @@ export function historyOperations<const K extends Kind>(kind: K) {
       status: 200,
       response: ServiceHistory,
       errors: [400],
+    }),
+  };
+}
+
+/** `record`: the kind's. */
+export function cloneOperations<const K extends Kind, Shape extends TSchema>(kind: K, record: Shape) {
+  return {
+    clone: operation({
+      id: `clone${kind.Noun as K['Noun']}`,
+      event: 'CLONE',
+      method: 'POST',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/clone`,
+      tag: kind.Noun,
+      summary: `Copy ${kind.one} with its variables, secrets, settings and restrictions into an environment of the organization; without data and custom domains, and nothing is deployed`,
+      scope: 'WRITE',
+      target,
+      body: Type.Object({ name: Name, environment_id: Uuid }),
+      status: 202,
+      response: record,
+      errors: [400, 409],
     }),
   };
 }

@@ -1,4 +1,4 @@
-import { kinds, operations, serviceOperations, type ServedType } from '@davit/contract';
+import { kinds, operations, serviceOperations, type Operation, type ServedType } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
@@ -28,9 +28,26 @@ function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds
   const handlers = sharedHandlers(deps);
   const reference = ({ params }: AnyCall): ServiceReference => ({ id: params[`${noun}Id`] ?? '', type });
   for (const [role, operation] of Object.entries(serviceOperations[type])) {
+    if (servedElsewhere.has(role)) continue;
     const handler = handlers[role];
     if (handler === undefined) throw new Error(`nothing serves the role ${role} of ${operation.id}`);
     mounting.onAny(operation, (call) => handler(call, reference(call)));
+  }
+}
+
+/** Roles that other resources serve for all kinds, as they need more than the service: `mountRole` mounts them. */
+const servedElsewhere: ReadonlySet<string> = new Set(['clone']);
+
+/** Mounts a role of `servedElsewhere`, for each kind that has it. */
+export function mountRole(
+  mounting: Mounting,
+  role: string,
+  handler: (call: AnyCall, reference: ServiceReference) => Promise<unknown>,
+): void {
+  for (const { type, noun } of Object.values(kinds)) {
+    const operation = Object.entries<Operation>(serviceOperations[type]).find(([name]) => name === role)?.[1];
+    if (operation === undefined) continue;
+    mounting.onAny(operation, (call) => handler(call, { id: call.params[`${noun}Id`] ?? '', type }));
   }
 }
 
