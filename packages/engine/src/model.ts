@@ -97,6 +97,9 @@ export interface ReleaseConfig {
   readonly options?: ReleaseOptions;
 }
 
+/** What of a release tells people which program it ran. */
+export type ReleaseCommand = Pick<ReleaseConfig, 'source' | 'entrypoint' | 'arguments'>;
+
 /** A commit as the API shows it. Before the checkout only `id` is known. */
 export interface ReleaseCommit {
   readonly id: string;

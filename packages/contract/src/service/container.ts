@@ -73,6 +73,12 @@ export const containerOperations = {
   ...shared.stopOperations(kinds.CONTAINER),
   ...shared.statusOperations(kinds.CONTAINER),
   ...shared.historyOperations(kinds.CONTAINER),
+  ...shared.oldHistoryOperations(kinds.CONTAINER, {
+    image_name: Type.Optional(Type.String()),
+    tag: Type.Optional(Type.String()),
+    arguments: Type.Optional(Type.Array(Type.String())),
+    entrypoint: Type.Optional(Type.String()),
+  }),
   ...shared.cloneOperations(kinds.CONTAINER, Container),
   ...advancedSettingsOperations(kinds.CONTAINER, { Word: 'Container', ...containerSettings }),
   ...shared.linkOperations(kinds.CONTAINER),

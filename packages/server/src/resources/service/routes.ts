@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
 import * as settings from './facets/settings/settings.ts';
-import { readHistory } from './facets/history/history.ts';
+import { readHistory, readOldHistory } from './facets/history/history.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
@@ -74,6 +74,7 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     history: ({ caller, query }, reference) => readHistory(deps, caller, reference, query),
     advancedSettings: ({ caller }, reference) => settings.readSettings(deps, caller, reference),
     editAdvancedSettings: ({ caller, body }, reference) => settings.editSettings(deps, caller, reference, toMembers(body)),
+    oldHistory: ({ caller, query }, reference) => readOldHistory(deps, caller, reference, text(query['startId'])),
     links: ({ caller }, reference) => readLinks(deps, caller, reference),
     log: ({ caller, query }, reference) => readLog(deps, caller, reference, wholeNumber(query['tail'])),
   };
@@ -87,6 +88,10 @@ function named(body: unknown): service.NewService {
 
 function toMembers(body: unknown): Readonly<Record<string, unknown>> {
   return typeof body === 'object' && body !== null ? { ...body } : {};
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function wholeNumber(value: unknown): number | undefined {
