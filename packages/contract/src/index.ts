@@ -7,6 +7,7 @@ export * from './shared/events.ts';
 export { kinds, type Kind, type ServedType } from './service/kinds.ts';
 export { openApi } from './openapi.ts';
 export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './shared/deployment.ts';
+export { advancedSettings } from './service/advanced-settings.ts';
 export { Application, ApplicationRequest } from './service/application.ts';
 export { Probe, ServicePort, Storage } from './service/parts.ts';
 export { variableScopesOfPaths, type ScopedVariableOperations, type ServiceVariableOperations } from './variable/scopes.ts';

@@ -25,6 +25,7 @@ import * as role from './organization/role.ts';
 import * as project from './project/project.ts';
 import * as containerRegistry from './registry/container-registry.ts';
 import * as helmRepository from './registry/helm-repository.ts';
+import * as advancedSettings from './service/advanced-settings.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
@@ -54,6 +55,7 @@ const modules = {
   ...history,
   ...rule,
   ...restriction,
+  ...advancedSettings,
   ...scopedVariableOperations,
   ...variable,
   ...webhook,

@@ -139,6 +139,8 @@ export interface BuildRequest extends BuildSource {
   readonly secretNames: readonly string[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
+  /** Every step runs anew, whatever earlier builds left. */
+  readonly withoutCache?: boolean;
 }
 
 export interface BuiltImage {
@@ -199,6 +201,32 @@ export interface Backend {
   readonly port: number;
 }
 
+/** What of a route is not as for all routes. What is left out is as for all of them. */
+export interface RouteOptions {
+  /** Requests that announce a longer body are answered 413. */
+  readonly bodyLimitMebibytes?: number;
+  readonly connectTimeoutSeconds?: number;
+  /** Between two parts of an answer, its first one included. */
+  readonly readTimeoutSeconds?: number;
+  /** Addresses and networks; all others are answered 403. */
+  readonly allowedSources?: readonly string[];
+  /** Addresses and networks that are answered 403. */
+  readonly deniedSources?: readonly string[];
+  /** A client stays at one backend, by a cookie. */
+  readonly sticky?: true;
+  /** Answers preflight requests, and lets pages of other origins read answers. */
+  readonly crossOrigin?: CrossOrigin;
+  /** Set on every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface CrossOrigin {
+  /** `https://app.example.org`; `*` among them is every origin. */
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly headers: readonly string[];
+}
+
 export interface HttpRoute {
   /** Stable: the service port's id. */
   readonly id: string;
@@ -210,6 +238,7 @@ export interface HttpRoute {
   readonly pathRewrite: string | null;
   readonly protocol: 'HTTP' | 'GRPC';
   readonly backends: readonly Backend[];
+  readonly options?: RouteOptions;
 }
 
 export interface TcpRoute {

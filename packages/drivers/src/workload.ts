@@ -89,6 +89,8 @@ export interface Workload {
   readonly readyTimeoutSeconds: number;
   /** Time between SIGTERM and SIGKILL. */
   readonly terminationGraceSeconds: number;
+  /** Processes can write to volumes only. */
+  readonly readOnlyRootFilesystem?: boolean;
 }
 
 export type InstanceState = 'CREATED' | 'RUNNING' | 'EXITED';

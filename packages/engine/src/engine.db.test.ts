@@ -352,6 +352,50 @@ test('a deletion removes what is on the cluster, tells the resources, and leaves
   expect(world.fake.routes.http).toHaveLength(0);
 });
 
+describe('the options of a release', () => {
+  test('cap its build below what the installation allows, never above', async () => {
+    const options = { build: { cpuMillicores: 700, memoryMiB: 8_192, withoutCache: true } } as const;
+    const shop = service({ config: config({ options }) });
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    expect(world.fake.builds).toMatchObject([{ cpuMillicores: 700, memoryMiB: 512, withoutCache: true }]);
+  });
+
+  test('end a build that takes longer than they say', async () => {
+    const shop = service({ config: config({ options: { build: { timeoutSeconds: 1 } } }) });
+    world.fake.script = {
+      before: (call) => (call.method === 'build' ? new Promise(() => undefined) : undefined),
+    };
+    await world.deploy([shop]);
+    expect((await world.reaches(shop.serviceId, 'BUILD_ERROR')).failure?.code).toBe('STEP_TIMEOUT');
+  });
+
+  test('stop the running instances first where they say so, and reach instances and routes', async () => {
+    const options = {
+      recreate: true,
+      terminationGraceSeconds: 3,
+      readOnlyRootFilesystem: true,
+      gateway: { http: { sticky: true }, grpc: { readTimeoutSeconds: 9 } },
+    } as const;
+    const shop = service({ config: config({ options }) });
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    let seen = -1;
+    world.fake.script = {
+      before: (call) => {
+        if (call.method === 'start') seen = world.fake.instances.length;
+      },
+    };
+    await finished(2, () =>
+      world.deploy([{ ...shop, release: { config: config({ options, memoryMiB: 256 }), commitId: null } }]),
+    );
+    expect(seen).toBe(0);
+    const workload = world.fake.workloads.get(world.fake.instances[0]?.id ?? '');
+    expect(workload).toMatchObject({ terminationGraceSeconds: 3, readOnlyRootFilesystem: true });
+    expect(world.fake.routes.http).toMatchObject([{ options: { sticky: true } }]);
+  });
+});
+
 test('a service with a volume stops before its next release starts, and comes back when that fails', async () => {
   const withVolume = config({ volumes: [{ id: 'data', mountPath: '/data', sizeGiB: 1 }] });
   const shop = service({ config: withVolume });

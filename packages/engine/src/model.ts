@@ -1,4 +1,4 @@
-import type { PortProtocol, Probe } from '@davit/drivers';
+import type { PortProtocol, Probe, RouteOptions } from '@davit/drivers';
 
 /** What a deployment does to its services. */
 export type Action = 'DEPLOY' | 'RESTART' | 'STOP' | 'DELETE' | 'UNINSTALL';
@@ -54,6 +54,25 @@ export interface ImageReleaseSource {
 
 export type ReleaseSource = GitReleaseSource | ImageReleaseSource;
 
+/** What of a service is not as this installation has it for all. What is left out is as for all. */
+export interface ReleaseOptions {
+  readonly terminationGraceSeconds?: number;
+  /** The old instances stop before the new ones start. */
+  readonly recreate?: true;
+  readonly readOnlyRootFilesystem?: true;
+  readonly build?: BuildOptions;
+  /** Of its public HTTP and GRPC ports. */
+  readonly gateway?: { readonly http?: RouteOptions; readonly grpc?: RouteOptions };
+}
+
+/** Never more than the installation allows a build. */
+export interface BuildOptions {
+  readonly timeoutSeconds?: number;
+  readonly cpuMillicores?: number;
+  readonly memoryMiB?: number;
+  readonly withoutCache?: true;
+}
+
 /**
  * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is
  * hashed; two equal hashes mean that a deployment would change nothing but the commit.
@@ -74,7 +93,12 @@ export interface ReleaseConfig {
   readonly instances: number;
   readonly readiness: Probe | null;
   readonly liveness: Probe | null;
+  /** Absent where there are none, so that the hash of such a release stays what it was before there were any. */
+  readonly options?: ReleaseOptions;
 }
+
+/** What of a release tells people which program it ran. */
+export type ReleaseCommand = Pick<ReleaseConfig, 'source' | 'entrypoint' | 'arguments'>;
 
 /** A commit as the API shows it. Before the checkout only `id` is known. */
 export interface ReleaseCommit {

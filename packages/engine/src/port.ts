@@ -1,5 +1,5 @@
 import type { Queryable } from '@davit/db';
-import type { Action, FailureRecord, ReleaseCommit, ReleaseConfig } from './model.ts';
+import type { Action, FailureRecord, ReleaseCommand, ReleaseCommit, ReleaseConfig } from './model.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
 
 export type * from './model.ts';
@@ -121,6 +121,8 @@ export interface HistoryServiceView {
   readonly triggeredBy: string;
   readonly origin: Origin;
   readonly commit: ReleaseCommit | null;
+  /** Of the release; null: the action needed none. */
+  readonly ran: ReleaseCommand | null;
   readonly totalMilliseconds: number;
   readonly releaseId: string | null;
   readonly failure: FailureRecord | null;

@@ -43,8 +43,17 @@ export function toWorkload(input: WorkloadInput): Workload {
     readiness: config.readiness,
     liveness: config.liveness,
     readyTimeoutSeconds: readyTimeout(config.readiness, input.readyTimeoutSeconds),
-    terminationGraceSeconds: input.terminationGraceSeconds,
+    terminationGraceSeconds: terminationGrace(config, input),
+    ...(config.options?.readOnlyRootFilesystem === true && { readOnlyRootFilesystem: true }),
   };
+}
+
+/** How long the instances of a release may take to end; null: of a release that is not known. */
+export function terminationGrace(
+  config: ReleaseConfig | null,
+  { terminationGraceSeconds }: { readonly terminationGraceSeconds: number },
+): number {
+  return config?.options?.terminationGraceSeconds ?? terminationGraceSeconds;
 }
 
 /** With a readiness probe, its own timing says how long to wait. */

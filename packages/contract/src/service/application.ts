@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
+import { advancedSettingsOperations, applicationSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, ServicePort, processFields, Storage } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -78,6 +79,8 @@ export const applicationOperations = {
   ...shared.stopOperations(kinds.APPLICATION),
   ...shared.statusOperations(kinds.APPLICATION),
   ...shared.historyOperations(kinds.APPLICATION),
+  ...shared.cloneOperations(kinds.APPLICATION, Application),
+  ...advancedSettingsOperations(kinds.APPLICATION, { Word: '', ...applicationSettings }),
   ...shared.linkOperations(kinds.APPLICATION),
   ...shared.logOperations(kinds.APPLICATION),
 };

@@ -1,7 +1,9 @@
-import Type, { type TSchema } from 'typebox';
+import Type, { type TProperties, type TSchema } from 'typebox';
+import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from '../deployment/old-history.ts';
 import { operation } from '../operation.ts';
-import { List, Paging } from '../shape.ts';
+import { List, Name, Paging, Uuid, Words } from '../shape.ts';
 import { DeploymentPlan, DryRun, ServiceHistory, ServiceStatus } from '../shared/deployment.ts';
+import { serviceStates } from '../shared/words.ts';
 import type { Kind } from './kinds.ts';
 import { Link, Log } from './parts.ts';
 
@@ -227,6 +229,48 @@ export function historyOperations<const K extends Kind>(kind: K) {
       status: 200,
       response: ServiceHistory,
       errors: [400],
+    }),
+  };
+}
+
+/** The history of before, with `fields` of the kind's own; see `deployment/history.ts`. */
+export function oldHistoryOperations<const K extends Kind, const P extends TProperties>(kind: K, fields: P) {
+  return {
+    oldHistory: operation({
+      id: `list${kind.Noun as K['Noun']}DeploymentHistory`,
+      method: 'GET',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/deploymentHistory`,
+      tag: kind.Noun,
+      summary: `List the deployments of ${kind.one} in the older shape, newest first; \`startId\`: those before this one`,
+      scope: 'READ',
+      target,
+      query: oldHistoryQuery,
+      status: 200,
+      response: Type.Object({
+        ...oldHistoryPage,
+        results: Type.Array(Type.Object({ ...oldHistoryEntry, status: Type.Optional(Words(serviceStates)), ...fields })),
+      }),
+      errors: [400],
+    }),
+  };
+}
+
+/** `record`: the kind's. */
+export function cloneOperations<const K extends Kind, Shape extends TSchema>(kind: K, record: Shape) {
+  return {
+    clone: operation({
+      id: `clone${kind.Noun as K['Noun']}`,
+      event: 'CLONE',
+      method: 'POST',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/clone`,
+      tag: kind.Noun,
+      summary: `Copy ${kind.one} with its variables, secrets, settings and restrictions into an environment of the organization; without data and custom domains, and nothing is deployed`,
+      scope: 'WRITE',
+      target,
+      body: Type.Object({ name: Name, environment_id: Uuid }),
+      status: 202,
+      response: record,
+      errors: [400, 409],
     }),
   };
 }

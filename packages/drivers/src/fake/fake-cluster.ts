@@ -50,6 +50,8 @@ export interface FakeCluster {
   readonly images: ReadonlyMap<string, BuiltImage>;
   readonly volumes: ReadonlySet<string>;
   readonly routes: RouteTable;
+  /** What builds were asked for, in order. */
+  readonly builds: readonly BuildRequest[];
   /** What an instance was started with, by instance id. */
   readonly workloads: ReadonlyMap<string, Workload>;
   /** Ends a process as if it had died. */
@@ -73,6 +75,7 @@ class MemoryCluster implements FakeCluster {
   readonly branches = new Map<string, string>();
   readonly calls: FakeCall[] = [];
   readonly images = new Map<string, BuiltImage>();
+  readonly builds: BuildRequest[] = [];
   readonly #volumes = new Map<string, string>();
   readonly #containers = new Map<string, Container>();
   readonly #watchers = new Set<(event: InstanceEvent) => void>();
@@ -264,6 +267,7 @@ class MemoryCluster implements FakeCluster {
       this.#call({ method: 'find', service: serviceOf(image), detail: image }, signal, () => this.images.get(image) ?? null),
     build: (request: BuildRequest, context: CallContext) =>
       this.#call({ method: 'build', service: request.owner.service, detail: request.image }, context.signal, () => {
+        this.builds.push(request);
         context.log(`building ${request.image}`);
         const image = { id: `sha256:${digest(request.image)}`, sizeBytes: 1_000 };
         this.images.set(request.image, image);

@@ -4,7 +4,7 @@ import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { busyEnvironments, clearRunningStatus, releaseConfigs, setRunningStatus } from '../store/journal.ts';
 import { keptRuntimes, type KeptRow } from '../store/requests.ts';
-import { secretIds, toWorkload } from '../workload.ts';
+import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
 import { LogCollector } from './log-collector.ts';
 import { Prober } from './prober.ts';
 
@@ -192,7 +192,11 @@ export class Keeper {
     const { cluster } = driversOf(this.#parts, this.#driver);
     const except = keepsRollout && runtime.rollout !== null ? { exceptRollout: runtime.rollout } : {};
     await this.#attempt(`retire ${runtime.service_id}`, () =>
-      cluster.retire({ service: runtime.service_id, ...except }, this.#parts.settings.terminationGraceSeconds, this.#call()),
+      cluster.retire(
+        { service: runtime.service_id, ...except },
+        terminationGrace(runtime.config, this.#parts.settings),
+        this.#call(),
+      ),
     );
   }
 

@@ -56,9 +56,10 @@ export interface PlannedStage {
 
 /**
  * Old and new instances cannot run side by side where a volume has one writer, or where the engine itself holds a port of the
- * host. Such a service is stopped before its new release starts.
+ * host, or where somebody wants it so. Such a service is stopped before its new release starts.
  */
 export function needsHalt(config: ReleaseConfig): boolean {
+  if (config.options?.recreate === true) return true;
   return config.volumes.length > 0 || config.ports.some((port) => port.protocol === 'UDP' && port.public);
 }
 

@@ -1,4 +1,5 @@
 import * as store from '../store/journal.ts';
+import { terminationGrace } from '../workload.ts';
 import { driverSet, type Step } from './step.ts';
 
 /** Takes a service out of the gateway; first written down, so that the keeper does not put it back. */
@@ -22,11 +23,12 @@ export const unroute: Step = {
 
 export const stop: Step = {
   name: 'stop',
-  deadlineSeconds: (context) => 120 + context.parts.settings.terminationGraceSeconds,
+  deadlineSeconds: ({ task, parts }) => 120 + terminationGrace(task.former?.config ?? null, parts.settings),
   cancelable: false,
   async run(context) {
     const { task, parts, call } = context;
-    await driverSet(context).cluster.retire({ service: task.serviceId }, parts.settings.terminationGraceSeconds, call);
+    const grace = terminationGrace(task.former?.config ?? null, parts.settings);
+    await driverSet(context).cluster.retire({ service: task.serviceId }, grace, call);
     call.log('All instances are stopped.');
     return {};
   },

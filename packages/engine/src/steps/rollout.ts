@@ -1,9 +1,11 @@
 import { DriverError, type Instance } from '@davit/drivers';
+import type { ReleaseConfig } from '../model.ts';
 import * as store from '../store/journal.ts';
-import { readyTimeout } from '../workload.ts';
+import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, workloadOf, type Step, type StepContext } from './step.ts';
 
-const graceSeconds = (context: StepContext): number => context.parts.settings.terminationGraceSeconds;
+/** Of the instances that are replaced. */
+const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(task.former?.config ?? null, parts.settings);
 
 /** Where old and new cannot run side by side: the old instances stop first. */
 export const halt: Step = {
@@ -13,8 +15,7 @@ export const halt: Step = {
   async run(context) {
     if (await isUnchanged(context)) return {};
     const { task, call } = context;
-    if (task.former?.desired === 'RUNNING')
-      call.log('A volume or port has one user at a time: the running instances stop first.');
+    if (task.former?.desired === 'RUNNING') call.log(`${reasonToHalt(configOf(task))}: the running instances stop first.`);
     await driverSet(context).cluster.retire(
       { service: task.serviceId, exceptRollout: task.rollout },
       graceSeconds(context),
@@ -23,6 +24,10 @@ export const halt: Step = {
     return {};
   },
 };
+
+function reasonToHalt(config: ReleaseConfig): string {
+  return config.options?.recreate === true ? 'The update strategy is Recreate' : 'A volume or port has one user at a time';
+}
 
 /** Makes the new instances, or finds that what runs is what is wanted. */
 export const start: Step = {

@@ -266,6 +266,7 @@ function bodyOf(operation: Operation): unknown {
     ...registry,
     ...group,
     ...image,
+    environment_id: ids['environmentId'],
   };
 }
 

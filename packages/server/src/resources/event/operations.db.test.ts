@@ -2,6 +2,7 @@ import { operationList } from '@davit/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cloudRecipes, peopleRecipes, sharedRecipes } from './testing/organization.ts';
 import { Scene, type Recipe } from './testing/scene.ts';
+import { serviceCloneRecipes, settingsRecipes } from './testing/service-parts.ts';
 import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './testing/services.ts';
 
 /* Every operation that changes something is in the audit log, and is refused on an old version. */
@@ -17,6 +18,8 @@ const recipes = {
   ...ruleRecipes,
   ...selectionRecipes,
   ...serviceRecipes,
+  ...settingsRecipes,
+  ...serviceCloneRecipes,
   ...variableRecipes,
   ...sharedRecipes,
   ...peopleRecipes,

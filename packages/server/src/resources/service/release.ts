@@ -4,6 +4,7 @@ import { builtIns, effective, type BuiltIn, type BuiltInFacts, type DerivedSecre
 import { hostAndPort, internalHosts, publicHost } from './address.ts';
 import type { ServiceFacts } from './rows.ts';
 import { kindOf } from './kinds/index.ts';
+import { toReleaseOptions } from './shapes/advanced-settings.ts';
 import { parseCommand } from './shapes/command.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 import { toDriverProbe } from './shapes/probe.ts';
@@ -48,6 +49,7 @@ export function composeRelease(
     instances: spec.min_running_instances,
     readiness: toDriverProbe(spec.healthchecks.readiness_probe),
     liveness: toDriverProbe(spec.healthchecks.liveness_probe),
+    ...toReleaseOptions(spec.advanced_settings ?? {}),
   };
   return { config, derived, circles };
 }

@@ -237,6 +237,13 @@ export const insertClone = statement(
    SELECT $1, organization_id, project_id, id, $3, gen_random_uuid(), $4, $5, $6, $7::jsonb, $8 FROM environment WHERE id = $2`,
 );
 
+/** Environment, stage and its name, name of the stage that new services of the type go into: in which stage a copy is there. */
+export const stageForClone = statement<{ id: string }>(
+  'stageForServiceClone',
+  `SELECT id FROM deployment_stage WHERE environment_id = $1
+    ORDER BY id = $2 DESC, lower(name) = lower($3) DESC, lower(name) = lower($4) DESC, position DESC LIMIT 1 FOR KEY SHARE`,
+);
+
 /** Driver, transport, ports that nobody may have, wanted port: that one, or the first free one after it. */
 export const freeHostPort = statement<{ port: number }>(
   'freeHostPort',

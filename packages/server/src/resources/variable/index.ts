@@ -1,5 +1,12 @@
 export { builtIns, type BuiltIn, type BuiltInFacts } from './builtin.ts';
-export { cloneSecrets, cloneVariables, secretIdsAmong, type SecretCopy, type VariableClone } from './clone.ts';
+export {
+  cloneSecrets,
+  cloneServiceVariables,
+  cloneVariables,
+  secretIdsAmong,
+  type SecretCopy,
+  type VariableClone,
+} from './clone.ts';
 export { effective, type DerivedSecret, type Effective } from './effective.ts';
 export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
 export type { ServicePlaceReference, ServicePlaces, VariablePlace } from './place.ts';

@@ -2,6 +2,7 @@ import { kinds, type Body, type operations } from '@davit/contract';
 import { invalid, type Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { RegistryDetails, ServiceRow } from '../rows.ts';
+import { commandLine } from '../shapes/command.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
 import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
@@ -31,6 +32,15 @@ export const container = defineKind({
     tag: spec.tag,
     registryId: spec.registry_id,
   }),
+  oldHistory: ({ ran }) => {
+    if (ran === null) return {};
+    const { source, entrypoint } = ran;
+    return {
+      ...(source.type === 'IMAGE' && { image_name: source.image, tag: source.tag }),
+      arguments: [...ran.arguments],
+      ...(entrypoint.length > 0 && { entrypoint: commandLine(entrypoint) }),
+    };
+  },
   wish: (request: DeployRequest) => {
     const tag = request?.image_tag ?? null;
     const releaseId = request?.release_id ?? null;

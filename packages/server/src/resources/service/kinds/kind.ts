@@ -1,5 +1,5 @@
 import type { ServedType } from '@davit/contract';
-import type { ReleaseSource } from '@davit/engine/port';
+import type { HistoryServiceView, ReleaseSource } from '@davit/engine/port';
 import type { Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
@@ -40,6 +40,8 @@ export interface ServiceKind {
   source(row: SourceRow): ReleaseSource;
   /** What a request to deploy asks for. VALIDATION_FAILED is thrown. */
   wish(request: unknown): DeployWish;
+  /** What an entry of the older history has beside id, times, name and state. */
+  oldHistory?(view: HistoryServiceView): object;
 }
 
 /** What of a row a source comes from. */
@@ -61,6 +63,7 @@ interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
   record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups): ServiceRecord;
   source(row: SourceRow<Spec>): ReleaseSource;
   wish(request: Deploy): DeployWish;
+  oldHistory?(view: HistoryServiceView): object;
 }
 
 /** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */

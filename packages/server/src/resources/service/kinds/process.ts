@@ -1,4 +1,5 @@
 import { toGroupRecords, type Groups } from '../groups.ts';
+import type { AdvancedSettingsSpec } from '../shapes/advanced-settings.ts';
 import { parseCommand } from '../shapes/command.ts';
 import { toGroups, type GroupsSpec } from '../shapes/groups.ts';
 import { toPorts, type PortSpec } from '../shapes/ports.ts';
@@ -23,6 +24,8 @@ export interface ProcessSpec extends GroupsSpec {
   readonly ports: readonly PortSpec[];
   readonly storage: readonly StorageSpec[];
   readonly healthchecks: HealthchecksSpec;
+  /** Those that somebody set; absent when there are none. */
+  readonly advanced_settings?: AdvancedSettingsSpec;
 }
 
 // No cluster driver of this version can give a service a GPU.
@@ -71,6 +74,7 @@ export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rule
     storage: request.storage ? toStorage(request.storage, former.storage, problems) : former.storage,
     healthchecks: request.healthchecks ? toHealthchecks(request.healthchecks, problems) : former.healthchecks,
     ...toGroups(request, former),
+    ...(former.advanced_settings !== undefined && { advanced_settings: former.advanced_settings }),
   };
   const command = parseCommand(spec.entrypoint ?? '');
   if ('fault' in command) problems.add('entrypoint', `${command.fault}; quote it as for a shell`);
