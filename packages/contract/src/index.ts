@@ -8,6 +8,7 @@ export { kinds, type Kind, type ServedType } from './service/kinds.ts';
 export { openApi } from './openapi.ts';
 export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './shared/deployment.ts';
 export { Application, ApplicationRequest } from './service/application.ts';
+export { jobEvents, type JobEvent } from './service/job.ts';
 export { Probe, ServicePort, Storage } from './service/parts.ts';
 export { variableScopesOfPaths, type ScopedVariableOperations, type ServiceVariableOperations } from './variable/scopes.ts';
 export * from './cluster/words.ts';

@@ -40,6 +40,8 @@ export interface GitReleaseSource {
   readonly dockerfilePath: string;
   readonly targetStage: string | null;
   readonly gitTokenId: string | null;
+  /** The Dockerfile itself, in place of one of the repository. */
+  readonly dockerfile?: string;
 }
 
 /** Taken from a registry. */
@@ -53,6 +55,26 @@ export interface ImageReleaseSource {
 }
 
 export type ReleaseSource = GitReleaseSource | ImageReleaseSource;
+
+/** What a run of a job is for. A lifecycle job has some of the first three, a cron job the last. */
+export type JobEvent = 'START' | 'STOP' | 'DELETE' | 'CRON';
+
+/** The program of a job's run; empty: the image's. */
+export interface JobCommand {
+  readonly entrypoint: readonly string[];
+  readonly arguments: readonly string[];
+}
+
+/** What makes a service a job: it has no instances that stay, and runs to its end at its events. */
+export interface JobRelease {
+  readonly events: Readonly<Partial<Record<JobEvent, JobCommand>>>;
+  /** When CRON comes by itself. */
+  readonly schedule: { readonly expression: string; readonly timezone: string } | null;
+  /** How often a run begins again after its process failed. */
+  readonly maximumRestarts: number;
+  /** Of a run with all its restarts; null: no limit of its own. */
+  readonly maximumSeconds: number | null;
+}
 
 /**
  * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is
@@ -74,6 +96,8 @@ export interface ReleaseConfig {
   readonly instances: number;
   readonly readiness: Probe | null;
   readonly liveness: Probe | null;
+  /** Only of jobs; they have no `instances`. */
+  readonly job?: JobRelease;
 }
 
 /** A commit as the API shows it. Before the checkout only `id` is known. */

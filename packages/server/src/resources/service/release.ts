@@ -48,6 +48,7 @@ export function composeRelease(
     instances: spec.min_running_instances,
     readiness: toDriverProbe(spec.healthchecks.readiness_probe),
     liveness: toDriverProbe(spec.healthchecks.liveness_probe),
+    ...kind.release?.(facts),
   };
   return { config, derived, circles };
 }

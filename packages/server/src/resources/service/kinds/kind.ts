@@ -1,5 +1,5 @@
 import type { ServedType } from '@davit/contract';
-import type { ReleaseSource } from '@davit/engine/port';
+import type { JobEvent, ReleaseConfig, ReleaseSource } from '@davit/engine/port';
 import type { Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
@@ -38,8 +38,12 @@ export interface ServiceKind {
   record(row: ServiceRow, caps: Caps | null, groups?: Groups): ServiceRecord;
   /** Where the image of a release comes from. */
   source(row: SourceRow): ReleaseSource;
-  /** What a request to deploy asks for. VALIDATION_FAILED is thrown. */
-  wish(request: unknown): DeployWish;
+  /** What a request to deploy, with its query, asks for. VALIDATION_FAILED is thrown. */
+  wish(request: unknown, query?: Readonly<Record<string, unknown>>): DeployWish;
+  /** What of a release only this kind has, where there is something. */
+  release?(row: SourceRow): Partial<ReleaseConfig>;
+  /** Where its requests name a repository and an image, if not at their top: for the paths of problems. */
+  readonly places?: { readonly docker: string; readonly image: string };
 }
 
 /** What of a row a source comes from. */
@@ -50,6 +54,10 @@ export interface DeployWish {
   readonly releaseId: string | null;
   readonly commitId: string | null;
   readonly edit?: object;
+  /** Of a job: the event that is run, whatever the action would run. */
+  readonly event?: JobEvent;
+  /** Throws VALIDATION_FAILED when what is asked for does not fit the service. */
+  readonly check?: (spec: ProcessSpec) => void;
 }
 
 interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
@@ -60,7 +68,9 @@ interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
   edit(request: Edit, former: Spec, rules: SpecRules): Spec;
   record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups): ServiceRecord;
   source(row: SourceRow<Spec>): ReleaseSource;
-  wish(request: Deploy): DeployWish;
+  wish(request: Deploy, query?: Readonly<Record<string, unknown>>): DeployWish;
+  release?(row: SourceRow<Spec>): Partial<ReleaseConfig>;
+  readonly places?: { readonly docker: string; readonly image: string };
 }
 
 /** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */
