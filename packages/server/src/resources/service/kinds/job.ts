@@ -55,6 +55,8 @@ export type JobSpec = ProcessSpec & {
 
 const places = { docker: 'source.docker.', image: 'source.image.' } as const;
 const defaultDockerfile = 'Dockerfile';
+// Where one that the request brings is put for the build: a name that no repository uses.
+const ownDockerfile = '.davit.Dockerfile';
 const icons = { LIFECYCLE: kinds.JOB.icon, CRON: 'cron-job' } as const;
 const members = { START: 'on_start', STOP: 'on_stop', DELETE: 'on_delete', CRON: 'cronjob' } as const;
 
@@ -80,7 +82,7 @@ export const job = defineKind({
           url: spec.git_repository.url,
           branch: spec.git_repository.branch,
           rootPath: spec.git_repository.root_path,
-          dockerfilePath: plainPath(spec.dockerfile_path ?? defaultDockerfile),
+          dockerfilePath: plainPath(spec.dockerfile_raw === null ? (spec.dockerfile_path ?? defaultDockerfile) : ownDockerfile),
           targetStage: spec.docker_target_build_stage,
           gitTokenId: spec.git_repository.git_token_id,
           ...(spec.dockerfile_raw !== null && { dockerfile: spec.dockerfile_raw }),
