@@ -81,6 +81,8 @@ export interface Workload {
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
   readonly instances: number;
+  /** Index of the first of them; the ones before it are left as they are. Absent: 0, all of them. */
+  readonly firstInstance?: number;
   /** Names under which other services of the environment reach this one. */
   readonly hostnames: readonly string[];
   readonly readiness: Probe | null;

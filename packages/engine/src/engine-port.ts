@@ -84,7 +84,11 @@ async function queueRequest(tx: Queryable, request: DeploymentRequest): ReturnTy
   const services = await whatCanBeDone(tx, request);
   await assertReleasesUsable(tx, services);
   const ids = services.map((service) => service.serviceId);
-  const waiting = await tx.maybe(requests.findMergeable, [place.environmentId, trigger.actor, request.action, ids]);
+  // A run that was asked for by itself happens once for each time that it was asked for.
+  const isForced = services.some((service) => service.event !== undefined);
+  const waiting = isForced
+    ? undefined
+    : await tx.maybe(requests.findMergeable, [place.environmentId, trigger.actor, request.action, ids]);
   const deploymentId = waiting?.id ?? randomUUID();
   if (waiting === undefined) {
     await tx.run(requests.insertDeployment, [
@@ -181,6 +185,7 @@ async function writeServices(
     stage_id: service.stage.id,
     stage_name: service.stage.name,
     stage_position: service.stage.position,
+    event: service.event ?? null,
   }));
   await tx.run(requests.insertServices, [deploymentId, JSON.stringify(entries)]);
 }
@@ -205,6 +210,7 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
       stagePosition: service.stage.position,
       config,
       hasImage: wanted !== undefined && 'releaseId' in wanted,
+      event: service.event ?? null,
     };
   });
   const configs = new Map(inputs.map((input) => [input.serviceId, input]));

@@ -40,6 +40,8 @@ export interface GitReleaseSource {
   readonly dockerfilePath: string;
   readonly targetStage: string | null;
   readonly gitTokenId: string | null;
+  /** The Dockerfile itself, in place of one of the repository. */
+  readonly dockerfile?: string;
 }
 
 /** Taken from a registry. */
@@ -73,6 +75,26 @@ export interface BuildOptions {
   readonly withoutCache?: true;
 }
 
+/** What a run of a job is for. A lifecycle job has some of the first three, a cron job the last. */
+export type JobEvent = 'START' | 'STOP' | 'DELETE' | 'CRON';
+
+/** The program of a job's run; empty: the image's. */
+export interface JobCommand {
+  readonly entrypoint: readonly string[];
+  readonly arguments: readonly string[];
+}
+
+/** What makes a service a job: it has no instances that stay, and runs to its end at its events. */
+export interface JobRelease {
+  readonly events: Readonly<Partial<Record<JobEvent, JobCommand>>>;
+  /** When CRON comes by itself. */
+  readonly schedule: { readonly expression: string; readonly timezone: string } | null;
+  /** How often a run begins again after its process failed. */
+  readonly maximumRestarts: number;
+  /** Of a run with all its restarts; null: no limit of its own. */
+  readonly maximumSeconds: number | null;
+}
+
 /**
  * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is
  * hashed; two equal hashes mean that a deployment would change nothing but the commit.
@@ -95,6 +117,8 @@ export interface ReleaseConfig {
   readonly liveness: Probe | null;
   /** Absent where there are none, so that the hash of such a release stays what it was before there were any. */
   readonly options?: ReleaseOptions;
+  /** Only of jobs; they have no `instances`. */
+  readonly job?: JobRelease;
 }
 
 /** What of a release tells people which program it ran. */

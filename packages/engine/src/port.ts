@@ -1,8 +1,9 @@
 import type { Queryable } from '@davit/db';
-import type { Action, FailureRecord, ReleaseCommand, ReleaseCommit, ReleaseConfig } from './model.ts';
+import type { Action, FailureRecord, JobEvent, ReleaseCommand, ReleaseCommit, ReleaseConfig } from './model.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
 
 export type * from './model.ts';
+export { cronFault, isTimeZone } from './jobs/cron.ts';
 export { environmentState, type ActionStatusWord, type ActionWord, type Phase, type StateWord } from './states.ts';
 
 export type Origin = 'API' | 'CLI' | 'CONSOLE' | 'GIT' | 'SERVICE_INTERNAL' | 'TERRAFORM_PROVIDER';
@@ -31,6 +32,8 @@ export interface RequestedService {
   readonly stage: { readonly id: string; readonly name: string; readonly position: number };
   /** DEPLOY: the configuration to run, or an earlier release to run again. Other actions: none. */
   readonly release?: { readonly config: ReleaseConfig; readonly commitId: string | null } | { readonly releaseId: string };
+  /** DEPLOY of a job: runs this event once, and neither starts nor ends anything else. Such a request is not merged. */
+  readonly event?: JobEvent;
 }
 
 export interface DeploymentRequest {

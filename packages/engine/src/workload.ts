@@ -76,9 +76,10 @@ function files(config: ReleaseConfig, secrets: ReadonlyMap<string, string>): Wor
 // The commit is not part of the configuration, as its hash would change with every push.
 function commitVariables(input: WorkloadInput): EnvironmentEntry[] {
   if (input.commit === null) return [];
+  const type = input.config.job === undefined ? 'APPLICATION' : 'JOB';
   const short = input.owner.service.slice(0, 8).toUpperCase();
   return [
-    { name: `${input.builtInPrefix}APPLICATION_Z${short}_GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
+    { name: `${input.builtInPrefix}${type}_Z${short}_GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
     { name: `${input.builtInPrefix}GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
   ];
 }

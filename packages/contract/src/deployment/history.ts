@@ -61,3 +61,20 @@ export const listApplicationDeploymentHistory = operation({
   }),
   errors: [400],
 });
+
+export const listJobDeploymentHistory = operation({
+  id: 'listJobDeploymentHistory',
+  method: 'GET',
+  path: '/job/{jobId}/deploymentHistory',
+  tag: 'Job',
+  summary: 'List the deployments of a job in the older shape, newest first; `startId`: those before this one',
+  scope: 'READ',
+  target: 'service',
+  query: oldHistoryQuery,
+  status: 200,
+  response: Type.Object({
+    ...oldHistoryPage,
+    results: Type.Array(Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) })),
+  }),
+  errors: [400],
+});

@@ -35,6 +35,15 @@ export const kinds = {
     many: 'containers',
     icon: 'container',
   },
+  JOB: {
+    type: 'JOB',
+    noun: 'job',
+    Noun: 'Job',
+    Nouns: 'Jobs',
+    one: 'a job',
+    many: 'jobs',
+    icon: 'lifecycle-job',
+  },
 } as const satisfies Partial<Record<ServiceType, Kind>>;
 
 /** Types that are not here are not served yet. */

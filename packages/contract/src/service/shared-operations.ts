@@ -90,11 +90,24 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
   };
 }
 
-/** Deploy and redeploy. `deploy`: what may be asked of a deployment of this kind, and what its answer has beside the status. */
-export function deployOperations<const K extends Kind, Request extends TSchema, Answer extends TSchema>(
-  kind: K,
-  { body, answer, summary }: { readonly body: Request; readonly answer: Answer; readonly summary: string },
-) {
+interface DeployShapes<Request, Answer> {
+  readonly body: Request;
+  readonly answer: Answer;
+  readonly summary: string;
+}
+
+/**
+ * Deploy and redeploy: what may be asked of a deployment of this kind, and what its answer has beside the status. `query`: where a
+ * kind asks for more than a dry run.
+ */
+export function deployOperations<
+  const K extends Kind,
+  Request extends TSchema,
+  Answer extends TSchema,
+  Query extends TSchema = typeof DryRun,
+>(kind: K, { body, answer, summary, query }: DeployShapes<Request, Answer> & { readonly query?: Query }) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the default of the type is the default of the value
+  const asked = (query ?? DryRun) as Query;
   const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
   const tag = kind.Noun;
   return {
@@ -106,7 +119,7 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       summary: `${summary}; \`dry_run\` answers the plan instead`,
       scope: 'DEPLOY',
       target,
-      query: DryRun,
+      query: asked,
       body,
       bodyRequired: false,
       status: 202,
@@ -122,7 +135,7 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       event: 'TRIGGER_REDEPLOY',
       scope: 'DEPLOY',
       target,
-      query: DryRun,
+      query: asked,
       status: 202,
       response: StatusOrPlan,
       errors: [400, 409],

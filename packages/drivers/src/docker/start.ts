@@ -23,7 +23,8 @@ export interface EngineMemory {
 /** Makes network, volumes and instances exist and run. See `ClusterDriver.start`. */
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
   await prepare(scope, memory, workload, context);
-  const indices = Array.from({ length: workload.instances }, (_, index) => index);
+  const first = workload.firstInstance ?? 0;
+  const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
   await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context }));
 }
 

@@ -195,7 +195,7 @@ class MemoryCluster implements FakeCluster {
           throw new DriverError({ cause: 'IMAGE_MISSING', message: `there is no image ${workload.image}` });
         }
         for (const volume of workload.volumes) this.#volumes.set(volume.id, workload.owner.service);
-        for (let index = 0; index < workload.instances; index += 1) this.#run(workload, index);
+        for (let index = workload.firstInstance ?? 0; index < workload.instances; index += 1) this.#run(workload, index);
       }),
     awaitReady: (workload, { signal }) =>
       this.#call({ method: 'awaitReady', service: workload.owner.service, detail: workload.rollout }, signal, () =>

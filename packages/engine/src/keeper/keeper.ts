@@ -163,7 +163,8 @@ export class Keeper {
       const life = instance.startedAt;
       if (life === null || this.#followed.get(instance.id) === life) continue;
       const config = this.#configs.get(instance.release);
-      if (config === undefined) continue;
+      // The output of a job is stored by what waits for its end, as its container goes right after that.
+      if (config === undefined || config.job !== undefined) continue;
       this.#followed.set(instance.id, life);
       this.#logs.follow(instance, config);
     }
@@ -175,6 +176,7 @@ export class Keeper {
     if (seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
     const instances = seen.byService.get(runtime.service_id) ?? [];
+    if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances);
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
     if (mine.length < instances.length) await this.#retireOthers(runtime, runtime.desired === 'RUNNING');
     if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
@@ -186,6 +188,18 @@ export class Keeper {
     if (status !== runtime.running_status) {
       await this.#parts.database.run(setRunningStatus, [runtime.service_id, status]);
     }
+  }
+
+  /** Nothing of a job is kept running: what is there without a deployment that works on it was left over by a crash. */
+  async #keepJob(runtime: Kept, instances: readonly Instance[]): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
+      await this.#attempt(`retire ${rollout}`, () =>
+        cluster.retire({ service: runtime.service_id, rollout }, this.#parts.settings.terminationGraceSeconds, this.#call()),
+      );
+    }
+    // Forgotten while the cluster could not be reached.
+    if (runtime.running_status === null) await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED']);
   }
 
   async #retireOthers(runtime: Kept, keepsRollout: boolean): Promise<void> {

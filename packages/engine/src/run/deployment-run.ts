@@ -1,7 +1,7 @@
 import { redactor } from '@davit/base';
 import type { FailureRecord, ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
-import { planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
+import { eventOf, planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import { steps, undoRollout, type StepContext, type Task } from '../steps/index.ts';
 import * as images from '../store/images.ts';
@@ -79,6 +79,7 @@ export class DeploymentRun {
         stageName: task.stage.name,
         stagePosition: task.stage.position,
         config: task.config,
+        event: task.forcedEvent,
         // From the journal where there is one: a build or pull that is done must stay in the plan that is resumed.
         hasImage: journal.has(task.serviceId)
           ? !(journal.get(task.serviceId) ?? []).some((step) => step.name === 'build' || step.name === 'pull')
@@ -107,7 +108,10 @@ export class DeploymentRun {
   }
 
   async #toTask(row: store.TaskRow, former: RuntimeRow | null): Promise<Task> {
-    const restart = this.#input.deployment.action === 'RESTART';
+    const { action } = this.#input.deployment;
+    // What a job runs when it is taken down is what was deployed, also for a runner that comes when that is forgotten already.
+    const restart = action === 'RESTART' || (action !== 'DEPLOY' && former?.config?.job !== undefined);
+    const config = row.config ?? (restart ? (former?.config ?? null) : null);
     const releaseId = row.release_id ?? (restart ? (former?.release_id ?? null) : null);
     if (restart && row.release_id === null && releaseId !== null) {
       await this.#journal.writeAny(store.adoptRelease, [row.service_id, releaseId]);
@@ -119,13 +123,16 @@ export class DeploymentRun {
       stage: { name: row.stage_name, position: row.stage_position },
       former,
       releaseId,
-      config: row.config ?? (restart ? (former?.config ?? null) : null),
+      config,
       configHash: row.config_hash ?? (restart ? (former?.config_hash ?? null) : null),
       commit: row.commit ?? (restart ? (former?.commit ?? null) : null),
       imageId: row.image_id ?? (restart ? (former?.image_id ?? null) : null),
       rollout: row.rollout,
       kept: false,
       instances: [],
+      event: eventOf(action, config?.job, row.event),
+      forcedEvent: row.event,
+      launchedAt: null,
     };
   }
 
@@ -308,7 +315,8 @@ export class DeploymentRun {
   /** Takes back what had been started, unless the routes have changed already. */
   async #undo(member: TaskState): Promise<void> {
     const { deployment, abandon, parts } = this.#input;
-    const rollsOut = deployment.action === 'DEPLOY' || deployment.action === 'RESTART';
+    const isJob = member.task.config?.job !== undefined;
+    const rollsOut = deployment.action === 'DEPLOY' || deployment.action === 'RESTART' || isJob;
     if (!rollsOut || member.phase === 'BUILDING' || (await this.#isRouted(member))) return;
     await crashPoint('undo:before');
     const call = {

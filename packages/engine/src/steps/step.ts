@@ -1,5 +1,5 @@
 import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
-import type { BuildCommit, GitReleaseSource, ReleaseConfig } from '../model.ts';
+import type { BuildCommit, GitReleaseSource, JobEvent, ReleaseConfig } from '../model.ts';
 import { driversOf, type DriverSet, type EngineParts } from '../parts.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
@@ -25,6 +25,12 @@ export interface Task {
   /** The former instances are as wanted: nothing is replaced. */
   kept: boolean;
   instances: readonly Instance[];
+  /** What of a job is run; null: nothing, or it is no job. */
+  readonly event: JobEvent | null;
+  /** The same where it was asked for by itself. */
+  readonly forcedEvent: JobEvent | null;
+  /** When that run was started. */
+  launchedAt: string | null;
 }
 
 export interface StepContext {

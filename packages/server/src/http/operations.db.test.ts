@@ -124,6 +124,15 @@ async function makeIds(): Promise<Record<string, string>> {
     params: inEnvironment,
     body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
   });
+  const job = await client.call('createJob', {
+    params: inEnvironment,
+    body: {
+      name: 'migrate',
+      healthchecks: {},
+      source: { image: { registry_id: registry.id, image_name: 'cache', tag: '7' } },
+      schedule: { on_start: {} },
+    },
+  });
   const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
   const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
   const webhook = await client.call('createOrganizationWebhook', {
@@ -167,6 +176,7 @@ async function makeIds(): Promise<Record<string, string>> {
     environmentId: environment.id,
     applicationId: application.id,
     containerId: container.id,
+    jobId: job.id,
     serviceId: application.id,
     deploymentStageId: first?.id ?? '',
     stageId: second?.id ?? '',
@@ -241,7 +251,9 @@ function bodyOf(operation: Operation): unknown {
   const image = { registry_id: ids['containerRegistryId'], image_name: 'stolen', tag: '1' };
   const place = { alias_scope: 'APPLICATION', alias_parent_id: ids['applicationId'] };
   const override = { override_scope: 'APPLICATION', override_parent_id: ids['applicationId'] };
-  const scope = operation.path.startsWith('/container') ? 'CONTAINER' : 'APPLICATION';
+  const word = operation.path.split('/')[1]?.toUpperCase() ?? '';
+  const scope = ['CONTAINER', 'JOB'].includes(word) ? word : 'APPLICATION';
+  const job = { source: { image }, schedule: { on_start: {} }, healthchecks: {} };
   const many = { overwrite: true, vars: [{ name: 'COLOR', value: 'blue', scope, is_secret: false }] };
   const variable = { ...key, ...place, ...override, ...many };
   const application = ids['applicationId'];
@@ -267,6 +279,7 @@ function bodyOf(operation: Operation): unknown {
     ...group,
     ...image,
     environment_id: ids['environmentId'],
+    ...job,
   };
 }
 

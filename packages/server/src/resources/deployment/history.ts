@@ -15,6 +15,7 @@ type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymen
 type EnvironmentEntry = EnvironmentHistory['results'][number];
 type ServiceEntry = NonNullable<EnvironmentEntry['applications']>[number];
 type ApplicationHistory = Response<(typeof operations)['listApplicationDeploymentHistory']>;
+type JobHistory = Response<(typeof operations)['listJobDeploymentHistory']>;
 
 const pageSize = 20;
 
@@ -41,6 +42,21 @@ export async function listOldApplicationHistory(
     page: 1,
     page_size: pageSize,
     results: views.map((view) => ({ ...toCommon(view, view.deploymentId), ...endOf(view) })),
+  };
+}
+
+export async function listOldJobHistory(
+  deps: Deps,
+  caller: Caller,
+  jobId: string,
+  startId: string | undefined,
+): Promise<JobHistory> {
+  await checkServiceVisible(deps, caller, jobId, 'JOB');
+  const views = await deps.engine.serviceHistory(deps.database, jobId, { page: 1, pageSize, before: startId });
+  return {
+    page: 1,
+    page_size: pageSize,
+    results: views.map((view) => ({ ...toCommon(view, view.deploymentId), status: view.state })),
   };
 }
 

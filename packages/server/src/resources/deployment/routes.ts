@@ -79,6 +79,9 @@ function mountOlder(mounting: Mounting, deps: Deps): void {
     .on(operations.listApplicationDeploymentHistory, ({ caller, params, query }) =>
       history.listOldApplicationHistory(deps, caller, params.applicationId, query.startId),
     )
+    .on(operations.listJobDeploymentHistory, ({ caller, params, query }) =>
+      history.listOldJobHistory(deps, caller, params.jobId, query.startId),
+    )
     .on(operations.listEnvironmentLog, ({ caller, params }) => readOldLog(deps, caller, params.environmentId));
 }
 

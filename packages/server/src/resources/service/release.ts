@@ -50,6 +50,7 @@ export function composeRelease(
     readiness: toDriverProbe(spec.healthchecks.readiness_probe),
     liveness: toDriverProbe(spec.healthchecks.liveness_probe),
     ...toReleaseOptions(spec.advanced_settings ?? {}),
+    ...kind.release?.(facts),
   };
   return { config, derived, circles };
 }

@@ -64,8 +64,10 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     read: ({ caller }, reference) => service.readService(deps, caller, reference),
     edit: ({ caller, body }, reference) => service.editService(deps, caller, reference, named(body)),
     delete: ({ caller }, reference) => action.deleteService(deps, caller, reference),
-    deploy: (call, reference) => action.deployService(deps, call.caller, reference, { body: call.body, dryRun: dryRun(call) }),
-    redeploy: (call, reference) => action.redeployService(deps, call.caller, reference, dryRun(call)),
+    deploy: (call, reference) =>
+      action.deployService(deps, call.caller, reference, { body: call.body, query: call.query, dryRun: dryRun(call) }),
+    redeploy: (call, reference) =>
+      action.redeployService(deps, call.caller, reference, { query: call.query, dryRun: dryRun(call) }),
     restart: (call, reference) => action.restartService(deps, call.caller, reference, dryRun(call)),
     stop: (call, reference) => action.stopService(deps, call.caller, reference, dryRun(call)),
     uninstall: async ({ caller }, reference) => (await action.uninstallService(deps, caller, reference)) ?? new OtherStatus(204),

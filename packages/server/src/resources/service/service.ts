@@ -180,22 +180,26 @@ type Named = Pick<ServiceRow, 'git_token_name' | 'registry'>;
 /** The same records stay until the transaction ends. INVALID_REFERENCE when the organization has none of an id. */
 async function shareNamed(tx: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<Named> {
   const { gitTokenId, registryId } = referencesOf(row.spec);
+  const { docker = '', image = '' } = kindOf(row.type).places ?? {};
   return {
-    git_token_name: gitTokenId === null ? null : await gitTokenName(tx, row.organization_id, gitTokenId),
-    registry: registryId === null ? null : await registryDetails(tx, row.organization_id, registryId),
+    git_token_name: gitTokenId === null ? null : await gitTokenName(tx, row.organization_id, gitTokenId, docker),
+    registry: registryId === null ? null : await registryDetails(tx, row.organization_id, registryId, image),
   };
 }
 
-async function gitTokenName(db: Queryable, organizationId: string, id: string): Promise<string> {
+async function gitTokenName(db: Queryable, organizationId: string, id: string, place: string): Promise<string> {
   const token = await db.maybe(store.readGitToken, [id, organizationId]);
   if (token !== undefined) return token.name;
-  throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
+  throw invalidReference(
+    `${place}git_repository.git_token_id`,
+    'is not the id of a git token of this organization; create one first',
+  );
 }
 
-async function registryDetails(tx: Queryable, organizationId: string, id: string): Promise<RegistryDetails> {
+async function registryDetails(tx: Queryable, organizationId: string, id: string, place: string): Promise<RegistryDetails> {
   const registry = await tx.maybe(store.shareRegistry, [id, organizationId]);
   if (registry !== undefined) return registry;
-  throw invalidReference('registry_id', 'is not the id of a container registry of this organization; create one first');
+  throw invalidReference(`${place}registry_id`, 'is not the id of a container registry of this organization; create one first');
 }
 
 async function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {

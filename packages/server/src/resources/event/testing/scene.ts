@@ -99,10 +99,12 @@ export class Scene {
     const applicationId = await this.make(`${at}/application`, { name: 'web', ...source });
     const image = { registry_id: this.here['containerRegistryId'], image_name: 'cache', tag: '7' };
     const containerId = await this.make(`${at}/container`, { name: 'cache', ...image });
-    return { ...this.here, projectId, environmentId, applicationId, containerId, serviceId: applicationId };
+    const job = { healthchecks: {}, source: { image }, schedule: { on_start: {} } };
+    const jobId = await this.make(`${at}/job`, { name: 'migrate', ...job });
+    return { ...this.here, projectId, environmentId, applicationId, containerId, jobId, serviceId: applicationId };
   }
 
-  /** The same, with a deployment of the application or the container that waits. */
+  /** The same, with a deployment of one of the services that waits. */
   async deployed(noun = 'application'): Promise<Ids> {
     const ids = await this.fresh();
     return { ...ids, deploymentRequestId: await this.make(`/${noun}/${ids[`${noun}Id`]}/deploy`) };

@@ -133,7 +133,20 @@ export const serviceRecipes: Recipes = {
     image_name: 'cache',
     tag: '7',
   })),
+  // Nothing restarts a job.
+  ...without(
+    'rebootJob',
+    recipesOfService('Job', ({ containerRegistryId }) => ({
+      healthchecks: {},
+      source: { image: { registry_id: containerRegistryId, image_name: 'cache', tag: '7' } },
+      schedule: { on_start: {} },
+    })),
+  ),
 };
+
+function without(id: string, recipes: Recipes): Recipes {
+  return Object.fromEntries(Object.entries(recipes).filter(([name]) => name !== id));
+}
 
 const sorts = [
   { Sort: 'EnvironmentVariable', segment: 'environmentVariable', word: 'VARIABLE' },
@@ -179,8 +192,10 @@ export const variableRecipes: Recipes = {
   ...recipesOfScope('Environment'),
   ...recipesOfScope('Application'),
   ...recipesOfScope('Container'),
+  ...recipesOfScope('Job'),
   importEnvironmentVariable: { ids: here, body: vars('APPLICATION'), event: 'CREATE APPLICATION VARIABLE' },
   importContainerEnvironmentVariable: { ids: here, body: vars('CONTAINER'), event: 'CREATE CONTAINER VARIABLE' },
+  importJobEnvironmentVariable: { ids: here, body: vars('JOB'), event: 'CREATE JOB VARIABLE' },
   importEnvironmentVariables: {
     ids: here,
     query: ({ applicationId }) => `service_type=APPLICATION&service_id=${applicationId}`,

@@ -78,7 +78,11 @@ export function editedApplication(request: EditRequest, former: ApplicationSpec,
   return spec;
 }
 
-function checkBuild(spec: ApplicationSpec, problems: Problems): void {
+/** What is wrong with how an image is to be built from a repository. */
+export function checkBuild(
+  spec: Pick<ApplicationSpec, 'dockerfile_path' | 'docker_target_build_stage'>,
+  problems: Problems,
+): void {
   const { dockerfile_path: path, docker_target_build_stage: stage } = spec;
   if (path === '' || path.startsWith('/') || path.startsWith('-') || leavesRoot(path) || hasControlCharacter(path)) {
     problems.add('dockerfile_path', 'must be a path relative to git_repository.root_path, such as Dockerfile, without ..');
@@ -104,16 +108,15 @@ export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps
     ...(caps === null ? {} : { maximum_cpu: caps.cpuMillicores, maximum_memory: caps.memoryMiB }),
     maximun_gpu: maximumGpu,
     ...processRecord(spec, groups),
-    git_repository: toGitRecord(row),
+    git_repository: toGitRecord(row, spec.git_repository),
   };
 }
 
-function toGitRecord({
-  spec,
-  git_token_name,
-  deployed_commit: commit,
-}: ServiceRow<ApplicationSpec>): NonNullable<ApplicationRecord['git_repository']> {
-  const { branch, ...repository } = spec.git_repository;
+/** A repository in the record of a service that is built from it. */
+export function toGitRecord(
+  { git_token_name, deployed_commit: commit }: Pick<ServiceRow, 'git_token_name' | 'deployed_commit'>,
+  { branch, ...repository }: GitRepositorySpec,
+): NonNullable<ApplicationRecord['git_repository']> {
   return {
     has_access: true,
     ...repository,

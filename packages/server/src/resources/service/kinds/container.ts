@@ -78,7 +78,7 @@ const nameForm = /^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-
 const tagForm = /^(\w[\w.-]{0,127}|sha256:[0-9a-f]{64})$/;
 const tagRule = 'must be a tag, as in 1.2 or latest (letters, digits, . _ -), or a digest: sha256: and 64 digits';
 
-function checkImage({ image_name, tag }: ContainerSpec, problems: Problems): void {
+export function checkImage({ image_name, tag }: Pick<ContainerSpec, 'image_name' | 'tag'>, problems: Problems): void {
   if (!nameForm.test(image_name)) {
     problems.add(
       'image_name',
@@ -91,8 +91,8 @@ function checkImage({ image_name, tag }: ContainerSpec, problems: Problems): voi
 }
 
 /** `registry.example.org:5000/folder/team/web` */
-function imageReference(registry: RegistryDetails | null, name: string): string {
-  if (registry === null) throw new Error('a container has no registry');
+export function imageReference(registry: RegistryDetails | null, name: string): string {
+  if (registry === null) throw new Error('a service of an image has no registry');
   const { host, pathname } = new URL(registry.url);
   return [host, ...pathname.split('/'), name].filter((part) => part !== '').join('/');
 }

@@ -1,5 +1,5 @@
 import type { ServedType } from '@davit/contract';
-import type { HistoryServiceView, ReleaseSource } from '@davit/engine/port';
+import type { HistoryServiceView, JobEvent, ReleaseConfig, ReleaseSource } from '@davit/engine/port';
 import type { Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
@@ -38,10 +38,14 @@ export interface ServiceKind {
   record(row: ServiceRow, caps: Caps | null, groups?: Groups): ServiceRecord;
   /** Where the image of a release comes from. */
   source(row: SourceRow): ReleaseSource;
-  /** What a request to deploy asks for. VALIDATION_FAILED is thrown. */
-  wish(request: unknown): DeployWish;
   /** What an entry of the older history has beside id, times, name and state. */
   oldHistory?(view: HistoryServiceView): object;
+  /** What a request to deploy, with its query, asks for. VALIDATION_FAILED is thrown. */
+  wish(request: unknown, query?: Readonly<Record<string, unknown>>): DeployWish;
+  /** What of a release only this kind has, where there is something. */
+  release?(row: SourceRow): Partial<ReleaseConfig>;
+  /** Where its requests name a repository and an image, if not at their top: for the paths of problems. */
+  readonly places?: { readonly docker: string; readonly image: string };
 }
 
 /** What of a row a source comes from. */
@@ -52,6 +56,10 @@ export interface DeployWish {
   readonly releaseId: string | null;
   readonly commitId: string | null;
   readonly edit?: object;
+  /** Of a job: the event that is run, whatever the action would run. */
+  readonly event?: JobEvent;
+  /** Throws VALIDATION_FAILED when what is asked for does not fit the service. */
+  readonly check?: (spec: ProcessSpec) => void;
 }
 
 interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
@@ -62,8 +70,10 @@ interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
   edit(request: Edit, former: Spec, rules: SpecRules): Spec;
   record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups): ServiceRecord;
   source(row: SourceRow<Spec>): ReleaseSource;
-  wish(request: Deploy): DeployWish;
   oldHistory?(view: HistoryServiceView): object;
+  wish(request: Deploy, query?: Readonly<Record<string, unknown>>): DeployWish;
+  release?(row: SourceRow<Spec>): Partial<ReleaseConfig>;
+  readonly places?: { readonly docker: string; readonly image: string };
 }
 
 /** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */

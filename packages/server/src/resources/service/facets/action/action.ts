@@ -1,6 +1,6 @@
 import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
-import type { Action, RequestedService } from '@davit/engine/port';
+import type { Action, JobEvent, RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { openEnvironment } from '../../../environment/index.ts';
@@ -8,6 +8,7 @@ import { toPlan } from '../../../shared/engine-views.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { assertResolvable, currentRelease, releasable } from '../../composition.ts';
 import { kindOf } from '../../kinds/index.ts';
+import type { DeployWish } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
 import type { ComposedRelease } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
@@ -15,7 +16,7 @@ import { editLocked, removeService } from '../../service.ts';
 import { findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
 import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
-import { toRequest } from './request.ts';
+import { forEvent, toRequest } from './request.ts';
 
 export type DeployAnswer = Response<(typeof operations)['deployApplication']>;
 export type ActionAnswer = Response<(typeof operations)['stopApplication']>;
@@ -29,7 +30,16 @@ interface Wanted {
   readonly wish?: Wish;
   /** Of the service, before it is deployed: a member of its edit request. */
   readonly edit?: object;
+  /** Of a job: the event to run. */
+  readonly event?: JobEvent | undefined;
+  /** Throws when the service is not one that this can be asked of. */
+  readonly check?: DeployWish['check'];
   /** Answers what would be done instead of doing it. */
+  readonly dryRun: boolean;
+}
+
+interface AskedOfDeployment {
+  readonly query: Readonly<Record<string, unknown>>;
   readonly dryRun: boolean;
 }
 
@@ -41,19 +51,25 @@ export async function deployService(
   deps: Deps,
   caller: Caller,
   reference: ServiceReference,
-  { body, dryRun }: { readonly body: unknown; readonly dryRun: boolean },
+  { body, query, dryRun }: AskedOfDeployment & { readonly body: unknown },
 ): Promise<DeployAnswer> {
-  const { releaseId, commitId, edit } = kindOf(reference.type).wish(body);
+  const { releaseId, commitId, edit, ...further } = kindOf(reference.type).wish(body, query);
   const wish: Wish = releaseId === null ? { commitId: () => commitId } : { releaseId };
-  const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, ...(edit && { edit }) });
+  const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, ...further, ...(edit && { edit }) });
   if (dryRun || reference.type !== 'APPLICATION') return answer;
   return { ...answer, status: 'QUEUED', application_id: reference.id, created_at: new Date().toISOString() };
 }
 
 /** Asks for a deployment of the commit that is deployed, with the configuration of now. */
-export function redeployService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
+export function redeployService(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  { query, dryRun }: AskedOfDeployment,
+): Promise<ActionAnswer> {
   const wish: Wish = { commitId: (view) => view.deployedCommit?.id ?? null };
-  return act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun });
+  const { event, check } = kindOf(reference.type).wish(undefined, query);
+  return act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, event, check });
 }
 
 /** New instances of the release that runs. NEVER_DEPLOYED when none does. */
@@ -102,12 +118,13 @@ async function act(deps: Deps, caller: Caller, reference: ServiceReference, want
   const purpose = wanted.action === 'DEPLOY' ? 'deploy' : 'change';
   return deps.database.transaction(async (tx) => {
     const locked = await lockService(deps, tx, caller, { ...reference, purpose });
+    wanted.check?.(locked.spec);
     const { edit } = wanted;
     const facts = edit === undefined ? locked : (await editLocked(deps, tx, caller, { facts: locked, request: edit })).row;
     const composed = await currentRelease(deps, tx, facts);
     const release = await wantedRelease(deps, tx, { facts, composed, wish: wanted.wish });
     if (release !== undefined && 'config' in release) await releasable(deps, tx, facts, composed);
-    await deps.engine.request(tx, toRequest(caller, facts, wanted.action, release));
+    await deps.engine.request(tx, forEvent(toRequest(caller, facts, wanted.action, release), wanted.event));
     return statusWith(deps, tx, facts, composed);
   });
 }
@@ -117,9 +134,10 @@ async function plan(deps: Deps, caller: Caller, { id, type }: ServiceReference, 
   if (facts === undefined) throw notFound('service');
   await openEnvironment(deps.database, caller, facts.environment_id, wanted.action === 'DEPLOY' ? 'deploy' : 'change');
   await assertStays(deps, deps.database, facts);
+  wanted.check?.(facts.spec);
   const composed = await currentRelease(deps, deps.database, facts);
   const release = await wantedRelease(deps, deps.database, { facts, composed, wish: wanted.wish });
-  const planned = await deps.engine.plan(toRequest(caller, facts, wanted.action, release));
+  const planned = await deps.engine.plan(forEvent(toRequest(caller, facts, wanted.action, release), wanted.event));
   return { ...(await statusWith(deps, deps.database, facts, composed)), plan: toPlan(planned) };
 }
 

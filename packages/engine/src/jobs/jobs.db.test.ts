@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import type { Instance } from '@davit/drivers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
+import { config } from '../testing/config.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(async () => {
+  await world.close();
+});
+
+const lifecycle: JobRelease = {
+  events: {
+    START: { entrypoint: ['/up'], arguments: ['--now'] },
+    STOP: { entrypoint: [], arguments: ['stop'] },
+    DELETE: { entrypoint: [], arguments: ['delete'] },
+  },
+  schedule: null,
+  maximumRestarts: 0,
+  maximumSeconds: null,
+};
+
+function job(overrides: Partial<JobRelease> = {}, more: Partial<ReleaseConfig> = {}): RequestedService {
+  const source = { type: 'IMAGE', image: 'registry.example/migrate', tag: '1', registryId: null } as const;
+  const release = config({ name: 'migrate', source, ports: [], instances: 0, job: { ...lifecycle, ...overrides }, ...more });
+  return service({
+    serviceType: 'JOB',
+    name: 'migrate',
+    stage: { id: randomUUID(), name: 'JOB DEFAULT', position: 1 },
+    config: release,
+  });
+}
+
+/** The instance of a job that runs now. */
+const running = (): Promise<Instance> =>
+  eventually(async () => world.fake.instances.find(({ state }) => state === 'RUNNING'), 'a running instance');
+
+async function ends(code: number, ...lines: readonly string[]): Promise<Instance> {
+  const instance = await running();
+  for (const line of lines) world.fake.print(instance.id, line);
+  world.fake.kill(instance.id, code);
+  return instance;
+}
+
+async function logOf(serviceId: string): Promise<string[]> {
+  return (await world.engine.port.serviceLog(world.database.database, serviceId, 100)).map(({ message }) => message);
+}
+
+describe('a deployment of a lifecycle job', () => {
+  test('runs its start command to the end, stores its output and leaves nothing behind', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const instance = await running();
+    expect((await world.view(migrate.serviceId)).state).toBe('DEPLOYING');
+    const workload = world.fake.workloads.get(instance.id);
+    expect(workload).toMatchObject({ entrypoint: ['/up'], arguments: ['--now'], instances: 1 });
+    const action = workload?.environment.find(({ name }) => name === 'DAVIT_JOB_ACTION');
+    expect(action?.value.reveal()).toBe('START');
+    await ends(0, 'one', 'two');
+    const view = await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(view.runningStatus).toBe('COMPLETED');
+    expect(view.deployedConfigHash).not.toBeNull();
+    expect(world.fake.instances).toEqual([]);
+    expect(await logOf(migrate.serviceId)).toEqual(['one', 'two']);
+  });
+
+  test('without a start command runs nothing, and is deployed', async () => {
+    const migrate = job({ events: { DELETE: { entrypoint: [], arguments: [] } } });
+    await world.deploy([migrate]);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.fake.calls.map(({ method }) => method)).not.toContain('start');
+    expect(world.fake.calls.map(({ method }) => method)).toContain('pull');
+  });
+
+  test('fails with exit code and last lines, and stops what comes after it', async () => {
+    const migrate = job();
+    const web = service();
+    await world.deploy([migrate, web]);
+    await ends(3, 'no such table');
+    const view = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+    expect(view.failure).toMatchObject({
+      code: 'JOB_FAILED',
+      message: expect.stringContaining('exit code 3'),
+      evidence: { lines: ['no such table'], exit: { code: 3 } },
+    });
+    expect(view.deployedReleaseId).toBeNull();
+    await world.reaches(web.serviceId, 'CANCELED');
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('is tried again as often as it may be', async () => {
+    const migrate = job({ maximumRestarts: 1 });
+    await world.deploy([migrate]);
+    const first = await ends(1);
+    const second = await ends(0, 'better');
+    expect([first.index, second.index]).toEqual([0, 1]);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    const again = await world.deploy([migrate]);
+    expect(again).toBeTruthy();
+    await ends(1);
+    await ends(2);
+    const { failure } = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+    expect(failure).toMatchObject({
+      code: 'JOB_FAILED',
+      message: expect.stringMatching(/exit code 2 at the last of 2 attempts/),
+    });
+  });
+
+  test('is killed when it takes longer than it may', async () => {
+    const migrate = job({ maximumSeconds: 1, maximumRestarts: 3 });
+    await world.deploy([migrate]);
+    world.fake.print((await running()).id, 'still at it');
+    const { failure } = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+    expect(failure).toMatchObject({ code: 'JOB_TIMEOUT', evidence: { lines: ['still at it'] } });
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('can be canceled, and its container goes', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    await running();
+    await world.engine.port.cancel(world.environmentId, true);
+    await world.reaches(migrate.serviceId, 'CANCELED');
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('is not revived once it is done, nor is what a crash left of it', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    await world.restart();
+    expect(world.fake.calls.map(({ method }) => method)).not.toContain('revive');
+    expect(world.fake.instances).toEqual([]);
+  });
+});
+
+describe('after a restart of Davit', () => {
+  test('a job that still runs is waited for, not run again', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const before = await running();
+    world.fake.print(before.id, 'before');
+    await eventually(async () => ((await logOf(migrate.serviceId)).length > 0 ? true : undefined), 'the first line');
+    await world.restart();
+    expect(world.fake.instances).toMatchObject([{ id: before.id, state: 'RUNNING' }]);
+    await ends(0, 'after');
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+    expect(await logOf(migrate.serviceId)).toEqual(['before', 'after']);
+  });
+
+  test('a job that ended meanwhile is found, with the output that nobody had read', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const instance = await running();
+    await world.engine.stop();
+    world.fake.print(instance.id, 'unseen');
+    world.fake.kill(instance.id, 0);
+    await world.restart();
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+    expect(await logOf(migrate.serviceId)).toEqual(['unseen']);
+  });
+
+  test('a job whose container is gone has failed, and is not run again', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    await running();
+    await world.engine.stop();
+    const call = { signal: new AbortController().signal, log: () => undefined };
+    await world.fake.cluster.retire({ service: migrate.serviceId }, 0, call);
+    await world.restart();
+    const { failure } = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+    expect(failure).toMatchObject({ code: 'JOB_FAILED', message: expect.stringContaining('removed while it ran') });
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+  });
+});
