@@ -99,7 +99,7 @@ test('what is served has the name, the success code and the parameters of the pu
     // A segment that is a vendor's word is a parameter here: an operator may name it.
     const parameters = parametersOf(operation.path.replace('{managedK8sSegment}', ''));
     expect({ id: operation.id, parameters }).toEqual({ id: described.name, parameters: parametersOf(described.path) });
-    expect(Object.keys(described.responses), described.name).toContain(String(operation.status));
+    expect(Object.keys(described.responses)).toContain(String(operation.status));
   }
 });
 
