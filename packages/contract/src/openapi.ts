@@ -1,5 +1,6 @@
 import { ErrorBody, statusNames } from './errors.ts';
 import type { Operation, Target } from './operation.ts';
+import { tagDescriptions } from './tags.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
 const parameterPattern = /\{([^}]+)\}/g;
@@ -24,7 +25,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     security: [{ token: [] }, { bearer: [] }],
     paths,
     components: {
