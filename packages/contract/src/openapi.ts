@@ -38,7 +38,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
         },
         bearer: { type: 'http', scheme: 'bearer' },
       },
-      schemas: { Error: ErrorBody },
+      schemas: { ErrorBody },
     },
   };
 }
@@ -150,7 +150,7 @@ function responses(operation: Operation): Record<string, unknown> {
         status,
         {
           description: statusNames[status],
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
         },
       ]),
     ),
