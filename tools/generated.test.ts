@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { customNeed, operationList, roleMay, type Operation } from '@davit/contract';
+import { missingOperations, publicDescription, routeOf } from '@davit/testkit/public-description';
 import { expect, test } from 'vitest';
 import { generated, generatedFolder } from './generated.ts';
 
@@ -83,3 +84,31 @@ test('a custom role needs more than to see for whatever changes something', () =
   const seeing = ['ANY', 'CLUSTER_VIEWER', 'PROJECT_VIEWER', 'VIEWER'];
   expect(namesWhere((operation) => operation.method !== 'GET' && seeing.includes(customNeed(operation)))).toEqual([]);
 });
+
+test('each operation of the public description is served, or stands in the list of those that are missing', async () => {
+  const listed = (await readFile(path.join(generatedFolder, 'missing.txt'), 'utf8')).split('\n').filter((line) => line !== '');
+  // Longer: something that was served is gone. Shorter: run npm run generate.
+  expect(listed).toEqual(missingOperations(operationList));
+});
+
+test('what is served has the name, the success code and the parameters of the public description', () => {
+  const served = new Map(operationList.map((operation) => [routeOf(operation), operation]));
+  for (const described of publicDescription.operations) {
+    const operation = served.get(routeOf(described));
+    if (operation === undefined) continue;
+    // A segment that is a vendor's word is a parameter here: an operator may name it.
+    const parameters = parametersOf(operation.path.replace('{managedK8sSegment}', ''));
+    expect({ id: operation.id, parameters }).toEqual({ id: described.name, parameters: parametersOf(described.path) });
+    expect(Object.keys(described.responses)).toContain(String(operation.status));
+  }
+});
+
+test('what is served beside the public description is known', () => {
+  const described = new Set(publicDescription.operations.map(routeOf));
+  const own = operationList.filter((operation) => !described.has(routeOf(operation))).map(({ id }) => id);
+  expect(own.toSorted()).toEqual(['createSession', 'deleteSession', 'listJobLog']);
+});
+
+function parametersOf(text: string): readonly string[] {
+  return [...text.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');
+}

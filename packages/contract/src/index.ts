@@ -1,6 +1,7 @@
 export * from './operation.ts';
 export * from './operations.ts';
 export * from './errors.ts';
+export * from './paging.ts';
 export * from './permissions.ts';
 export * from './shared/words.ts';
 export * from './shared/events.ts';

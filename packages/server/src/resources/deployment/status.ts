@@ -69,7 +69,7 @@ function toStatus(
     id: environmentId,
     state: stateOf(view, statuses),
     last_deployment_state: last?.state ?? 'READY',
-    last_deployment_date: last?.at ?? null,
+    ...(last === null ? {} : { last_deployment_date: last.at }),
     last_deployment_id: last?.executionId ?? null,
     total_deployment_duration_in_seconds:
       last === null || last.totalMilliseconds === null ? null : Math.round(last.totalMilliseconds / 1000),

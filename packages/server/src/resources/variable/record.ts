@@ -55,7 +55,7 @@ function related(row: VariableRow, place: VariablePlace, rows: readonly Variable
     id: target.id,
     key: target.key,
     value: target.type === 'ALIAS' ? (behind?.value ?? '') : (target.value ?? ''),
-    mount_path: target.mount_path ?? behind?.mount_path ?? null,
+    mount_path: target.mount_path ?? behind?.mount_path ?? '',
     scope: scopeOf(target, place),
     variable_type: target.type,
     description: target.description,
@@ -63,11 +63,16 @@ function related(row: VariableRow, place: VariablePlace, rows: readonly Variable
   };
 }
 
+/** The path of the file that an alias or override stands for; null: it stands for no file. */
+function pathOf(target: Related | undefined): string | null {
+  return target === undefined || target.mount_path === '' ? null : target.mount_path;
+}
+
 type Related = NonNullable<VariableRecord['aliased_variable']> &
   Pick<VariableRow, 'description' | 'enable_interpolation_in_file'>;
 
 const plain = {
-  mount_path: null,
+  mount_path: '',
   scope: 'BUILT_IN',
   variable_type: 'BUILT_IN',
   description: null,
@@ -109,7 +114,7 @@ export function variableRecord(row: VariableRow, place: VariablePlace, rows: rea
   return {
     ...common(row, place),
     value: row.type === 'ALIAS' ? (target?.value ?? '') : (row.value ?? ''),
-    mount_path: row.mount_path ?? target?.mount_path ?? null,
+    mount_path: row.mount_path ?? pathOf(target),
     ...(row.type === 'ALIAS' && shown !== undefined ? { aliased_variable: shown } : {}),
     ...(row.type === 'OVERRIDE' && shown !== undefined ? { overridden_variable: shown } : {}),
   };
@@ -126,7 +131,7 @@ export function secretRecord(row: VariableRow, place: VariablePlace, rows: reado
   const { value: _value, ...shown } = target ?? { value: null };
   return {
     ...common(row, place),
-    mount_path: row.mount_path ?? target?.mount_path ?? null,
+    mount_path: row.mount_path ?? pathOf(target),
     ...(row.type === 'ALIAS' && 'id' in shown ? { aliased_secret: shown } : {}),
     ...(row.type === 'OVERRIDE' && 'id' in shown ? { overridden_secret: shown } : {}),
   };

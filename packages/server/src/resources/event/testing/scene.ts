@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Operation } from '@davit/contract';
 import { statement } from '@davit/db';
 import { TestIssuer } from '@davit/testkit/issuer';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { startTestServer, type TestServer, type TestServerOptions } from '@davit/testkit/server';
 
 export type Ids = Readonly<Record<string, string>>;
 
@@ -53,10 +53,11 @@ export class Scene {
     this.organizationId = organizationId;
   }
 
-  static async open(): Promise<Scene> {
+  /** `options`: of the server, beside its issuer. */
+  static async open(options: TestServerOptions = {}): Promise<Scene> {
     const issuer = await TestIssuer.start();
-    const environment = { DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_AUDIENCE: 'davit' };
-    const server = await startTestServer({ environment });
+    const environment = { DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_AUDIENCE: 'davit', ...options.environment };
+    const server = await startTestServer({ ...options, environment });
     const scene = new Scene(server, issuer, (await server.organization('owner')).id);
     const registry = { name: 'shared', kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} };
     const containerRegistryId = await scene.make('containerRegistry', registry);
@@ -89,6 +90,17 @@ export class Scene {
     if (!response.ok) throw new Error(`POST ${whole}: ${response.status} ${text}`);
     const made: { id?: string; deployment_request_id?: string } = JSON.parse(text);
     return made.deployment_request_id ?? made.id ?? '';
+  }
+
+  /** Sends what changes something, such as `PUT /application/…`. Throws where it fails. */
+  async change(call: string, body: unknown): Promise<void> {
+    const response = await this.#fetch(call, this.server.adminToken, body);
+    if (!response.ok) throw new Error(`${call}: ${response.status} ${await response.text()}`);
+  }
+
+  async read(path: string): Promise<unknown> {
+    const response = await this.#fetch(`GET ${path}`, this.server.adminToken);
+    return JSON.parse(await response.text());
   }
 
   /** A project of its own with an environment that has a service of each type. */
