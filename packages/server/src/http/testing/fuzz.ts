@@ -108,6 +108,10 @@ export class Fuzz {
 
   /** Ids of everything, as what was there may be deleted by now. */
   async #refill(): Promise<void> {
+    // A registry of its own, as lists of what uses it would grow with the run.
+    const registry = { name: `shared ${this.#sent}`, kind: 'GENERIC_CR', url: 'https://registry.invalid', config: {} };
+    const containerRegistryId = await this.#scene.make('containerRegistry', registry);
+    this.#scene.here = { ...this.#scene.here, containerRegistryId };
     this.#scene.here = await this.#scene.fresh();
     const worlds: Ids[] = [this.#scene.here];
     const bodies = new Map<string, () => unknown>();
