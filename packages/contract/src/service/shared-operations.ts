@@ -32,7 +32,7 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       summary: `List the ${kind.many} of an environment; with \`toUpdate\` those that a deployment would change`,
       scope: 'READ',
       target: 'environment',
-      query: Type.Partial(Type.Object({ toUpdate: Type.Boolean() })),
+      query: Type.Partial(Type.Object({ toUpdate: Type.Boolean({ default: false }) })),
       status: 200,
       response: List(record),
       errors: [400],

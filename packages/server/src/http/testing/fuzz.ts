@@ -63,10 +63,18 @@ ajv.addSchema({ $id: 'api', ...document });
 const longestMilliseconds = 5000;
 /** After as many requests what was deleted is made again. */
 const requestsOfOnePool = 400;
+/** After as many there is a new server: lists would grow with the run, until only they take time. */
+const requestsOfOneServer = 4000;
+
+function openScene(): Promise<Scene> {
+  // The engine is never started: what is deployed waits, and only reads of repositories are answered by the cluster.
+  const engine = (parts: ApiParts): Engine => createEngine({ ...parts, drivers: { docker: createFakeCluster() } });
+  return Scene.open({ engine });
+}
 
 /** Sends requests that the OpenAPI document allows, and such that it does not, and says what is wrong with the answers. */
 export class Fuzz {
-  readonly #scene: Scene;
+  #scene: Scene;
   /** Ids that belong together: of one call each. */
   #worlds: readonly Ids[] = [];
   /** Bodies that are right, by operation. */
@@ -81,10 +89,14 @@ export class Fuzz {
   }
 
   static async open(): Promise<Fuzz> {
-    // The engine is never started: what is deployed waits, and only reads of repositories are answered by the cluster.
-    const engine = (parts: ApiParts): Engine => createEngine({ ...parts, drivers: { docker: createFakeCluster() } });
-    const fuzz = new Fuzz(await Scene.open({ engine }));
-    const { server, issuer, organizationId } = fuzz.#scene;
+    const fuzz = new Fuzz(await openScene());
+    await fuzz.#begin();
+    return fuzz;
+  }
+
+  /** Who calls, and what there is. */
+  async #begin(): Promise<void> {
+    const { server, issuer, organizationId } = this.#scene;
     const stranger = await server.organization('stranger');
     const own: string[] = [];
     for (const scope of ['READ', 'DEPLOY', 'WRITE', 'ADMIN'] as const) {
@@ -93,9 +105,8 @@ export class Fuzz {
     }
     // Most may all, so that most requests get as far as they can.
     const admin = server.adminToken;
-    fuzz.#tokens = [...Array.from({ length: 16 }, () => admin), ...own, stranger.tokens.ADMIN, await issuer.person('fuzzer')];
-    await fuzz.#refill();
-    return fuzz;
+    this.#tokens = [...Array.from({ length: 16 }, () => admin), ...own, stranger.tokens.ADMIN, await issuer.person('fuzzer')];
+    await this.#refill();
   }
 
   async close(): Promise<void> {
@@ -240,27 +251,31 @@ export class Fuzz {
   /** Sends a request; what is wrong with its answer, a line each. */
   async faults(request: FuzzRequest): Promise<string[]> {
     this.#sent += 1;
-    if (this.#sent % requestsOfOnePool === 0) await this.#refill();
-    const began = performance.now();
-    let response: Response;
-    let text: string;
-    try {
-      response = await fetch(`${this.#scene.server.baseUrl}${request.url}`, {
-        method: request.method,
-        headers: request.headers,
-        signal: AbortSignal.timeout(longestMilliseconds),
-        ...(request.body === undefined || request.method === 'GET' ? {} : { body: request.body }),
-      });
-      text = await response.text();
-    } catch (error) {
-      const took = Math.round(performance.now() - began);
-      return [
-        `${request.operation}: no answer after ${took} ms: ${String(error)} ${String(error instanceof Error ? error.cause : '')}`,
-      ];
-    }
+    if (this.#sent % requestsOfOneServer === 0) {
+      await this.#scene.close();
+      this.#scene = await openScene();
+      await this.#begin();
+    } else if (this.#sent % requestsOfOnePool === 0) await this.#refill();
+    // Twice: a machine that does much else may have stood still for a while; what hangs, hangs again.
+    const answer = (await this.#send(request)) ?? (await this.#send(request));
+    if (answer === null) return [`${request.operation}: no answer within ${longestMilliseconds} ms, twice`];
+    const { response, text } = answer;
     this.statuses.set(response.status, (this.statuses.get(response.status) ?? 0) + 1);
     this.#remember(request, response.status, text);
     return faultsOf(request, response, text);
+  }
+
+  /** null: no answer in time. */
+  async #send({ method, url, headers, body }: FuzzRequest): Promise<{ response: Response; text: string } | null> {
+    const signal = AbortSignal.timeout(longestMilliseconds);
+    const sent = body === undefined || method === 'GET' ? {} : { body };
+    try {
+      const response = await fetch(`${this.#scene.server.baseUrl}${url}`, { method, headers, signal, ...sent });
+      return { response, text: await response.text() };
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
+    }
   }
 
   /** What was made can be named from now on. */
