@@ -2,7 +2,7 @@ import { operationList } from '@davit/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cloudRecipes, peopleRecipes, sharedRecipes } from './testing/organization.ts';
 import { Scene, type Recipe } from './testing/scene.ts';
-import { serviceCloneRecipes, settingsRecipes } from './testing/service-parts.ts';
+import { domainRecipes, serviceCloneRecipes, settingsRecipes } from './testing/service-parts.ts';
 import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './testing/services.ts';
 
 /* Every operation that changes something is in the audit log, and is refused on an old version. */
@@ -20,6 +20,7 @@ const recipes = {
   ...serviceRecipes,
   ...settingsRecipes,
   ...serviceCloneRecipes,
+  ...domainRecipes,
   ...variableRecipes,
   ...sharedRecipes,
   ...peopleRecipes,

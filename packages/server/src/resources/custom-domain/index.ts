@@ -1,0 +1,1 @@
+export { mountCustomDomain } from './routes.ts';
