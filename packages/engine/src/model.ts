@@ -62,6 +62,8 @@ export interface ReleaseOptions {
   /** The old instances stop before the new ones start. */
   readonly recreate?: true;
   readonly readOnlyRootFilesystem?: true;
+  /** DNS is not asked about its custom domains. */
+  readonly unchecked?: true;
   readonly build?: BuildOptions;
   /** Of its public HTTP and GRPC ports. */
   readonly gateway?: { readonly http?: RouteOptions; readonly grpc?: RouteOptions };

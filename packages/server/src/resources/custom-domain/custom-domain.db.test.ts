@@ -248,6 +248,29 @@ describe('a deployment', () => {
     expect(hostsOf(web)).not.toContain(domain);
   });
 
+  test('says in its log what is wrong in DNS, unless it shall not look', async () => {
+    const id = await application();
+    const [wrong, right] = [unique(), unique()];
+    dns.records.set(`app-z${id.slice(0, 8)}.${gatewayDomain}`, { a: ['192.0.2.1'] });
+    dns.records.set(right, { a: ['192.0.2.1'] });
+    await add(id, wrong);
+    await add(id, right);
+    const remarks = async (): Promise<string[]> => {
+      const lines = await api.call('listEnvironmentLogs', { params: { environmentId } });
+      return lines.flatMap(({ message }) => {
+        const text = message?.safe_message ?? '';
+        return text.startsWith('Custom domain:') && [wrong, right].some((domain) => text.includes(domain)) ? [text] : [];
+      });
+    };
+    expect((await deploy(id))?.status).toBe('DEPLOYED');
+    expect(await remarks()).toEqual([expect.stringContaining(`nothing in DNS under ${wrong}`)]);
+    const body = { 'deployment.custom_domain_check_enabled': false };
+    await api.call('editAdvancedSettings', { ...of(id), body });
+    dns.asked.length = 0;
+    await deploy(id);
+    expect(dns.asked).not.toContain(wrong);
+  });
+
   test('is needed before a domain can go to another service, and no rollback takes it back', async () => {
     const [first, second] = [await application({ name: 'had it' }), await application()];
     const domain = unique();

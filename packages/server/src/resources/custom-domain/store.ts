@@ -18,6 +18,13 @@ export const listDomains = statement<CustomDomainRow>(
   `select ${columns} from custom_domain where service_id = $1 order by created_at, id`,
 );
 
+/** Service: the same with its type. */
+export const listDomainsOfType = statement<CustomDomainRow & { readonly type: string }>(
+  'custom_domain_list_of_type',
+  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, s.type
+     from custom_domain d join service s on s.id = d.service_id where d.service_id = $1 order by d.created_at, d.id`,
+);
+
 /** Id, service. */
 export const readDomain = statement<CustomDomainRow>(
   'custom_domain_read',
