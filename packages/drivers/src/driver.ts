@@ -230,7 +230,7 @@ export interface CrossOrigin {
 export interface HttpRoute {
   /** Stable: the service port's id. */
   readonly id: string;
-  /** Lower-case host names, without port. */
+  /** Lower-case host names, without port. `*.` in front stands for exactly one label; a host that is there by itself comes first. */
   readonly hosts: readonly string[];
   /** `/` is everything; the longest prefix that matches wins. */
   readonly pathPrefix: string;

@@ -27,6 +27,8 @@ export interface ReleasePort {
   readonly protocol: PortProtocol;
   /** Host names under which the gateway serves it; empty for ports that are not public. */
   readonly hosts: readonly string[];
+  /** The same, of the users' own; `*.` in front stands for one label. Absent where there are none. */
+  readonly customHosts?: readonly string[];
   readonly pathPrefix: string;
   readonly pathRewrite: string | null;
 }
@@ -62,6 +64,8 @@ export interface ReleaseOptions {
   /** The old instances stop before the new ones start. */
   readonly recreate?: true;
   readonly readOnlyRootFilesystem?: true;
+  /** DNS is not asked about its custom domains. */
+  readonly unchecked?: true;
   readonly build?: BuildOptions;
   /** Of its public HTTP and GRPC ports. */
   readonly gateway?: { readonly http?: RouteOptions; readonly grpc?: RouteOptions };

@@ -276,6 +276,11 @@ export interface EngineHooks {
   gitCredentials(gitTokenId: string): Promise<{ readonly username: string; readonly password: string } | null>;
   /** Of a container registry; null: it needs none; undefined: there is no such registry. */
   registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
+  /**
+   * What DNS says against the custom domains of a service, a line each; for the log of its deployment. Answers within seconds and
+   * never fails.
+   */
+  domainRemarks?(serviceId: string): Promise<readonly string[]>;
   /** A deployment leaves the queue. In the transaction that starts it: once for each deployment. */
   deploymentStarted(tx: Queryable, deploymentId: string, action: Action): Promise<void>;
   /** A deployment that was started ends. In the transaction that ends it, before anything else is removed: once. */

@@ -31,6 +31,10 @@ const buildSettings = {
 };
 
 const gatewaySettings = {
+  'deployment.custom_domain_check_enabled': Type.Boolean({
+    default: true,
+    description: 'The log of a deployment says what is wrong with custom domains in DNS',
+  }),
   'network.ingress.proxy_body_size_mb': Type.Integer({
     minimum: 0,
     maximum: 1_048_576,

@@ -4,6 +4,7 @@ import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
 import { advancedSettingsOperations, containerSettings } from './advanced-settings.ts';
+import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
 import { Healthchecks, processFields, ServicePort, Storage } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -79,6 +80,8 @@ export const containerOperations = {
     arguments: Type.Optional(Type.Array(Type.String())),
     entrypoint: Type.Optional(Type.String()),
   }),
+  ...customDomainOperations(kinds.CONTAINER, { Word: 'Container' }),
+  ...customDomainStatusOperations(kinds.CONTAINER, { Word: 'Container' }),
   ...shared.cloneOperations(kinds.CONTAINER, Container),
   ...advancedSettingsOperations(kinds.CONTAINER, { Word: 'Container', ...containerSettings }),
   ...shared.linkOperations(kinds.CONTAINER),

@@ -149,7 +149,7 @@ const DeployRequest = Type.Object({
   git_commit_id: Type.Optional(Nullable(Type.String({ pattern: '^[0-9a-fA-F]{7,64}$' }))),
   release_id: Type.Optional(Nullable(Uuid)),
 });
-const DeployQuery = Type.Intersect([DryRun, Optionals({ forceEvent: Words(jobEvents) })]);
+const DeployQuery = Type.Object({ ...DryRun.properties, forceEvent: Type.Optional(Words(jobEvents)) });
 
 export const jobOperations = {
   ...shared.recordOperations(kinds.JOB, { record: Job, create: JobRequest, edit: JobEditRequest }),

@@ -197,7 +197,9 @@ ${findingRoute}${takingRoute}`;
 }
 
 const findingRoute = `  http-request set-var(txn.path) path
-  http-request set-var(txn.route) req.hdr(host),host_only,lower,rtrim(.),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute})
+  http-request set-var(txn.host) req.hdr(host),host_only,lower,rtrim(.)
+  http-request set-var(txn.route) var(txn.host),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute})
+  http-request set-var(txn.route) var(txn.host),regsub(^[^.]+,*),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute}) if { var(txn.route) -m str ${noRoute} }
 `;
 const takingRoute = `  use_backend %[var(txn.route)]
   default_backend ${noRoute}

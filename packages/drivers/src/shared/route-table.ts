@@ -5,7 +5,7 @@ import { DriverError } from '../errors.ts';
 // Every value of a route ends in HAProxy's configuration, in a map file or in a command of its runtime API. These forms
 // leave no room for white space, quotes, `;`, `#`, `$` or line ends, so that nothing of a route can become a directive.
 const idForm = /^[A-Za-z0-9_.-]{1,128}$/;
-const hostForm = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+const hostForm = /^(?=.{1,253}$)(\*\.)?[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 const pathForm = /^\/(?:[A-Za-z0-9._~!&*+=:@/-]|%[0-9A-Fa-f]{2})*$/;
 const addressForm = /^[0-9A-Fa-f:.]+$/;
 const networkForm = /^([0-9A-Fa-f:.]+)(?:\/(\d{1,3}))?$/;

@@ -37,7 +37,7 @@ export function routesOf(config: ReleaseConfig, instances: readonly Instance[]):
         ? [
             {
               id: port.id,
-              hosts: port.hosts,
+              hosts: [...port.hosts, ...(port.customHosts ?? [])],
               pathPrefix: port.pathPrefix,
               pathRewrite: port.pathRewrite,
               protocol: port.protocol,

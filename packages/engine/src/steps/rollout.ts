@@ -73,11 +73,20 @@ export const ready: Step = {
     const { task, call } = context;
     const workload = await workloadOf(context, { secrets: false });
     if (workload.instances === 0) return {};
+    const remarks = domainRemarks(context);
     task.instances = await driverSet(context).cluster.awaitReady(workload, call);
     call.log(`${task.instances.length} ${task.instances.length === 1 ? 'instance is' : 'instances are'} ready.`);
+    for (const remark of await remarks) call.log(`Custom domain: ${remark}`);
     return {};
   },
 };
+
+/** While instances get ready, so that it takes no time of its own. DNS that is wrong is told, and stops nothing. */
+async function domainRemarks({ task, parts }: StepContext): Promise<readonly string[]> {
+  const { ports, options } = configOf(task);
+  if (options?.unchecked === true || ports.every(({ customHosts }) => customHosts === undefined)) return [];
+  return (await parts.hooks.domainRemarks?.(task.serviceId)) ?? [];
+}
 
 /**
  * The point of no return: the new release is written down as what should run, then the gateway sends requests to it. In this

@@ -28,7 +28,7 @@ const credentialsBodies = {
 } as const;
 
 /** Words of paths that are no ids, by the word that the path begins with. */
-const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const places: Record<string, Readonly<Record<string, string>>> = {
   aws: { region: 'eu-west-3', databaseType: 'POSTGRESQL' },
   vendora: { zone: 'fr-par-1' },
   vendorb: { region: 'francecentral', managedK8sSegment: 'managed_k8s' },
@@ -156,6 +156,12 @@ async function makeIds(): Promise<Record<string, string>> {
     params,
     body: { mode: 'MATCH', type: 'PATH', value: 'src' },
   });
+  const customDomain = await client.call('createApplicationCustomDomain', { params, body: { domain: 'shop.example.org' } });
+  const containerDomain = await client.call('createContainerCustomDomain', {
+    params: { containerId: container.id },
+    body: { domain: 'cache.example.org' },
+  });
+  places['container'] = { customDomainId: containerDomain.id };
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
   const credentials = await Promise.all(
@@ -191,6 +197,7 @@ async function makeIds(): Promise<Record<string, string>> {
     deploymentRuleId: rule.id,
     deploymentRestrictionId: restriction.id,
     webhookId: webhook.id,
+    customDomainId: customDomain.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     customRoleId: role.id,
@@ -280,6 +287,7 @@ function bodyOf(operation: Operation): unknown {
     ...image,
     environment_id: ids['environmentId'],
     ...job,
+    domain: 'stolen.example.org',
   };
 }
 
@@ -411,6 +419,10 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
     const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'e' } });
     const stages = await client.call('listEnvironmentDeploymentStage', { params: { environmentId: environment.id } });
     const stageId = stages.results[0]?.id ?? '';
+    const registry = await client.call('createContainerRegistry', {
+      params: { organizationId: other.id },
+      body: { name: 'registry', kind: 'GENERIC_CR', url: site.url, config: {} },
+    });
     const firsts: Record<string, string> = {
       organizationId: other.id,
       projectId: project.id,
@@ -420,6 +432,12 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
         await client.call('createApplication', {
           params: { environmentId: environment.id },
           body: { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } },
+        })
+      ).id,
+      containerId: (
+        await client.call('createContainer', {
+          params: { environmentId: environment.id },
+          body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
         })
       ).id,
     };

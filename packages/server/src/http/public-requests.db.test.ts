@@ -28,6 +28,8 @@ const lenient: readonly (readonly [operations: RegExp, places: RegExp, because: 
   [/^editApplication$/, /^healthchecks required$/, editing],
   [/^editJob$/, /^(name|healthchecks) required$/, editing],
   [/^editApplication$/, /^ports\.0\.id required$/, 'a port without an id is a new one'],
+  [/^create(Application|Container)CustomDomain$/, /^generate_certificate required$/, 'the contract has it true then'],
+  [/^edit(Container)?CustomDomain$/, /^(domain|generate_certificate) required$/, editing],
   [/^editContainer$/, /^(name|registry_id|image_name|tag|healthchecks) required$/, editing],
   [/^(create|edit)(Application|Container)$/, /^autoscaling/, 'the contract has it in answers only'],
   [/^(create|edit)Cluster$/, /^(metrics_parameters|infrastructure_charts_parameters|keda|labels_groups)\b/, notHere],

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
@@ -31,6 +32,8 @@ export interface Configuration {
   readonly gatewayHost: string;
   readonly gatewayPort: number;
   readonly gatewayDomain: string;
+  /** Whom custom domains are checked with, `address` or `address:port`; empty: the servers of this machine. */
+  readonly dnsServers: readonly string[];
   readonly role: (typeof roles)[number];
   readonly allowPrivateTargets: boolean;
   readonly allowLocalRepositories: boolean;
@@ -81,6 +84,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
     gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
+    dnsServers: reader.addresses('DAVIT_DNS_SERVERS'),
     role: reader.word('DAVIT_ROLE', roles, 'all'),
     allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
     allowLocalRepositories: reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false),
@@ -214,6 +218,22 @@ class Reader {
 
   #list(name: string): string[] {
     return (this.optional(name) ?? '').split(/[\s,]+/).filter((word) => word !== '');
+  }
+
+  /** IP addresses with a port or without, divided by commas or blanks. */
+  addresses(name: string): string[] {
+    const list = this.#list(name);
+    const isAddress = (text: string): boolean => {
+      const [, six, four] = /^(?:\[(.*)\]|([^:]*))(?::\d{1,5})?$/.exec(text) ?? [];
+      return isIP(text) !== 0 || isIP(six ?? '') === 6 || isIP(four ?? '') === 4;
+    };
+    const wrong = list.find((text) => !isAddress(text));
+    if (wrong !== undefined)
+      this.#fault(
+        name,
+        `must be addresses of DNS servers, as in 192.0.2.53 or [2001:db8::53]:5353, not ${JSON.stringify(wrong)}`,
+      );
+    return list;
   }
 
   prefix(name: string, byDefault: string): string {

@@ -1,7 +1,9 @@
 import type { Database } from '@davit/db';
 import type { EngineHooks } from '@davit/engine/port';
+import type { Configuration } from '../main/config.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { registryCredentials } from './container-registry/index.ts';
+import { domainRemarks } from './custom-domain/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
 import { removeService } from './service/index.ts';
@@ -9,7 +11,7 @@ import { readSecretValues } from './variable/index.ts';
 import { tellDeployment } from './webhook/index.ts';
 
 /** What the engine asks of the resources. */
-export function engineHooks(database: Database, vault: Vault): EngineHooks {
+export function engineHooks(database: Database, vault: Vault, config: Configuration): EngineHooks {
   return {
     secrets: async (ids) => {
       const rows = await database.many(readSecretValues, [[...ids]]);
@@ -17,6 +19,7 @@ export function engineHooks(database: Database, vault: Vault): EngineHooks {
     },
     gitCredentials: (gitTokenId) => gitCredentials(database, vault, gitTokenId),
     registryCredentials: (registryId) => registryCredentials(database, vault, registryId),
+    domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
     deploymentStarted: (tx, id, action) => tellDeployment(tx, id, action, 'STARTED'),
     deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),

@@ -11,3 +11,4 @@ export { serviceStatuses } from './facets/status/status.ts';
 export { servicePlaces } from './facets/variable/variable.ts';
 export { listServices } from './list.ts';
 export { readService, removeService } from './service.ts';
+export { hasPublicAddress, validationDomain, visibleFacts } from './custom-domain.ts';

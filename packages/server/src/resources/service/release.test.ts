@@ -48,6 +48,7 @@ function facts(changes: Partial<ServiceFacts> = {}, spec: Partial<ApplicationSpe
     stage_position: 3,
     is_skipped: false,
     deleting: false,
+    domains: [],
     ...changes,
     spec: {
       description: '',

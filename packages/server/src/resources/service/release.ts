@@ -2,6 +2,7 @@ import type { ReleaseConfig, ReleasePort } from '@davit/engine/port';
 import type { Configuration } from '../../main/config.ts';
 import { builtIns, effective, type BuiltIn, type BuiltInFacts, type DerivedSecret, type VariableRow } from '../variable/index.ts';
 import { hostAndPort, internalHosts, publicHost } from './address.ts';
+import { customHosts } from './custom-domain.ts';
 import type { ServiceFacts } from './rows.ts';
 import { kindOf } from './kinds/index.ts';
 import { toReleaseOptions } from './shapes/advanced-settings.ts';
@@ -107,6 +108,7 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
     hosts: isRouted ? [publicHost(addressed(facts), label, settings.gatewayDomain)] : [],
     pathPrefix: port.public_path ?? '/',
     pathRewrite: port.public_path_rewrite,
+    ...customHosts(port, facts),
   };
 }
 

@@ -36,7 +36,15 @@ function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds
 }
 
 /** Roles that other resources serve for all kinds, as they need more than the service: `mountRole` mounts them. */
-const servedElsewhere: ReadonlySet<string> = new Set(['clone']);
+const servedElsewhere: ReadonlySet<string> = new Set([
+  'clone',
+  'customDomains',
+  'customDomain',
+  'createCustomDomain',
+  'editCustomDomain',
+  'deleteCustomDomain',
+  'checkCustomDomains',
+]);
 
 /** Mounts a role of `servedElsewhere`, for each kind that has it. */
 export function mountRole(

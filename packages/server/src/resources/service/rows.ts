@@ -45,4 +45,6 @@ export interface ServiceFacts extends ServiceRow {
   readonly stage_position: number;
   readonly is_skipped: boolean;
   readonly deleting: boolean;
+  /** Hosts of its custom domains, sorted. */
+  readonly domains: readonly string[];
 }

@@ -12,7 +12,8 @@ const recordTables = `service s
 
 const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name AS stage_name, st.position AS stage_position,
   p.created_at AS project_created_at, e.name AS environment_name, e.mode AS environment_mode, e.created_at AS environment_created_at,
-  e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region`;
+  e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region,
+  ARRAY(SELECT d.host FROM custom_domain d WHERE d.service_id = s.id ORDER BY d.host) AS domains`;
 
 const factsTables = `${recordTables}
   JOIN environment e ON e.id = s.environment_id
@@ -192,6 +193,15 @@ export const readGitToken = statement<{ name: string }>(
 export const shareRegistry = statement<RegistryDetails>(
   'shareRegistryOfService',
   `SELECT id, name, url, kind FROM container_registry WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
+);
+
+/** Release, service: a custom domain that the release has and another service, too. */
+export const domainOfAnother = statement<{ domain: string }>(
+  'domainOfAnotherService',
+  `SELECT d.domain FROM custom_domain d, release r
+    WHERE r.id = $1 AND d.service_id <> $2
+      AND jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', d.host))
+    LIMIT 1`,
 );
 
 export const readRelease = statement<{ id: string }>(

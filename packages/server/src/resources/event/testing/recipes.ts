@@ -1,5 +1,5 @@
 import { cloudRecipes, peopleRecipes, sharedRecipes } from './organization.ts';
-import { serviceCloneRecipes, settingsRecipes } from './service-parts.ts';
+import { domainRecipes, serviceCloneRecipes, settingsRecipes } from './service-parts.ts';
 import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './services.ts';
 
 /** A call of each operation that changes something, by the operation's id. */
@@ -10,6 +10,7 @@ export const recipes = {
   ...serviceRecipes,
   ...settingsRecipes,
   ...serviceCloneRecipes,
+  ...domainRecipes,
   ...variableRecipes,
   ...sharedRecipes,
   ...peopleRecipes,

@@ -70,6 +70,7 @@ describe('a release', () => {
       'deployment.termination_grace_period_seconds': 5,
       'deployment.update_strategy.type': 'Recreate',
       'security.read_only_root_filesystem': true,
+      'deployment.custom_domain_check_enabled': false,
       'build.timeout_max_sec': 60,
       'build.ram_max_in_gib': 2,
       'build.disable_buildkit_cache': true,
@@ -92,6 +93,7 @@ describe('a release', () => {
       terminationGraceSeconds: 5,
       recreate: true,
       readOnlyRootFilesystem: true,
+      unchecked: true,
       build: { timeoutSeconds: 60, memoryMiB: 2048, withoutCache: true },
       gateway: { http: both, grpc: { ...both, readTimeoutSeconds: 9 } },
     });

@@ -143,6 +143,7 @@ export function toReleaseOptions(spec: AdvancedSettingsSpec): Pick<ReleaseConfig
     ...number(spec, 'deployment.termination_grace_period_seconds', (terminationGraceSeconds) => ({ terminationGraceSeconds })),
     ...(spec['deployment.update_strategy.type'] === 'Recreate' && { recreate: true }),
     ...(spec['security.read_only_root_filesystem'] === true && { readOnlyRootFilesystem: true }),
+    ...(spec['deployment.custom_domain_check_enabled'] === false && { unchecked: true }),
     ...(!isEmpty(build) && { build }),
     ...((!isEmpty(http) || !isEmpty(grpc)) && {
       gateway: { ...(!isEmpty(http) && { http }), ...(!isEmpty(grpc) && { grpc }) },

@@ -1,3 +1,4 @@
+import { AppError } from '@davit/base';
 import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Action, JobEvent, RequestedService } from '@davit/engine/port';
@@ -13,7 +14,7 @@ import { assertStays, isBeingDeleted, lockService, type ServiceReference } from 
 import type { ComposedRelease } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
 import { editLocked, removeService } from '../../service.ts';
-import { findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
+import { domainOfAnother, findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
 import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
 import { forEvent, toRequest } from './request.ts';
@@ -153,7 +154,12 @@ async function wantedRelease(
   if (wish === undefined) return undefined;
   if ('releaseId' in wish) {
     if ((await db.maybe(readRelease, [wish.releaseId, facts.id])) === undefined) throw notFound('release of this service');
-    return { releaseId: wish.releaseId };
+    const lost = await db.maybe(domainOfAnother, [wish.releaseId, facts.id]);
+    if (lost === undefined) return { releaseId: wish.releaseId };
+    throw new AppError({
+      code: 'RELEASE_NOT_USABLE',
+      message: `The release answers under ${lost.domain}, which belongs to another service now.`,
+    });
   }
   assertResolvable(facts, composed);
   const [view] = await deps.engine.services(db, [facts.id]);
