@@ -133,6 +133,11 @@ describe('a custom domain', () => {
     const app = await theirs.call('createApplication', { params: { environmentId: id }, body: { name: 'x', git_repository } });
     const attempt = theirs.call('createApplicationCustomDomain', { ...of(app.id), body: { domain: label } });
     await expect(attempt).rejects.toMatchObject({ ...taken, message: expect.not.stringContaining('first of all') });
+    const parent = unique();
+    await add(first, `*.${parent}`);
+    const inside = theirs.call('createApplicationCustomDomain', { ...of(app.id), body: { domain: `a.${parent}` } });
+    await expect(inside).rejects.toMatchObject(taken);
+    await add(second, `a.${parent}`);
     // Found only under its own service.
     const elsewhere = { params: { applicationId: second, customDomainId: made.id } };
     await expect(api.call('editCustomDomain', { ...elsewhere, body: {} })).rejects.toMatchObject({ status: 404 });

@@ -79,7 +79,7 @@ export async function createDomain(
   return refuseTaken(deps, caller, name, () =>
     deps.database.transaction(async (tx) => {
       const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
-      await refuseServed(tx, caller, name, facts.id);
+      await refuseServed(tx, caller, name, facts);
       const flags = [request.generate_certificate ?? true, request.use_cdn ?? false];
       const values = [randomUUID(), facts.organization_id, facts.id, name.domain, name.host, ...flags];
       return toRecord(deps, reference, await tx.one(store.createDomain, values));
@@ -100,7 +100,7 @@ export async function editDomain(
       const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
       const former = await tx.maybe(store.readDomain, [domainId, facts.id]);
       if (former === undefined) throw notFound('custom domain');
-      if (wanted !== null) await refuseServed(tx, caller, wanted, facts.id);
+      if (wanted !== null) await refuseServed(tx, caller, wanted, facts);
       const { domain, host } = wanted ?? former;
       const flags = [request.generate_certificate ?? former.generate_certificate, request.use_cdn ?? former.use_cdn];
       return toRecord(deps, reference, await tx.one(store.editDomain, [domainId, facts.id, domain, host, ...flags]));
@@ -125,11 +125,23 @@ function nameOf({ config }: Deps, text: string): DomainName {
   return name;
 }
 
-/** DOMAIN_TAKEN while what runs of another service answers there: two cannot, and the former one was there first. */
-async function refuseServed(tx: Queryable, caller: Caller, { domain, host }: DomainName, serviceId: string): Promise<void> {
-  const other = await tx.maybe(store.servedElsewhere, [host, serviceId]);
-  if (other === undefined) return;
-  throw taken(domain, `is still answered by ${nameFor(caller, other)}, until that is deployed again or stopped`);
+/**
+ * DOMAIN_TAKEN while what runs of another service answers there: two cannot, and the former one was there first. Also for a name
+ * that another organization answers by a wildcard, as it would be taken out of that.
+ */
+async function refuseServed(
+  tx: Queryable,
+  caller: Caller,
+  { domain, host }: DomainName,
+  { id, organization_id }: { readonly id: string; readonly organization_id: string },
+): Promise<void> {
+  const other = await tx.maybe(store.servedElsewhere, [host, id]);
+  if (other !== undefined) {
+    throw taken(domain, `is still answered by ${nameFor(caller, other)}, until that is deployed again or stopped`);
+  }
+  const wildcard = host.replace(/^[^.]+/, '*');
+  const above = host.startsWith('*') ? undefined : await tx.maybe(store.wildcardElsewhere, [wildcard, organization_id]);
+  if (above !== undefined) throw taken(domain, `is one of ${wildcard}, which belongs to ${nameFor(caller, above)}`);
 }
 
 async function refuseTaken<Result>(

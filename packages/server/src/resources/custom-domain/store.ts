@@ -47,14 +47,25 @@ export const editDomain = statement<CustomDomainRow>(
 
 export const deleteDomain = statement('custom_domain_delete', 'delete from custom_domain where id = $1 and service_id = $2');
 
-/** Host, service: another service that answers there, as what runs of it was deployed when it had the domain. */
+/** Host, service: another service that answers there, or will: what runs or is asked for was composed when it had the domain. */
 export const servedElsewhere = statement<{ name: string; organization_id: string }>(
   'custom_domain_served_elsewhere',
   `select s.name, s.organization_id
-     from service_runtime t join release r on r.id = t.release_id join service s on s.id = t.service_id
-    where t.service_id <> $2 and t.desired = 'RUNNING'
+     from (select service_id, release_id from service_runtime where desired = 'RUNNING'
+           union all
+           select one.service_id, one.release_id from deployment d join deployment_service one on one.deployment_id = d.id
+            where d.status in ('QUEUED', 'RUNNING') and d.action = 'DEPLOY') as t
+     join release r on r.id = t.release_id join service s on s.id = t.service_id
+    where t.service_id <> $2
       and jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', $1::text))
     limit 1`,
+);
+
+/** Wildcard, organization: whose service has it in another one. */
+export const wildcardElsewhere = statement<{ name: string; organization_id: string }>(
+  'custom_domain_wildcard_elsewhere',
+  `select s.name, s.organization_id from custom_domain d join service s on s.id = d.service_id
+    where d.host = $1 and d.organization_id <> $2`,
 );
 
 /** Host: who has it. */
