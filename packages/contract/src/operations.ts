@@ -27,6 +27,7 @@ import * as containerRegistry from './registry/container-registry.ts';
 import * as helmRepository from './registry/helm-repository.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
+import { databaseOperations } from './service/database.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
 import * as webhook from './webhook/webhook.ts';
@@ -60,14 +61,21 @@ const modules = {
 };
 
 /** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */
-export const serviceOperations = { APPLICATION: applicationOperations, CONTAINER: containerOperations };
+export const serviceOperations = {
+  APPLICATION: applicationOperations,
+  CONTAINER: containerOperations,
+  DATABASE: databaseOperations,
+};
 
 type ById<O extends Operation> = { [One in O as One['id']]: One };
 type ValueOf<T> = T[keyof T];
 type InModules = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];
 };
-type Declared = InModules & ById<ValueOf<typeof applicationOperations>> & ById<ValueOf<typeof containerOperations>>;
+type Declared = InModules &
+  ById<ValueOf<typeof applicationOperations>> &
+  ById<ValueOf<typeof containerOperations>> &
+  ById<ValueOf<typeof databaseOperations>>;
 
 function isOperation(value: unknown): value is Operation {
   return typeof value === 'object' && value !== null && 'id' in value && 'method' in value && 'path' in value;

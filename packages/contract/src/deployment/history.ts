@@ -68,3 +68,20 @@ export const listApplicationDeploymentHistory = operation({
   }),
   errors: [400],
 });
+
+export const listDatabaseDeploymentHistory = operation({
+  id: 'listDatabaseDeploymentHistory',
+  method: 'GET',
+  path: '/database/{databaseId}/deploymentHistory',
+  tag: 'Database',
+  summary: 'List the deployments of a database in the older shape, newest first; `startId`: those before this one',
+  scope: 'READ',
+  target: 'service',
+  query,
+  status: 200,
+  response: Type.Object({
+    ...page,
+    results: Type.Array(Type.Object({ ...Type.Omit(Type.Object(common), ['commit']).properties, status: Words(serviceStates) })),
+  }),
+  errors: [400],
+});

@@ -12,6 +12,7 @@ import {
 import { environmentModes } from '../shared/words.ts';
 import { Application } from '../service/application.ts';
 import { Container } from '../service/container.ts';
+import { Database } from '../service/database.ts';
 
 export const Environment = Type.Object({
   id: Uuid,
@@ -153,7 +154,7 @@ export const listServicesByEnvironmentId = operation({
   scope: 'READ',
   target: 'environment',
   status: 200,
-  response: List(Type.Union([Application, Container])),
+  response: List(Type.Union([Application, Container, Database])),
   errors: [],
 });
 

@@ -35,6 +35,15 @@ export const kinds = {
     many: 'containers',
     icon: 'container',
   },
+  DATABASE: {
+    type: 'DATABASE',
+    noun: 'database',
+    Noun: 'Database',
+    Nouns: 'Database',
+    one: 'a database',
+    many: 'databases',
+    icon: 'database',
+  },
 } as const satisfies Partial<Record<ServiceType, Kind>>;
 
 /** Types that are not here are not served yet. */

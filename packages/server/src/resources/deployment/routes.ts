@@ -79,6 +79,9 @@ function mountOlder(mounting: Mounting, deps: Deps): void {
     .on(operations.listApplicationDeploymentHistory, ({ caller, params, query }) =>
       history.listOldApplicationHistory(deps, caller, params.applicationId, query.startId),
     )
+    .on(operations.listDatabaseDeploymentHistory, ({ caller, params, query }) =>
+      history.listOldDatabaseHistory(deps, caller, params.databaseId, query.startId),
+    )
     .on(operations.listEnvironmentLog, ({ caller, params }) => readOldLog(deps, caller, params.environmentId));
 }
 

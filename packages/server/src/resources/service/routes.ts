@@ -2,6 +2,7 @@ import { kinds, serviceOperations, type ServedType } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
+import * as database from './facets/database/database.ts';
 import { readHistory } from './facets/history/history.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
@@ -47,6 +48,9 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     statuses: (call, { type }) => listStatuses(deps, call.caller, place(call, type)),
     history: ({ caller, query }, reference) => readHistory(deps, caller, reference, query),
     links: ({ caller }, reference) => readLinks(deps, caller, reference),
+    credentials: ({ caller }, reference) => database.readCredentials(deps, caller, reference),
+    versions: ({ caller }, reference) => database.listVersions(deps, caller, reference),
+    configuration: (call, { type }) => database.listConfiguration(deps, call.caller, place(call, type).environmentId),
     log: ({ caller, query }, reference) => readLog(deps, caller, reference, wholeNumber(query['tail'])),
   };
 }

@@ -1,4 +1,12 @@
-export { builtIns, type BuiltIn, type BuiltInFacts } from './builtin.ts';
+export {
+  builtIns,
+  databaseBuiltIns,
+  databaseHost,
+  databaseUrl,
+  type BuiltIn,
+  type BuiltInFacts,
+  type DatabaseFacts,
+} from './builtin.ts';
 export { cloneSecrets, cloneVariables, secretIdsAmong, type SecretCopy, type VariableClone } from './clone.ts';
 export { effective, type DerivedSecret, type Effective } from './effective.ts';
 export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
@@ -6,4 +14,4 @@ export type { ServicePlaceReference, ServicePlaces, VariablePlace } from './plac
 export { mountVariable } from './routes.ts';
 export { level, type VariableRow } from './row.ts';
 export { cycle, visibleVariables } from './scene.ts';
-export { readEnvironmentVariables, readSecretValues } from './store.ts';
+export { insertSecretValue, readEnvironmentVariables, readSecretValues } from './store.ts';

@@ -99,7 +99,9 @@ export class Scene {
     const applicationId = await this.make(`${at}/application`, { name: 'web', ...source });
     const image = { registry_id: this.here['containerRegistryId'], image_name: 'cache', tag: '7' };
     const containerId = await this.make(`${at}/container`, { name: 'cache', ...image });
-    return { ...this.here, projectId, environmentId, applicationId, containerId, serviceId: applicationId };
+    const postgres = { type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' };
+    const databaseId = await this.make(`${at}/database`, { name: 'store', ...postgres });
+    return { ...this.here, projectId, environmentId, applicationId, containerId, databaseId, serviceId: applicationId };
   }
 
   /** The same, with a deployment of the application or the container that waits. */

@@ -133,6 +133,7 @@ export const serviceRecipes: Recipes = {
     image_name: 'cache',
     tag: '7',
   })),
+  ...recipesOfService('Database', () => ({ type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' })),
 };
 
 const sorts = [

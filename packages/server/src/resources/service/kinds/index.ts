@@ -1,8 +1,9 @@
 import { application } from './application.ts';
 import { container } from './container.ts';
+import { database } from './database.ts';
 import type { ServiceKind } from './kind.ts';
 
-const all: ReadonlyMap<string, ServiceKind> = new Map([application, container].map((kind) => [kind.type, kind]));
+const all: ReadonlyMap<string, ServiceKind> = new Map([application, container, database].map((kind) => [kind.type, kind]));
 
 /** The kind of a service by its type. */
 export function kindOf(type: string): ServiceKind {

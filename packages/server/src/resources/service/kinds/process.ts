@@ -3,7 +3,7 @@ import { parseCommand } from '../shapes/command.ts';
 import { toGroups, type GroupsSpec } from '../shapes/groups.ts';
 import { toPorts, type PortSpec } from '../shapes/ports.ts';
 import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
-import type { ProcessRequest, ServiceRecord } from '../shapes/request.ts';
+import type { ApplicationRecord, ProcessRequest } from '../shapes/request.ts';
 import { toStorage, type StorageSpec } from '../shapes/storage.ts';
 import type { SpecRules } from './kind.ts';
 
@@ -121,7 +121,7 @@ export function processRecord(spec: ProcessSpec, groups?: Groups) {
   };
 }
 
-function toPortRecord(port: PortSpec): NonNullable<ServiceRecord['ports']>[number] {
+function toPortRecord(port: PortSpec): NonNullable<ApplicationRecord['ports']>[number] {
   const { external_port, public_path, public_path_rewrite, ...always } = port;
   return {
     ...always,
