@@ -78,7 +78,7 @@ const { deploy, redeploy, uninstall } = shared.deployOperations(kinds.DATABASE, 
   summary: 'Deploy a database with the configuration of now, always at once: there are no maintenance windows',
 });
 // What applies at a maintenance window elsewhere. Accepted, as clients send it.
-const query = Type.Intersect([DryRun, Type.Partial(Type.Object({ applyImmediately: Type.Boolean() }))]);
+const query = Type.Object({ ...DryRun.properties, applyImmediately: Type.Optional(Type.Boolean()) });
 
 export const databaseOperations = {
   ...shared.recordOperations(kinds.DATABASE, { record: Database, create: DatabaseRequest, edit: DatabaseEditRequest }),

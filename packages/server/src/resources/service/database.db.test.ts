@@ -283,7 +283,7 @@ describe('a deployed database', () => {
     [{ type: 'MYSQL', version: '8.0' }, '8.4', 'cannot become 8.4'],
     [{ type: 'REDIS', version: '6' }, '7', '7'],
     [{ type: 'REDIS', version: '7' }, '6', 'cannot go back'],
-  ] as const)('%j can become %s only where that reads its data', async (body, version, expected) => {
+  ] as const)('%j that is set to version %s is answered with %s', async (body, version, expected) => {
     const id = await deployed(body);
     const edit = api.call('editDatabase', { ...at(id), body: { version } });
     const outcome = await edit.then(
@@ -291,6 +291,30 @@ describe('a deployed database', () => {
       (error: unknown) => String(error),
     );
     expect(outcome).toContain(expected);
+  });
+
+  test('does not answer while it is redeployed, which a plan says without doing anything', async () => {
+    const id = await deployed({ type: 'REDIS', version: '6' });
+    await api.call('editDatabase', { ...at(id), body: { version: '7' } });
+    const { plan } = await api.call('deployDatabase', { ...at(id), query: { dry_run: true } });
+    expect(plan?.stages[0]?.services[0]).toMatchObject({ expected_downtime: true });
+    const status = await api.call('getDatabaseStatus', at(id));
+    expect(status).toMatchObject({ state: 'DEPLOYED', service_deployment_status: 'OUT_OF_DATE', deployment_requests_count: 0 });
+    await api.call('deployDatabase', at(id));
+    await until(async () => {
+      const now = await api.call('getDatabaseStatus', at(id));
+      return now.service_deployment_status === 'UP_TO_DATE' ? true : undefined;
+    });
+  });
+
+  test('is run as the catalogue says of the version that was set last', async () => {
+    const spec = statement<{ spec: { recipe: object } }>('test_database_spec', 'select spec from service where id = $1');
+    const { id } = await create({ type: 'REDIS', version: '5' });
+    const { recipe } = (await server.database.database.one(spec, [id])).spec;
+    expect(recipe).toMatchObject({ url: 'redis://:{password}@{host}:{port}/{database}', tag: '{version}', port: 6379 });
+    await api.call('editDatabase', { ...at(id), body: { version: '6' } });
+    const edited = (await server.database.database.one(spec, [id])).spec.recipe;
+    expect(edited).toMatchObject({ url: 'redis://{login}:{password}@{host}:{port}/{database}' });
   });
 
   test('may grow and never shrinks', async () => {
@@ -318,6 +342,19 @@ describe('a public database', () => {
     const credentials = await api.call('getDatabaseMasterCredentials', at(second.id));
     expect(credentials).toMatchObject({ host: 'localhost', port: 15_433 });
   });
+});
+
+test('databases are deployed and restarted among other services that a request names', async () => {
+  const place = await newEnvironment();
+  const params = { environmentId: place };
+  const [first, second] = [await create({}, place), await create({ type: 'REDIS', version: '7' }, place)];
+  await api.call('deployAllServices', { params, body: { databases: [first.id, second.id] } });
+  for (const { id } of [first, second]) await reaches(id, 'DEPLOYED');
+  await api.call('rebootServices', { params, body: { database_ids: [second.id] } });
+  await reaches(second.id, 'RESTARTED');
+  const statuses = await api.call('getEnvironmentStatuses', { params });
+  expect(statuses.databases.map(({ state }) => state).toSorted()).toEqual(['DEPLOYED', 'RESTARTED']);
+  await expect(create({ name: second.name.toUpperCase() }, place)).rejects.toMatchObject({ status: 409, code: 'NAME_TAKEN' });
 });
 
 test('a managed database is recorded, and refused when it is deployed, alone or with its environment', async () => {

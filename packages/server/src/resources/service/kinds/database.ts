@@ -61,8 +61,6 @@ function newDatabase(request: CreateRequest, rules: SpecRules): DatabaseSpec {
   const icon = request.type.toLowerCase();
   const own: DatabaseSpec = {
     ...blankProcess(icon, {}, rules),
-    // A copy of an environment has the databases of the original, so that it has what its services connect to.
-    auto_preview: true,
     cpu: 250,
     memory: entry.memory,
     healthchecks: { readiness_probe: readiness(entry.port), liveness_probe: null },
@@ -102,7 +100,8 @@ function editedDatabase(request: EditRequest, former: DatabaseSpec, rules: SpecR
     })),
     storage: former.storage.map((one) => ({ ...one, size: request.storage ?? one.size })),
   };
-  checkVersion(spec, former, rules);
+  // What was accepted once stays editable under a catalogue that has it no more.
+  if (request.version) checkVersion(spec, former, rules);
   checkStorage(spec, former, rules);
   return spec;
 }
@@ -121,8 +120,6 @@ function checkVersion(spec: DatabaseSpec, former: DatabaseSpec, { databases, isI
   const { type, version } = spec;
   const series = seriesOf(databases, type, version);
   if (series === undefined) {
-    // What was accepted once stays editable under a catalogue that has it no more.
-    if (spec !== former && version === former.version && isInstalled) return;
     const known = versionsOf(databases, type).join(', ');
     problems.add(
       'version',
@@ -196,8 +193,8 @@ export function databaseAddress(
 function toDatabaseRecord(
   row: ServiceRow<DatabaseSpec>,
   caps: Caps | null,
-  groups?: Groups,
-  settings: RecordSettings = { gatewayDomain: 'localhost' },
+  groups: Groups | undefined,
+  settings: RecordSettings,
 ): DatabaseRecord {
   const { spec } = row;
   return {

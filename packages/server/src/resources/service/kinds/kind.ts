@@ -42,7 +42,7 @@ export interface ServiceKind {
   /** The spec after an edit. What is left out stays. */
   edit(request: unknown, former: ProcessSpec, rules: SpecRules): ProcessSpec;
   /** The contract's record. `groups`: those that the spec names. */
-  record(row: ServiceRow, caps: Caps | null, groups?: Groups, settings?: RecordSettings): ServiceRecord;
+  record(row: ServiceRow, caps: Caps | null, groups: Groups | undefined, settings: RecordSettings): ServiceRecord;
   /** Where the image of a release comes from. */
   source(row: SourceRow): ReleaseSource;
   /** What a request to deploy asks for. VALIDATION_FAILED is thrown. */
@@ -79,7 +79,7 @@ interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
   readonly hostPrefix: string;
   create(request: Create, rules: SpecRules): Spec;
   edit(request: Edit, former: Spec, rules: SpecRules): Spec;
-  record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups, settings?: RecordSettings): ServiceRecord;
+  record(row: ServiceRow<Spec>, caps: Caps | null, groups: Groups | undefined, settings: RecordSettings): ServiceRecord;
   source(row: SourceRow<Spec>): ReleaseSource;
   wish(request: Deploy): DeployWish;
   readonly mindsInstalled?: boolean;
