@@ -370,6 +370,10 @@ test('a managed database is recorded, and refused when it is deployed, alone or 
 test('a copy of an environment has the databases with the same password, another host and volume, and no data', async () => {
   const place = await newEnvironment();
   const original = await create({ name: 'store', accessibility: 'PUBLIC' }, place);
+  const secrets = (await api.call('listEnvironmentSecrets', { params: { environmentId: place } })).results;
+  const url = secrets.find(({ key }) => key.endsWith('_DATABASE_URL'));
+  const params = { environmentId: place, secretId: url?.id ?? '' };
+  await api.call('createEnvironmentSecretAlias', { params, body: { key: 'DATABASE_URL' } });
   const { id } = await api.call('cloneEnvironment', { params: { environmentId: place }, body: { name: randomUUID() } });
   const copy = (await api.call('listDatabase', { params: { environmentId: id } })).results[0];
   expect(copy).toMatchObject({ name: 'store', accessibility: 'PUBLIC' });
@@ -379,6 +383,10 @@ test('a copy of an environment has the databases with the same password, another
     api.call('getDatabaseMasterCredentials', at(copy?.id ?? '')),
   ]);
   expect(theirs.password).toBe(mine.password);
+  const copied = (await api.call('listEnvironmentSecrets', { params: { environmentId: id } })).results;
+  expect(copied.find(({ key }) => key === 'DATABASE_URL')?.aliased_secret?.key).toBe(
+    `DAVIT_POSTGRESQL_Z${copy?.id.slice(0, 8).toUpperCase()}_DATABASE_URL`,
+  );
   const volumes = statement<{ id: string }>(
     'test_database_volumes',
     `select spec #>> '{storage,0,id}' as id from service where id = any ($1::uuid[])`,
