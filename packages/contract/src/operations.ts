@@ -29,6 +29,7 @@ import * as advancedSettings from './service/advanced-settings.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import { jobOperations } from './service/job.ts';
+import { databaseOperations } from './service/database.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
 import * as webhook from './webhook/webhook.ts';
@@ -63,7 +64,12 @@ const modules = {
 };
 
 /** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */
-export const serviceOperations = { APPLICATION: applicationOperations, CONTAINER: containerOperations, JOB: jobOperations };
+export const serviceOperations = {
+  APPLICATION: applicationOperations,
+  CONTAINER: containerOperations,
+  DATABASE: databaseOperations,
+  JOB: jobOperations,
+};
 
 type ById<O extends Operation> = { [One in O as One['id']]: One };
 type ValueOf<T> = T[keyof T];
@@ -73,6 +79,7 @@ type InModules = {
 type Declared = InModules &
   ById<ValueOf<typeof applicationOperations>> &
   ById<ValueOf<typeof containerOperations>> &
+  ById<ValueOf<typeof databaseOperations>> &
   ById<ValueOf<typeof jobOperations>>;
 
 function isOperation(value: unknown): value is Operation {

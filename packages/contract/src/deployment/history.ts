@@ -78,3 +78,20 @@ export const listJobDeploymentHistory = operation({
   }),
   errors: [400],
 });
+
+export const listDatabaseDeploymentHistory = operation({
+  id: 'listDatabaseDeploymentHistory',
+  method: 'GET',
+  path: '/database/{databaseId}/deploymentHistory',
+  tag: 'Database',
+  summary: 'List the deployments of a database in the older shape, newest first; `startId`: those before this one',
+  scope: 'READ',
+  target: 'service',
+  query: oldHistoryQuery,
+  status: 200,
+  response: Type.Object({
+    ...oldHistoryPage,
+    results: Type.Array(Type.Object({ ...Type.Omit(Type.Object(common), ['commit']).properties, status: Words(serviceStates) })),
+  }),
+  errors: [400],
+});

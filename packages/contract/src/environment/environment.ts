@@ -13,6 +13,7 @@ import { environmentModes } from '../shared/words.ts';
 import { Application } from '../service/application.ts';
 import { Container } from '../service/container.ts';
 import { Job } from '../service/job.ts';
+import { Database } from '../service/database.ts';
 
 export const Environment = Type.Object({
   id: Uuid,
@@ -154,7 +155,7 @@ export const listServicesByEnvironmentId = operation({
   scope: 'READ',
   target: 'environment',
   status: 200,
-  response: List(Type.Union([Application, Container, Job])),
+  response: List(Type.Union([Application, Container, Database, Job])),
   errors: [],
 });
 

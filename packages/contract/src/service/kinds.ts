@@ -44,6 +44,15 @@ export const kinds = {
     many: 'jobs',
     icon: 'lifecycle-job',
   },
+  DATABASE: {
+    type: 'DATABASE',
+    noun: 'database',
+    Noun: 'Database',
+    Nouns: 'Database',
+    one: 'a database',
+    many: 'databases',
+    icon: 'database',
+  },
 } as const satisfies Partial<Record<ServiceType, Kind>>;
 
 /** Types that are not here are not served yet. */

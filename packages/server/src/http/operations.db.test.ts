@@ -133,6 +133,10 @@ async function makeIds(): Promise<Record<string, string>> {
       schedule: { on_start: {} },
     },
   });
+  const database = await client.call('createDatabase', {
+    params: inEnvironment,
+    body: { name: 'store', type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' },
+  });
   const role = await client.call('createOrganizationCustomRole', { params: organization, body: { name: 'testers' } });
   const invitation = await client.call('postInviteMember', { params: organization, body: { email: 'ada@example.org' } });
   const webhook = await client.call('createOrganizationWebhook', {
@@ -183,6 +187,7 @@ async function makeIds(): Promise<Record<string, string>> {
     applicationId: application.id,
     containerId: container.id,
     jobId: job.id,
+    databaseId: database.id,
     serviceId: application.id,
     deploymentStageId: first?.id ?? '',
     stageId: second?.id ?? '',
@@ -270,6 +275,7 @@ function bodyOf(operation: Operation): unknown {
   const window = { timezone: 'UTC', start_time: time, stop_time: time, weekdays: [], mode: 'STAGING', cluster_id: randomUUID() };
   const files = { dockerfile_path: 'Dockerfile', files: ['Dockerfile'] };
   const webhook = { target_url: 'https://strange.example.org', events: ['DEPLOYMENT_STARTED'] };
+  if (operation.tag === 'Database') return { name: 'stolen', type: 'REDIS', version: '7', mode: 'CONTAINER' };
   if (operation.tag === 'Webhook') return { ...webhook, kind: 'STANDARD' };
   return {
     ...files,

@@ -98,9 +98,9 @@ test('the lists that were looked at had something in them', () => {
   expect(names.toSorted()).toEqual(Object.keys(empty).toSorted());
 });
 
-/** Everything that an application and a container can have, deployed, and a job that ran. */
+/** Everything that an application and a container can have, deployed, with a database and a job that ran. */
 async function liveIn(scene: Scene, fake: FakeCluster): Promise<void> {
-  const { environmentId, applicationId, containerId, jobId } = scene.here;
+  const { environmentId, applicationId, containerId, databaseId, jobId } = scene.here;
   const annotations = { name: 'notes', annotations: [{ key: 'team', value: 'shop' }], scopes: ['DEPLOYMENTS', 'PODS'] };
   const labels = { name: 'labels', labels: [{ key: 'team', value: 'shop', propagate_to_cloud_provider: true }] };
   const annotationsGroupId = await scene.make('annotationsGroups', annotations);
@@ -144,6 +144,8 @@ async function liveIn(scene: Scene, fake: FakeCluster): Promise<void> {
   await scene.make(`/application/${applicationId}/deploymentRestriction`, { mode: 'MATCH', type: 'PATH', value: 'src' });
   await scene.make(`/container/${containerId}/redeploy`);
   await settled(scene, `/container/${containerId}`);
+  await scene.make(`/database/${databaseId}/deploy`);
+  await settled(scene, `/database/${databaseId}`);
   await scene.make(`/job/${jobId}/deploy`);
   const run = await found(() => fake.instances.find(({ service, state }) => service === jobId && state === 'RUNNING'));
   fake.print(run.id, 'done');

@@ -57,6 +57,8 @@ export interface Configuration {
   readonly stopWithinSeconds: number;
   /** Data of cloud vendors; null: the file that comes with this version. */
   readonly catalogueFile: string | null;
+  /** Types and versions of databases with their images; null: the file that comes with this version. */
+  readonly databaseCatalogueFile: string | null;
   readonly logLevel: (typeof logLevels)[number];
   readonly logRequests: boolean;
   /** Names that begin with DAVIT_ and mean nothing here; a warning at start tells them, as one may be misspelt. */
@@ -104,6 +106,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
     catalogueFile: reader.optional('DAVIT_CATALOGUE'),
+    databaseCatalogueFile: reader.optional('DAVIT_DATABASE_CATALOGUE'),
     logLevel: reader.word('DAVIT_LOG_LEVEL', logLevels, 'info'),
     logRequests: reader.truth('DAVIT_LOG_REQUESTS', false),
   };

@@ -14,6 +14,7 @@ import { checkServiceVisible } from './status.ts';
 type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistory']>;
 type EnvironmentEntry = EnvironmentHistory['results'][number];
 type ServiceEntry = NonNullable<EnvironmentEntry['applications']>[number];
+type DatabaseHistory = Response<(typeof operations)['listDatabaseDeploymentHistory']>;
 type ApplicationHistory = Response<(typeof operations)['listApplicationDeploymentHistory']>;
 type JobHistory = Response<(typeof operations)['listJobDeploymentHistory']>;
 
@@ -57,6 +58,27 @@ export async function listOldJobHistory(
     page: 1,
     page_size: pageSize,
     results: views.map((view) => ({ ...toCommon(view, view.deploymentId), status: view.state })),
+  };
+}
+
+export async function listOldDatabaseHistory(
+  deps: Deps,
+  caller: Caller,
+  databaseId: string,
+  startId: string | undefined,
+): Promise<DatabaseHistory> {
+  await checkServiceVisible(deps, caller, databaseId, 'DATABASE');
+  const views = await deps.engine.serviceHistory(deps.database, databaseId, { page: 1, pageSize, before: startId });
+  return {
+    page: 1,
+    page_size: pageSize,
+    results: views.map(({ deploymentId, createdAt, updatedAt, name, state }) => ({
+      id: deploymentId,
+      created_at: createdAt,
+      updated_at: updatedAt,
+      name,
+      status: state,
+    })),
   };
 }
 

@@ -82,6 +82,9 @@ function mountOlder(mounting: Mounting, deps: Deps): void {
     .on(operations.listJobDeploymentHistory, ({ caller, params, query }) =>
       history.listOldJobHistory(deps, caller, params.jobId, query.startId),
     )
+    .on(operations.listDatabaseDeploymentHistory, ({ caller, params, query }) =>
+      history.listOldDatabaseHistory(deps, caller, params.databaseId, query.startId),
+    )
     .on(operations.listEnvironmentLog, ({ caller, params }) => readOldLog(deps, caller, params.environmentId));
 }
 

@@ -93,7 +93,8 @@ async function cloneService(deps: Deps, tx: Queryable, caller: Caller, one: OneC
   const secrets = (await secretIdsAmong(tx, uuidsIn(spec))).map((from): SecretCopy => ({
     from,
     to: randomUUID(),
-    serviceId: id,
+    // Of a database they are the environment's, see `storeSecrets`.
+    serviceId: facts.type === 'DATABASE' ? null : id,
   }));
   const copying = { relink, secrets: new Map(secrets.map(({ from, to }) => [from, to])) };
   const copy = await withFreePorts(deps, tx, clone.to.driver, copyOf(spec, copying));

@@ -1,3 +1,4 @@
+import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { Deps } from '../../deps.ts';
@@ -9,6 +10,7 @@ import {
   visibleVariables,
   type VariableRow,
 } from '../variable/index.ts';
+import { kindOf } from './kinds/index.ts';
 import { composeRelease, type ComposedRelease } from './release.ts';
 import type { ServiceFacts } from './rows.ts';
 
@@ -34,7 +36,7 @@ export async function currentReleases(
 
 /**
  * The configuration for a request to the engine: what it names is stored when this returns. In the request's transaction.
- * VARIABLE_CYCLE.
+ * VARIABLE_CYCLE, CLUSTER_KIND_UNSUPPORTED.
  */
 export async function releasable(
   deps: Deps,
@@ -48,8 +50,13 @@ export async function releasable(
   return config;
 }
 
-/** VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones. */
-export function assertResolvable(facts: Pick<ServiceFacts, 'name'>, { circles }: ComposedRelease): void {
+/**
+ * VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones.
+ * CLUSTER_KIND_UNSUPPORTED for what its kind cannot run here.
+ */
+export function assertResolvable(facts: Pick<ServiceFacts, 'name' | 'type' | 'spec'>, { circles }: ComposedRelease): void {
+  const obstacle = kindOf(facts.type).obstacle?.(facts.spec) ?? null;
+  if (obstacle !== null) throw new AppError({ code: 'CLUSTER_KIND_UNSUPPORTED', message: `${facts.name} ${obstacle}` });
   const [way] = circles;
   if (way !== undefined) throw cycle(way, `at the service ${facts.name}`);
 }

@@ -2,7 +2,7 @@ import type { ReleaseConfig } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../shared/problems.ts';
-import { internalHosts } from './address.ts';
+import { shortId } from './address.ts';
 import { kindOf } from './kinds/index.ts';
 import type { ServiceReference } from './lock.ts';
 import type { ServiceFacts } from './rows.ts';
@@ -24,8 +24,7 @@ export function validationDomain(
   { gatewayDomain }: Pick<Deps['config'], 'gatewayDomain'>,
   { id, type }: ServiceReference,
 ): string {
-  const [host = ''] = internalHosts({ serviceId: id, serviceName: '' }, kindOf(type).hostPrefix);
-  return `${host}.${gatewayDomain}`;
+  return `${kindOf(type).hostPrefix}-z${shortId(id)}.${gatewayDomain}`;
 }
 
 /** Whether the gateway serves anything of it by host name. */

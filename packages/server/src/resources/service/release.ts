@@ -1,7 +1,15 @@
 import type { ReleaseConfig, ReleasePort } from '@davit/engine/port';
 import type { Configuration } from '../../main/config.ts';
-import { builtIns, effective, type BuiltIn, type BuiltInFacts, type DerivedSecret, type VariableRow } from '../variable/index.ts';
-import { hostAndPort, internalHosts, publicHost } from './address.ts';
+import {
+  builtIns,
+  databaseBuiltIns,
+  effective,
+  type BuiltIn,
+  type BuiltInFacts,
+  type DerivedSecret,
+  type VariableRow,
+} from '../variable/index.ts';
+import { hostAndPort, internalHosts, publicHost, shortId } from './address.ts';
 import { customHosts } from './custom-domain.ts';
 import type { ServiceFacts } from './rows.ts';
 import { kindOf } from './kinds/index.ts';
@@ -33,18 +41,19 @@ export function composeRelease(
 ): ComposedRelease {
   const { spec } = facts;
   const kind = kindOf(facts.type);
-  const { environment, files, derived, circles } = effective(variables, serviceBuiltIns(facts, settings));
+  const own = kind.process?.(spec);
+  const { files, derived, circles, ...seen } = effective(...(own === undefined ? visible(facts, variables, settings) : nothing));
   const config: ReleaseConfig = {
     version: 1,
     name: facts.name,
     source: kind.source(facts),
-    entrypoint: commandWords(spec.entrypoint),
-    arguments: spec.arguments,
-    environment,
+    entrypoint: own?.entrypoint ?? commandWords(spec.entrypoint),
+    arguments: own?.arguments ?? spec.arguments,
+    environment: own?.environment ?? seen.environment,
     files,
     ports: spec.ports.map((port) => toReleasePort(port, facts, settings)),
     volumes: spec.storage.map(({ id, mount_point, size }) => ({ id, mountPath: mountPath(mount_point), sizeGiB: size })),
-    hostnames: internalHosts(addressed(facts), kind.hostPrefix),
+    hostnames: internalHosts(addressed(facts), stableHost(facts)),
     cpuMillicores: spec.cpu,
     memoryMiB: spec.memory,
     instances: spec.min_running_instances,
@@ -84,10 +93,24 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     isBuilt: source.type === 'GIT',
     branch: source.type === 'GIT' ? source.branch : null,
     deployedCommitId: facts.deployed_commit?.id ?? null,
-    internalHost: internalHosts(addressed(facts), kind.hostPrefix)[0] ?? '',
+    internalHost: stableHost(facts),
     externalHost: host === null ? null : hostAndPort(host, settings.gatewayPort),
   };
-  return builtIns(known, settings.variablePrefix);
+  const ofDatabases = databaseBuiltIns(facts.databases, settings.variablePrefix);
+  return [...builtIns(known, settings.variablePrefix), ...ofDatabases];
+}
+
+type Seen = Parameters<typeof effective>;
+
+function visible(facts: ServiceFacts, variables: readonly VariableRow[], settings: ReleaseSettings): Seen {
+  return [variables, serviceBuiltIns(facts, settings)];
+}
+
+const nothing: Seen = [[], []];
+
+function stableHost({ id, type, spec }: ServiceFacts): string {
+  const kind = kindOf(type);
+  return kind.host?.(id, spec) ?? `${kind.hostPrefix}-z${shortId(id)}`;
 }
 
 function addressed(facts: ServiceFacts): { serviceId: string; serviceName: string; environmentName: string } {

@@ -2,8 +2,9 @@ import { kinds, operations, serviceOperations, type Operation, type ServedType }
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
-import * as settings from './facets/settings/settings.ts';
+import * as database from './facets/database/database.ts';
 import { readHistory, readOldHistory } from './facets/history/history.ts';
+import * as settings from './facets/settings/settings.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
@@ -86,6 +87,9 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     editAdvancedSettings: ({ caller, body }, reference) => settings.editSettings(deps, caller, reference, toMembers(body)),
     oldHistory: ({ caller, query }, reference) => readOldHistory(deps, caller, reference, text(query['startId'])),
     links: ({ caller }, reference) => readLinks(deps, caller, reference),
+    credentials: ({ caller }, reference) => database.readCredentials(deps, caller, reference),
+    versions: ({ caller }, reference) => database.listVersions(deps, caller, reference),
+    configuration: (call, { type }) => database.listConfiguration(deps, call.caller, place(call, type).environmentId),
     log: ({ caller, query }, reference) => readLog(deps, caller, reference, wholeNumber(query['tail'])),
   };
 }

@@ -5,10 +5,11 @@ import type { Deps } from '../../deps.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalidReference, notFound, Problems } from '../shared/problems.ts';
 import { openEnvironment } from '../environment/index.ts';
+import { insertSecretValue } from '../variable/index.ts';
 import { capsOf } from './caps.ts';
 import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
 import { readGroups, shareGroups } from './groups.ts';
-import { claimPorts } from './host-ports.ts';
+import { claimPorts, withAssignedPorts } from './host-ports.ts';
 import { kindOf } from './kinds/index.ts';
 import type { Caps, SpecRules } from './kinds/kind.ts';
 import { lockService, type ServiceReference } from './lock.ts';
@@ -23,7 +24,12 @@ import * as store from './store.ts';
 export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
   const row = await deps.database.maybe(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
-  return kindOf(type).record(row, await capsOf(deps.engine, row.driver), await readGroups(deps.database, [row.spec]));
+  return kindOf(type).record(
+    row,
+    await capsOf(deps.engine, row.driver),
+    await readGroups(deps.database, [row.spec]),
+    deps.config,
+  );
 }
 
 /** What requests to create have in common; the rest is the kind's. */
@@ -48,11 +54,11 @@ export async function createService(deps: Deps, caller: Caller, place: Place, re
 async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
-  if (rules.problems.found.length > 0 || hasReferences(row)) return undefined;
+  if (rules.problems.found.length > 0 || rules.secrets.length > 0 || hasReferences(row)) return undefined;
   const times = await refuseTaken(request.name, () =>
     deps.database.together(store.insertService, insertValues(row, environment)),
   );
-  if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps);
+  if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps, undefined, deps.config);
   forgetEnvironment(deps, place.environmentId);
   return undefined;
 }
@@ -62,8 +68,9 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
   return deps.database.transaction(async (tx) => {
     await openEnvironment(tx, caller, place.environmentId, 'change');
     const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
-    const { row, rules } = await newService(deps, environment, place, request);
+    const { row: wanted, rules } = await newService(deps, environment, place, request);
     rules.problems.throwIfAny();
+    const row = { ...wanted, spec: await withAssignedPorts(deps, tx, wanted.driver, wanted.spec) };
     const named = await shareNamed(tx, row);
     await shareGroups(tx, row.organization_id, request);
     const values = insertValues(row, environment);
@@ -75,8 +82,9 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
       return tx.one(store.insertService, values);
     });
     await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: row.spec.ports });
+    await storeSecrets(deps, tx, row, rules.secrets);
     const groups = await readGroups(tx, [row.spec]);
-    return kindOf(row.type).record({ ...row, ...times, ...named }, rules.caps, groups);
+    return kindOf(row.type).record({ ...row, ...times, ...named }, rules.caps, groups, deps.config);
   });
 }
 
@@ -87,8 +95,8 @@ async function newService(
   environment: store.EnvironmentRow,
   { environmentId, type }: Place,
   request: NewService,
-): Promise<{ readonly row: NewRow; readonly rules: SpecRules }> {
-  const rules = await specRules(deps, environment.driver, environment.auto_preview);
+): Promise<{ readonly row: NewRow; readonly rules: NewRules }> {
+  const rules = await specRules(deps, { driver: environment.driver, autoPreview: environment.auto_preview, isInstalled: false });
   const row = {
     id: randomUUID(),
     organization_id: environment.organization_id,
@@ -123,7 +131,7 @@ export async function editService(
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
     const { row, caps } = await editLocked(deps, tx, caller, { facts, request });
-    return kindOf(row.type).record(row, caps, await readGroups(tx, [row.spec]));
+    return kindOf(row.type).record(row, caps, await readGroups(tx, [row.spec]), deps.config);
   });
 }
 
@@ -134,9 +142,12 @@ export async function editLocked(
   caller: Caller,
   { facts, request }: { readonly facts: ServiceFacts; readonly request: Partial<NewService> },
 ): Promise<{ readonly row: ServiceFacts; readonly caps: Caps | null }> {
-  const rules = await specRules(deps, facts.driver, facts.spec.auto_preview);
-  const spec = kindOf(facts.type).edit(request, facts.spec, rules);
+  const kind = kindOf(facts.type);
+  const isInstalled = kind.mindsInstalled === true && (await deps.engine.isKnown(tx, facts.id));
+  const rules = await specRules(deps, { driver: facts.driver, autoPreview: facts.spec.auto_preview, isInstalled });
+  const edited = kind.edit(request, facts.spec, rules);
   rules.problems.throwIfAny();
+  const spec = await withAssignedPorts(deps, tx, facts.driver, edited);
   const named = await shareNamed(tx, { ...facts, spec });
   await shareGroups(tx, facts.organization_id, request);
   const name = request.name ?? facts.name;
@@ -150,14 +161,46 @@ export async function removeService(tx: Queryable, id: string): Promise<void> {
   await tx.run(store.deleteService, [id]);
 }
 
-async function specRules(deps: Deps, driver: string, autoPreview: boolean): Promise<SpecRules> {
+interface NewSecret {
+  readonly id: string;
+  readonly text: string;
+}
+
+interface NewRules extends SpecRules {
+  readonly secrets: readonly NewSecret[];
+}
+
+async function specRules(
+  deps: Deps,
+  { driver, autoPreview, isInstalled }: { driver: string; autoPreview: boolean; isInstalled: boolean },
+): Promise<NewRules> {
+  const secrets: NewSecret[] = [];
   return {
+    databases: deps.databases,
+    isInstalled,
+    secrets,
+    newSecret: (text) => {
+      const id = randomUUID();
+      secrets.push({ id, text });
+      return id;
+    },
     problems: new Problems(),
     caps: await capsOf(deps.engine, driver),
     reserved: reservedPorts(deps),
     allowLocalRepositories: deps.config.allowLocalRepositories,
     autoPreview,
   };
+}
+
+/**
+ * They belong to the environment: what else there was deployed with them, as what connects to a database is, must be able to start
+ * again when the service is gone.
+ */
+async function storeSecrets(deps: Deps, tx: Queryable, row: NewRow, secrets: readonly NewSecret[]): Promise<void> {
+  for (const { id, text } of secrets) {
+    const owner = [id, row.organization_id, null, row.environment_id, null];
+    await tx.run(insertSecretValue, [...owner, deps.vault.seal(id, text), []]);
+  }
 }
 
 function reservedPorts({ config }: Deps): ReservedPorts {

@@ -13,7 +13,8 @@ const recordTables = `service s
 const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name AS stage_name, st.position AS stage_position,
   p.created_at AS project_created_at, e.name AS environment_name, e.mode AS environment_mode, e.created_at AS environment_created_at,
   e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region,
-  ARRAY(SELECT d.host FROM custom_domain d WHERE d.service_id = s.id ORDER BY d.host) AS domains`;
+  ARRAY(SELECT d.host FROM custom_domain d WHERE d.service_id = s.id ORDER BY d.host) AS domains,
+  databases_of(s.environment_id) AS databases`;
 
 const factsTables = `${recordTables}
   JOIN environment e ON e.id = s.environment_id
@@ -260,4 +261,10 @@ export const freeHostPort = statement<{ port: number }>(
   `SELECT n AS port FROM generate_series($4::integer, 65535) AS n
     WHERE n <> ALL ($3::integer[]) AND NOT EXISTS (SELECT 1 FROM host_port WHERE driver = $1 AND transport = $2 AND port = n)
     LIMIT 1`,
+);
+
+/** Driver. Who looks for a free port of the machine waits for the others who do, so that two do not find the same. */
+export const lockFreePorts = statement(
+  'lockFreeHostPorts',
+  `SELECT pg_advisory_xact_lock(hashtextextended('free host ports ' || $1::text, 0))`,
 );

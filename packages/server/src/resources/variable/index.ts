@@ -1,4 +1,12 @@
-export { builtIns, type BuiltIn, type BuiltInFacts } from './builtin.ts';
+export {
+  builtIns,
+  databaseBuiltIns,
+  databaseHost,
+  databaseUrl,
+  type BuiltIn,
+  type BuiltInFacts,
+  type DatabaseFacts,
+} from './builtin.ts';
 export {
   cloneSecrets,
   cloneServiceVariables,
@@ -13,4 +21,4 @@ export type { ServicePlaceReference, ServicePlaces, VariablePlace } from './plac
 export { mountVariable } from './routes.ts';
 export { level, type VariableRow } from './row.ts';
 export { cycle, visibleVariables } from './scene.ts';
-export { readEnvironmentVariables, readSecretValues } from './store.ts';
+export { insertSecretValue, readEnvironmentVariables, readSecretValues } from './store.ts';

@@ -42,6 +42,12 @@ export function builtInRecord(builtIn: BuiltIn): VariableRecord {
   };
 }
 
+/** The record of a built-in variable that is secret. */
+export function builtInSecretRecord(builtIn: BuiltIn): SecretRecord {
+  const { value: _value, ...record } = builtInRecord(builtIn);
+  return record;
+}
+
 /** What an alias or override points at, as its record shows it; undefined: nothing that is there. */
 function related(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): Related | undefined {
   if (row.target_builtin !== null) {
@@ -151,7 +157,8 @@ export function anyRecord(row: VariableRow, place: VariablePlace, rows: readonly
 }
 
 export function anyBuiltInRecord(builtIn: BuiltIn): AnyRecord {
-  return { ...withNotes(builtInRecord(builtIn)), value: builtIn.value, is_secret: false };
+  const isSecret = builtIn.secret !== null;
+  return { ...withNotes(builtInRecord(builtIn)), value: isSecret ? null : builtIn.value, is_secret: isSecret };
 }
 
 function withNotes(record: VariableRecord) {

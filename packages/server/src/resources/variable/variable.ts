@@ -8,6 +8,7 @@ import { variableRecord } from './record.ts';
 import { referenceKeys } from './references.ts';
 import { level, levelNouns, type VariableRow } from './row.ts';
 import {
+  isBuiltInOfSort,
   isOfSort,
   keyTaken,
   notEditable,
@@ -189,7 +190,7 @@ interface View {
 function ownRow({ rows, place }: View, id: string, isSecret: IsSecret): VariableRow {
   const row = rows.find((one) => one.id === id && isOfSort(one, isSecret));
   if (row !== undefined && standsAt(row, place)) return row;
-  const builtIn = isSecret === true ? undefined : place.builtIns.find((one) => one.id === id);
+  const builtIn = place.builtIns.find((one) => one.id === id && isBuiltInOfSort(one, isSecret));
   if (builtIn !== undefined) {
     throw notEditable(`${builtIn.key} is a built-in variable: it follows from what it tells of`);
   }

@@ -113,7 +113,10 @@ export class Scene {
     const containerId = await this.make(`${at}/container`, { name: 'cache', ...image });
     const job = { healthchecks: {}, source: { image }, schedule: { on_start: {} } };
     const jobId = await this.make(`${at}/job`, { name: 'migrate', ...job });
-    return { ...this.here, projectId, environmentId, applicationId, containerId, jobId, serviceId: applicationId };
+    const postgres = { type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' };
+    const databaseId = await this.make(`${at}/database`, { name: 'store', ...postgres });
+    const services = { applicationId, containerId, jobId, databaseId };
+    return { ...this.here, projectId, environmentId, ...services, serviceId: applicationId };
   }
 
   /** The same, with a deployment of one of the services that waits. */

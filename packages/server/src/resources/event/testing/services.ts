@@ -142,6 +142,7 @@ export const serviceRecipes: Recipes = {
       schedule: { on_start: {} },
     })),
   ),
+  ...recipesOfService('Database', () => ({ type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' })),
 };
 
 function without(id: string, recipes: Recipes): Recipes {

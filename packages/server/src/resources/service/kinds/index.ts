@@ -1,9 +1,10 @@
 import { application } from './application.ts';
 import { container } from './container.ts';
+import { database } from './database.ts';
 import { job } from './job.ts';
 import type { DeployWish, ServiceKind } from './kind.ts';
 
-const all: ReadonlyMap<string, ServiceKind> = new Map([application, container, job].map((kind) => [kind.type, kind]));
+const all: ReadonlyMap<string, ServiceKind> = new Map([application, container, database, job].map((kind) => [kind.type, kind]));
 
 /** The kind of a service by its type. */
 export function kindOf(type: string): ServiceKind {

@@ -1,5 +1,7 @@
 import type { ServedType } from '@davit/contract';
 import type { HistoryServiceView, JobEvent, ReleaseConfig, ReleaseSource } from '@davit/engine/port';
+import type { DatabaseCatalogue } from '../../../catalogue/databases.ts';
+import type { Configuration } from '../../../main/config.ts';
 import type { Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
@@ -21,6 +23,11 @@ export interface SpecRules {
   readonly allowLocalRepositories: boolean;
   /** Of the environment: what a new service has when its request says nothing. */
   readonly autoPreview: boolean;
+  readonly databases: DatabaseCatalogue;
+  /** Of an edit: whether the service has something on its cluster, data above all. Known where the kind `minds` it. */
+  readonly isInstalled: boolean;
+  /** Stores a text encrypted together with the new service; gives the id by which its spec names it. */
+  readonly newSecret: (text: string) => string;
 }
 
 /** What one service type has of its own. Everything else is written once for all of them, over this. */
@@ -35,7 +42,7 @@ export interface ServiceKind {
   /** The spec after an edit. What is left out stays. */
   edit(request: unknown, former: ProcessSpec, rules: SpecRules): ProcessSpec;
   /** The contract's record. `groups`: those that the spec names. */
-  record(row: ServiceRow, caps: Caps | null, groups?: Groups): ServiceRecord;
+  record(row: ServiceRow, caps: Caps | null, groups: Groups | undefined, settings: RecordSettings): ServiceRecord;
   /** Where the image of a release comes from. */
   source(row: SourceRow): ReleaseSource;
   /** What an entry of the older history has beside id, times, name and state. */
@@ -46,7 +53,21 @@ export interface ServiceKind {
   release?(row: SourceRow): Partial<ReleaseConfig>;
   /** Where its requests name a repository and an image, if not at their top: for the paths of problems. */
   readonly places?: { readonly docker: string; readonly image: string };
+  /** Whether an edit must know if the service is installed. */
+  readonly mindsInstalled?: boolean;
+  /** Its name for its neighbours, where that does not begin with `hostPrefix`. */
+  host?(id: string, spec: ProcessSpec): string;
+  /** What its process gets, where that does not follow from what a user can set: then also no variables. */
+  process?(spec: ProcessSpec): OwnProcess;
+  /** Why this one cannot be deployed; null: it can. */
+  obstacle?(spec: ProcessSpec): string | null;
 }
+
+/** What a kind decides of its process instead of its users. */
+export type OwnProcess = Pick<ReleaseConfig, 'entrypoint' | 'arguments' | 'environment'>;
+
+/** What of the configuration of this installation records show. */
+export type RecordSettings = Pick<Configuration, 'gatewayDomain'>;
 
 /** What of a row a source comes from. */
 export type SourceRow<Spec extends ProcessSpec = ProcessSpec> = Pick<ServiceRow<Spec>, 'spec' | 'registry'>;
@@ -68,12 +89,16 @@ interface TypedKind<Spec extends ProcessSpec, Create, Edit, Deploy> {
   readonly hostPrefix: string;
   create(request: Create, rules: SpecRules): Spec;
   edit(request: Edit, former: Spec, rules: SpecRules): Spec;
-  record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups): ServiceRecord;
+  record(row: ServiceRow<Spec>, caps: Caps | null, groups: Groups | undefined, settings: RecordSettings): ServiceRecord;
   source(row: SourceRow<Spec>): ReleaseSource;
   oldHistory?(view: HistoryServiceView): object;
   wish(request: Deploy, query?: Readonly<Record<string, unknown>>): DeployWish;
   release?(row: SourceRow<Spec>): Partial<ReleaseConfig>;
   readonly places?: { readonly docker: string; readonly image: string };
+  readonly mindsInstalled?: boolean;
+  host?(id: string, spec: Spec): string;
+  process?(spec: Spec): OwnProcess;
+  obstacle?(spec: Spec): string | null;
 }
 
 /** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */
