@@ -180,3 +180,85 @@ describe('after a restart of Davit', () => {
     expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
   });
 });
+
+describe('the other events of a lifecycle job', () => {
+  const deployed = async (overrides: Partial<JobRelease> = {}): Promise<RequestedService> => {
+    const migrate = job(overrides);
+    await world.deploy([migrate]);
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    return migrate;
+  };
+  const bare = ({ release: _release, ...rest }: RequestedService): RequestedService => rest;
+  const asked = async (instance: Instance): Promise<string | undefined> =>
+    world.fake.workloads
+      .get(instance.id)
+      ?.environment.find(({ name }) => name === 'DAVIT_JOB_ACTION')
+      ?.value.reveal();
+
+  test('are its stop command at a stop', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'STOP' });
+    const instance = await running();
+    expect(await asked(instance)).toBe('STOP');
+    expect(world.fake.workloads.get(instance.id)).toMatchObject({ arguments: ['stop'], entrypoint: [] });
+    expect((await world.view(migrate.serviceId)).state).toBe('STOPPING');
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'STOPPED');
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('are its delete command before it is removed, and a failing one keeps it', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    expect(await asked(await running())).toBe('DELETE');
+    await ends(1, 'still in use');
+    const { failure } = await world.reaches(migrate.serviceId, 'DELETE_ERROR');
+    expect(failure).toMatchObject({ code: 'JOB_FAILED', evidence: { lines: ['still in use'] } });
+    expect(world.deleted).toEqual([]);
+    expect(world.fake.instances).toEqual([]);
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    await ends(0);
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+  });
+
+  test('are passed over where the job has none', async () => {
+    const migrate = await deployed({ events: { START: { entrypoint: [], arguments: [] } } });
+    await world.deploy([bare(migrate)], { action: 'STOP' });
+    await world.reaches(migrate.serviceId, 'STOPPED');
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+  });
+
+  test('can be asked for one by one, and leave the rest as it is', async () => {
+    const migrate = await deployed();
+    const forced = { ...migrate, event: 'DELETE' } as const;
+    await world.deploy([forced]);
+    await world.deploy([{ ...migrate, event: 'STOP' }]);
+    expect(await asked(await running())).toBe('DELETE');
+    await ends(0);
+    // The second one is not merged into the first, nor lost.
+    const second = await eventually(async () => {
+      const instance = world.fake.instances.find(({ state }) => state === 'RUNNING');
+      return instance !== undefined && (await asked(instance)) === 'STOP' ? instance : undefined;
+    }, 'the second event');
+    world.fake.kill(second.id, 0);
+    await eventually(async () => {
+      const view = await world.view(migrate.serviceId);
+      return view.state === 'DEPLOYED' && view.waitingRequests === 0 ? view : undefined;
+    }, 'both');
+    expect(world.deleted).toEqual([]);
+  });
+
+  test('go on after a restart of Davit in the middle of a deletion', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    const before = await running();
+    await world.restart();
+    await ends(0);
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+    expect(before.id).toBeTruthy();
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(2);
+  });
+});

@@ -73,6 +73,9 @@ describe('a job', () => {
       source: { image: { image_name: 'team/migrate', tag: '2' } },
       schedule: made.schedule,
     });
+    const again = await client.call('editJob', { params, body: { port: null, schedule: { on_delete: {} }, healthchecks: {} } });
+    expect(again).toMatchObject({ port: null, max_nb_restart: 2, source: edited.source });
+    expect(again.schedule).toEqual({ on_delete: { arguments: [] }, lifecycle_type: 'GENERIC' });
     await client.call('deleteJob', { params });
     await expect(client.call('getJob', { params })).rejects.toMatchObject({ status: 404 });
   });
