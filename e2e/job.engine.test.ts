@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallInput } from '../packages/client/src/index.ts';
+import { statement } from '../packages/db/src/index.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
 import { busybox, Stage } from './support/stage.ts';
+
+const setDue = statement('e2eSetDue', 'UPDATE job_schedule SET next_at = clock_timestamp() WHERE service_id = $1');
 
 type JobFields = Partial<CallInput<'createJob'>['body']>;
 
@@ -128,5 +131,22 @@ describe.each(testEngineKinds())('a job on %s', (kind) => {
     await stage.idleAfter(async () => (await latest(params)) !== undefined);
     expect((await stage.davit.client.call('getJobStatus', { params })).state).toBe('DEPLOYED');
     expect(await output(params)).toEqual(['begin', 'end']);
+  });
+
+  test('with a schedule runs at its times, also when the server is killed in the middle of a run', async () => {
+    const cronjob = { scheduled_at: '0 4 * * *', timezone: 'Europe/Paris', ...shell('echo begin; sleep 3; echo end') };
+    const params = await create('tick', { schedule: { cronjob } });
+    expect((await deploy(params)).state).toBe('DEPLOYED');
+    expect(await output(params)).toEqual([]);
+    await stage.davit.database.database.run(setDue, [params.jobId]);
+    await eventually(async () => ((await output(params)).length > 0 ? true : undefined), 'the first line', 60_000);
+    const [before] = await stage.containers(params.jobId);
+    await stage.davit.kill('SIGKILL');
+    await stage.davit.serve();
+    expect((await stage.containers(params.jobId))[0]?.Id).toBe(before?.Id);
+    await eventually(async () => ((await stage.containers(params.jobId)).length === 0 ? true : undefined), 'the end', 60_000);
+    expect(await output(params)).toEqual(['begin', 'end']);
+    expect((await deploy(params, { forceEvent: 'CRON' })).state).toBe('DEPLOYED');
+    expect(await output(params)).toEqual(['begin', 'end', 'begin', 'end']);
   });
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statement } from '@davit/db';
 import type { Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
@@ -260,5 +261,141 @@ describe('the other events of a lifecycle job', () => {
     await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
     expect(before.id).toBeTruthy();
     expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(2);
+  });
+});
+
+const setDue = statement(
+  'testSetDue',
+  `UPDATE job_schedule SET next_at = clock_timestamp() + make_interval(secs => $2::integer) WHERE service_id = $1`,
+);
+const readNext = statement<{ next_at: string }>('testReadNext', `SELECT next_at FROM job_schedule WHERE service_id = $1`);
+const readRuns = statement<{ status: string; failure: { code: string } | null }>(
+  'testReadRuns',
+  `SELECT status, failure FROM job_run WHERE service_id = $1 ORDER BY created_at`,
+);
+
+describe('a cron job', () => {
+  const cron = (overrides: Partial<JobRelease> = {}): RequestedService =>
+    job({
+      events: { CRON: { entrypoint: ['/tick'], arguments: [] } },
+      schedule: { expression: '0 3 * * *', timezone: 'Europe/Paris' },
+      ...overrides,
+    });
+  const armed = async (overrides: Partial<JobRelease> = {}): Promise<RequestedService> => {
+    const tick = cron(overrides);
+    await world.deploy([tick]);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    return tick;
+  };
+  const due = ({ serviceId }: RequestedService, inSeconds: number): Promise<number> =>
+    world.database.database.run(setDue, [serviceId, inSeconds]);
+  const next = async ({ serviceId }: RequestedService): Promise<string | undefined> =>
+    (await world.database.database.maybe(readNext, [serviceId]))?.next_at;
+  const runs = ({ serviceId }: RequestedService) => world.database.database.many(readRuns, [serviceId]);
+  const ended = (tick: RequestedService, ...statuses: readonly string[]) =>
+    eventually(async () => {
+      const seen = (await runs(tick)).map(({ status }) => status);
+      return seen.join() === statuses.join() ? seen : undefined;
+    }, `runs that are ${statuses.join()}`);
+  const starts = (): number => world.fake.calls.filter(({ method }) => method === 'start').length;
+
+  test('is armed by its deployment, and runs nothing before its time', async () => {
+    const tick = await armed();
+    const at = new Date((await next(tick)) ?? '');
+    expect(at.getTime()).toBeGreaterThan(Date.now());
+    expect(at.toLocaleTimeString('en-GB', { timeZone: 'Europe/Paris' })).toBe('03:00:00');
+    expect(starts()).toBe(0);
+  });
+
+  test('runs when it is due, stores its output, and is due again at the next time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    const instance = await running();
+    expect(world.fake.workloads.get(instance.id)).toMatchObject({ entrypoint: ['/tick'] });
+    expect((await world.view(tick.serviceId)).runningStatus).toBe('RUNNING');
+    expect(Date.parse((await next(tick)) ?? '')).toBeGreaterThan(Date.now());
+    await ends(0, 'tack');
+    await ended(tick, 'SUCCEEDED');
+    await eventually(async () => (world.fake.instances.length === 0 ? true : undefined), 'nothing left');
+    expect(await logOf(tick.serviceId)).toEqual(['tack']);
+    const view = await world.view(tick.serviceId);
+    expect(view).toMatchObject({ state: 'DEPLOYED', runningStatus: 'COMPLETED' });
+  });
+
+  test('that fails says so in its log and in its running status, and runs again at its next time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await ends(4, 'oops');
+    await ended(tick, 'FAILED');
+    await eventually(async () => ((await world.view(tick.serviceId)).runningStatus === 'ERROR' ? true : undefined), 'the error');
+    await eventually(async () => ((await logOf(tick.serviceId)).length === 2 ? true : undefined), 'the log');
+    expect(await logOf(tick.serviceId)).toEqual(['oops', expect.stringMatching(/failed \(JOB_FAILED\): .*exit code 4/)]);
+    await due(tick, 0);
+    await ends(0);
+    await ended(tick, 'FAILED', 'SUCCEEDED');
+  });
+
+  test('does not run twice at a time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await running();
+    await due(tick, 0);
+    await eventually(async () => (/left out/.test((await logOf(tick.serviceId)).join()) ? true : undefined), 'the note');
+    await ends(0);
+    await ended(tick, 'SUCCEEDED');
+    expect(starts()).toBe(1);
+  });
+
+  test('that was due many times while Davit was down runs once', async () => {
+    const tick = await armed({ schedule: { expression: '* * * * *', timezone: 'Etc/UTC' } });
+    await world.engine.stop();
+    await due(tick, -10 * 86_400);
+    await world.restart();
+    await ends(0);
+    await ended(tick, 'SUCCEEDED');
+    expect(Date.parse((await next(tick)) ?? '')).toBeGreaterThan(Date.now());
+    expect(starts()).toBe(1);
+  });
+
+  test('that runs while Davit is restarted is waited for', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    const before = await running();
+    await world.restart();
+    expect(world.fake.instances.map(({ id }) => id)).toEqual([before.id]);
+    await ends(0, 'late');
+    await ended(tick, 'SUCCEEDED');
+    expect(starts()).toBe(1);
+    expect(await logOf(tick.serviceId)).toEqual(['late']);
+  });
+
+  test('is disarmed by a stop, which ends what runs, and armed again by a deployment', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await running();
+    const { release: _release, ...bare } = tick;
+    await world.deploy([bare], { action: 'STOP' });
+    await world.reaches(tick.serviceId, 'STOPPED');
+    await ended(tick, 'CANCELED');
+    expect(await next(tick)).toBeUndefined();
+    expect(world.fake.instances).toEqual([]);
+    await world.deploy([tick]);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeDefined();
+  });
+
+  test('runs once now when that is asked for; a stopped one stays disarmed', async () => {
+    const tick = await armed();
+    await world.deploy([{ ...tick, event: 'CRON' }]);
+    await ends(0, 'now');
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeDefined();
+    const { release: _release, ...bare } = tick;
+    await world.deploy([bare], { action: 'STOP' });
+    await world.reaches(tick.serviceId, 'STOPPED');
+    await world.deploy([{ ...tick, event: 'CRON' }]);
+    await ends(0);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeUndefined();
   });
 });

@@ -1,7 +1,9 @@
 import { Sensitive } from '@davit/base';
 import type { Workload } from '@davit/drivers';
+import { nextRun } from '../jobs/cron.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
+import { removeSchedule, setSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { configOf, driverSet, workloadOf, type Step, type StepContext, type Task } from './step.ts';
 
@@ -76,10 +78,12 @@ export const arm: Step = {
   name: 'arm',
   deadlineSeconds: 120,
   cancelable: false,
-  async run({ task, deployment, journal }) {
+  async run({ task, deployment, journal, call }) {
     // A run that was asked for by itself leaves the rest as it is: what was stopped stays so.
     const isArmed = task.forcedEvent === null || task.former?.desired === 'RUNNING';
-    await journal.write(store.setRuntime, [
+    const schedule = configOf(task).job?.schedule ?? null;
+    const next = isArmed && schedule !== null ? nextRun(schedule, new Date()) : null;
+    const runtime = [
       task.serviceId,
       deployment.organization_id,
       deployment.project_id,
@@ -90,7 +94,13 @@ export const arm: Step = {
       task.rollout,
       task.configHash,
       isArmed ? 'COMPLETED' : 'STOPPED',
-    ]);
+    ];
+    await journal.transaction(async (tx) => {
+      await journal.write(store.setRuntime, runtime, tx);
+      if (next === null) await journal.writeAny(removeSchedule, [task.serviceId], tx);
+      else await journal.write(setSchedule, [task.serviceId, next], tx);
+    });
+    if (next !== null) call.log(`The schedule is armed; the next run is at ${next.toISOString()}.`);
     return {};
   },
 };
