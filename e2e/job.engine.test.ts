@@ -67,6 +67,18 @@ describe.each(testEngineKinds())('a job on %s', (kind) => {
     expect(await stage.containers(params.jobId)).toEqual([]);
   });
 
+  test('tells its environment what it made', async () => {
+    const told = '{"DB_HOST": {"value": "db.internal"}, "DB_KEY": {"value": "s3same", "sensitive": true}}';
+    const params = await create('infra', { schedule: { on_start: shell(`echo '${told}' > /davit-output/davit-output.json`) } });
+    expect(await deploy(params)).toMatchObject({ state: 'DEPLOYED', service_deployment_status: 'UP_TO_DATE' });
+    const { environmentId } = stage;
+    const { results } = await stage.davit.client.call('listEnvironmentEnvironmentVariable', { params: { environmentId } });
+    const key = `DAVIT_OUTPUT_JOB_Z${params.jobId.slice(0, 8).toUpperCase()}_DB_HOST`;
+    expect(results.find((one) => one.key === key)).toMatchObject({ scope: 'BUILT_IN', value: 'db.internal' });
+    expect(results.find((one) => one.key === 'DB_HOST')).toMatchObject({ scope: 'ENVIRONMENT', aliased_variable: { key } });
+    expect(await stage.log()).not.toContain('s3same');
+  });
+
   test('that fails is tried again as often as it may be, then says how it ended', async () => {
     const params = await create('broken', { max_nb_restart: 1, schedule: { on_start: shell('echo no table; exit 7') } });
     const status = await deploy(params);

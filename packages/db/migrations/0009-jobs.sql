@@ -23,3 +23,7 @@ create table job_run (
 -- No two runs of a job at a time, whoever begins them.
 create unique index job_run_running on job_run (service_id) where status = 'RUNNING';
 create index job_run_service on job_run (service_id, created_at desc);
+
+-- Variables that a job's run has told, and their aliases; they go with the job.
+alter table variable add column output_of uuid references service (id) on delete cascade;
+create index variable_output on variable (output_of) where output_of is not null;

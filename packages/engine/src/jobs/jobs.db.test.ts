@@ -69,6 +69,16 @@ describe('a deployment of a lifecycle job', () => {
     expect(await logOf(migrate.serviceId)).toEqual(['one', 'two']);
   });
 
+  test('hands on what it told when it succeeded', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const { id } = await running();
+    world.fake.write(id, '/davit-output/davit-output.json', '{"HOST": {"value": "db", "sensitive": true}}');
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.outputs.get(migrate.serviceId)).toEqual([{ name: 'HOST', value: 'db', sensitive: true, description: null }]);
+  });
+
   test('without a start command runs nothing, and is deployed', async () => {
     const migrate = job({ events: { DELETE: { entrypoint: [], arguments: [] } } });
     await world.deploy([migrate]);

@@ -10,6 +10,7 @@ import * as store from '../store/jobs.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import { secretIds, toWorkload } from '../workload.ts';
 import { nextRun } from './cron.ts';
+import { publishOutputs } from './outputs.ts';
 import { awaitRun } from './run.ts';
 
 /*
@@ -174,7 +175,19 @@ export class Scheduler {
     }
     const { service_id: id, driver, config } = run;
     const service = { id, name: config.name };
-    await awaitRun({ parts: this.#parts, driver, service, rollout: run.id, config, launchedAt, workload, call });
+    const { signal } = call;
+    const instance = await awaitRun({
+      parts: this.#parts,
+      driver,
+      service,
+      rollout: run.id,
+      config,
+      launchedAt,
+      workload,
+      call,
+    });
+    const told = await publishOutputs({ parts: this.#parts, driver, serviceId: id, instance, signal });
+    if (told !== null) call.log(told);
   }
 
   async #workload(run: store.RunRow, attempt: number): Promise<Workload> {

@@ -1,6 +1,7 @@
 import { Sensitive } from '@davit/base';
 import type { Workload } from '@davit/drivers';
 import { nextRun } from '../jobs/cron.ts';
+import { outputFolder, publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
 import { removeSchedule, setSchedule } from '../store/jobs.ts';
@@ -46,7 +47,7 @@ export const complete: Step = {
   cancelable: true,
   async run(context) {
     const { task, parts, deployment, call } = context;
-    await awaitRun({
+    const instance = await awaitRun({
       parts,
       driver: deployment.driver,
       service: { id: task.serviceId, name: task.name },
@@ -57,6 +58,14 @@ export const complete: Step = {
       call,
     });
     call.log('The job ended with exit code 0.');
+    const told = await publishOutputs({
+      parts,
+      driver: deployment.driver,
+      serviceId: task.serviceId,
+      instance,
+      signal: call.signal,
+    });
+    if (told !== null) call.log(told);
     return {};
   },
 };
@@ -134,6 +143,7 @@ export function toAttempt(
     entrypoint: run.command.entrypoint,
     arguments: run.command.arguments,
     environment: [...workload.environment, action],
+    folders: [outputFolder],
     firstInstance: run.attempt,
     instances: run.attempt + 1,
   };

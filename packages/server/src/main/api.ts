@@ -68,7 +68,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const engine = input.engine({
     database,
     connectionString,
-    hooks: engineHooks(database, vault),
+    hooks: engineHooks(database, vault, config.variablePrefix),
     settings: engineSettings(config, installation),
     log: logger ?? silent,
   });

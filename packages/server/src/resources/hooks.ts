@@ -5,11 +5,11 @@ import { registryCredentials } from './container-registry/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
 import { removeService } from './service/index.ts';
-import { readSecretValues } from './variable/index.ts';
+import { readSecretValues, storeOutputs } from './variable/index.ts';
 import { tellDeployment } from './webhook/index.ts';
 
 /** What the engine asks of the resources. */
-export function engineHooks(database: Database, vault: Vault): EngineHooks {
+export function engineHooks(database: Database, vault: Vault, prefix: string): EngineHooks {
   return {
     secrets: async (ids) => {
       const rows = await database.many(readSecretValues, [[...ids]]);
@@ -19,6 +19,7 @@ export function engineHooks(database: Database, vault: Vault): EngineHooks {
     registryCredentials: (registryId) => registryCredentials(database, vault, registryId),
     deploymentStarted: (tx, id, action) => tellDeployment(tx, id, action, 'STARTED'),
     deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
+    jobOutputs: (serviceId, outputs) => storeOutputs({ database, vault, prefix }, serviceId, outputs),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
   };

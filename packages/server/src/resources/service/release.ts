@@ -31,7 +31,11 @@ export function composeRelease(
 ): ComposedRelease {
   const { spec } = facts;
   const kind = kindOf(facts.type);
-  const { environment, files, derived, circles } = effective(variables, serviceBuiltIns(facts, settings));
+  const { environment, files, derived, circles } = effective(
+    // What a job told itself is for others: each of its runs would else make it out of date.
+    variables.filter((row) => row.output_of !== facts.id),
+    serviceBuiltIns(facts, settings),
+  );
   const config: ReleaseConfig = {
     version: 1,
     name: facts.name,
