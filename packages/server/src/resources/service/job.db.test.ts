@@ -167,6 +167,20 @@ describe('a job is refused', () => {
   });
 });
 
+test('a job has deployment restrictions, found under its own type only', async () => {
+  const params = { jobId: (await job({ source: { docker } })).id };
+  const body = { mode: 'MATCH', type: 'PATH', value: 'jobs' } as const;
+  const made = await client.call('createJobDeploymentRestriction', { params, body });
+  expect((await client.call('getJobDeploymentRestrictions', { params })).results).toEqual([made]);
+  const one = { ...params, deploymentRestrictionId: made.id };
+  const edited = await client.call('editJobDeploymentRestriction', { params: one, body: { ...body, mode: 'EXCLUDE' } });
+  expect(edited).toMatchObject({ id: made.id, mode: 'EXCLUDE' });
+  const foreign = client.call('getApplicationDeploymentRestrictions', { params: { applicationId: params.jobId } });
+  await expect(foreign).rejects.toMatchObject({ status: 404 });
+  await client.call('deleteJobDeploymentRestriction', { params: one });
+  expect((await client.call('getJobDeploymentRestrictions', { params })).results).toEqual([]);
+});
+
 describe('deploying a job', () => {
   test('keeps the tag that it names, and refuses a version of the other sort of source', async () => {
     const ofImage = await job();
