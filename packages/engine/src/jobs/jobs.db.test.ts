@@ -130,10 +130,24 @@ describe('a deployment of a lifecycle job', () => {
     expect(world.fake.instances).toEqual([]);
   });
 
-  test('can be canceled, and its container goes', async () => {
+  test('is waited for by a cancel without force, and what comes after it does not run', async () => {
+    const migrate = job();
+    const web = service();
+    await world.deploy([migrate, web]);
+    const { id } = await running();
+    await world.engine.port.cancel(world.environmentId, false);
+    await world.restart();
+    expect(world.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
+    await ends(0);
+    await world.reaches(web.serviceId, 'CANCELED');
+    expect((await world.view(migrate.serviceId)).state).toBe('DEPLOYED');
+  });
+
+  test('can be canceled with force, and its container goes', async () => {
     const migrate = job();
     await world.deploy([migrate]);
     await running();
+    await world.engine.port.cancel(world.environmentId, false);
     await world.engine.port.cancel(world.environmentId, true);
     await world.reaches(migrate.serviceId, 'CANCELED');
     expect(world.fake.instances).toEqual([]);

@@ -44,7 +44,7 @@ export const complete: Step = {
   name: 'complete',
   // The run has a limit of its own, which says more than this one.
   deadlineSeconds: ({ task }) => (running(task).job.maximumSeconds ?? longestRunSeconds) + 600,
-  cancelable: true,
+  cancelable: 'FORCED',
   async run(context) {
     const { task, parts, deployment, call } = context;
     const instance = await awaitRun({
