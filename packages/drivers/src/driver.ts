@@ -69,6 +69,16 @@ export interface ClusterDriver {
   /** Lines of an instance after `since` (exclusive; null: from its start). Follows until the instance ends or the signal aborts. */
   followLogs(instanceId: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void>;
 
+  /**
+   * The text of a file inside an instance, which may have ended; null: there is none, it is no file, or larger than that. Fails with
+   * ENGINE_UNREACHABLE.
+   */
+  readFile(
+    instanceId: string,
+    file: { readonly path: string; readonly mostBytes: number },
+    signal: AbortSignal,
+  ): Promise<string | null>;
+
   /** Calls back on events until the signal aborts or the connection ends; the caller calls again and observes. */
   watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void>;
 }

@@ -77,6 +77,8 @@ export interface Workload {
   readonly environment: readonly EnvironmentEntry[];
   readonly files: readonly WorkloadFile[];
   readonly ports: readonly WorkloadPort[];
+  /** Folders that are made in the container for its process to write to, whatever user it runs as. Absolute. */
+  readonly folders?: readonly string[];
   readonly volumes: readonly WorkloadVolume[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;

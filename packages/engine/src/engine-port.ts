@@ -283,7 +283,7 @@ async function cancel(database: Database, environmentId: string, force: boolean)
       });
     }
     await tx.run(requests.markCanceling, [canceled.id]);
-    await tx.many(requests.notifyRunners, [`cancel ${canceled.id}`]);
+    await tx.many(requests.notifyRunners, [`${force ? 'force' : 'cancel'} ${canceled.id}`]);
   });
 }
 

@@ -99,6 +99,14 @@ export interface JobRelease {
   readonly maximumSeconds: number | null;
 }
 
+/** What a run of a job told about what it made. */
+export interface JobOutput {
+  readonly name: string;
+  readonly value: string;
+  readonly sensitive: boolean;
+  readonly description: string | null;
+}
+
 /**
  * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is
  * hashed; two equal hashes mean that a deployment would change nothing but the commit.

@@ -1,5 +1,5 @@
 import type { Queryable } from '@davit/db';
-import type { Action, FailureRecord, JobEvent, ReleaseCommand, ReleaseCommit, ReleaseConfig } from './model.ts';
+import type { Action, FailureRecord, JobEvent, JobOutput, ReleaseCommand, ReleaseCommit, ReleaseConfig } from './model.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
 
 export type * from './model.ts';
@@ -290,6 +290,8 @@ export interface EngineHooks {
     action: Action,
     status: 'SUCCEEDED' | 'FAILED' | 'CANCELED',
   ): Promise<void>;
+  /** The outputs of a run that succeeded, in place of those of the run before it. Idempotent. */
+  jobOutputs(serviceId: string, outputs: readonly JobOutput[]): Promise<void>;
   /** A service is off its cluster: remove its record. In the transaction that ends its deployment. Idempotent. */
   serviceDeleted(tx: Queryable, serviceId: string): Promise<void>;
   /** An environment is off its cluster: remove its record and what is below. Idempotent. */

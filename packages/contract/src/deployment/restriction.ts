@@ -71,3 +71,59 @@ export const deleteApplicationDeploymentRestriction = operation({
   response: null,
   errors: [409],
 });
+
+const ofJob = '/job/{jobId}/deploymentRestriction' as const;
+
+export const getJobDeploymentRestrictions = operation({
+  id: 'getJobDeploymentRestrictions',
+  method: 'GET',
+  path: ofJob,
+  tag,
+  summary: 'List the deployment restrictions of a job: which changed paths deploy it by themselves',
+  scope: 'READ',
+  target: 'service',
+  status: 200,
+  response: List(Restriction),
+  errors: [],
+});
+
+export const createJobDeploymentRestriction = operation({
+  id: 'createJobDeploymentRestriction',
+  method: 'POST',
+  path: ofJob,
+  tag,
+  summary: 'Restrict which changed paths deploy a job by themselves',
+  scope: 'WRITE',
+  target: 'service',
+  body,
+  status: 201,
+  response: Restriction,
+  errors: [400, 409],
+});
+
+export const editJobDeploymentRestriction = operation({
+  id: 'editJobDeploymentRestriction',
+  method: 'PUT',
+  path: `${ofJob}/{deploymentRestrictionId}`,
+  tag,
+  summary: 'Edit a deployment restriction of a job',
+  scope: 'WRITE',
+  target: 'service',
+  body,
+  status: 200,
+  response: Restriction,
+  errors: [400, 409],
+});
+
+export const deleteJobDeploymentRestriction = operation({
+  id: 'deleteJobDeploymentRestriction',
+  method: 'DELETE',
+  path: `${ofJob}/{deploymentRestrictionId}`,
+  tag,
+  summary: 'Delete a deployment restriction of a job',
+  scope: 'WRITE',
+  target: 'service',
+  status: 204,
+  response: null,
+  errors: [409],
+});

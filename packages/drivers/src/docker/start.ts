@@ -147,8 +147,9 @@ async function createAndStart(attempt: Attempt, name: string, traits: HostTraits
     if (found === 'GONE') return createAndStart(attempt, name, traits);
   }
   // Also for an adopted one: an earlier call may have ended between create and this. Nothing runs yet, so nothing sees halves.
-  if (workload.files.length > 0) {
-    const archive = await toArchive(toPlacedFiles(workload.files));
+  const { files, folders = [] } = workload;
+  if (files.length > 0 || folders.length > 0) {
+    const archive = await toArchive(toPlacedFiles(files), folders);
     await call(scope.docker, { method: 'PUT', path: `/containers/${name}/archive`, query: { path: '/' }, archive, signal });
   }
   await call(scope.docker, { method: 'POST', path: `/containers/${name}/start`, signal, accept: [304] });

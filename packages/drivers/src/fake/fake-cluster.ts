@@ -58,6 +58,8 @@ export interface FakeCluster {
   kill(instanceId: string, exitCode: number): void;
   /** A line of output. */
   print(instanceId: string, text: string): void;
+  /** Writes a file inside an instance. */
+  write(instanceId: string, path: string, text: string): void;
 }
 
 interface Container {
@@ -77,6 +79,7 @@ class MemoryCluster implements FakeCluster {
   readonly images = new Map<string, BuiltImage>();
   readonly builds: BuildRequest[] = [];
   readonly #volumes = new Map<string, string>();
+  readonly #files = new Map<string, string>();
   readonly #containers = new Map<string, Container>();
   readonly #watchers = new Set<(event: InstanceEvent) => void>();
   readonly #readers = new Map<string, Set<(line: LogLine | null) => void>>();
@@ -117,6 +120,10 @@ class MemoryCluster implements FakeCluster {
     const line: LogLine = { timestamp: `${new Date().toISOString().slice(0, -1)}${nanoseconds}Z`, stream: 'stdout', text };
     container.lines.push(line);
     for (const read of this.#readers.get(instanceId) ?? []) read(line);
+  }
+
+  write(instanceId: string, path: string, text: string): void {
+    this.#files.set(`${instanceId} ${path}`, text);
   }
 
   async #call<T>(call: FakeCall, signal: AbortSignal, effect: () => T): Promise<T> {
@@ -236,6 +243,8 @@ class MemoryCluster implements FakeCluster {
     probe: (_workload, instance, which, signal) =>
       this.#call({ method: 'probe', service: instance.service, detail: which }, signal, () => null),
     followLogs: (id, since, onLine, signal) => this.#follow(id, since, onLine, signal),
+    readFile: (id, { path }, signal) =>
+      this.#call({ method: 'readFile', service: '', detail: path }, signal, () => this.#files.get(`${id} ${path}`) ?? null),
     watch: async (onEvent, signal) => {
       this.#watchers.add(onEvent);
       await aborted(signal);

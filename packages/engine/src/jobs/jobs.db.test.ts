@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statement } from '@davit/db';
 import type { Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
@@ -68,6 +69,16 @@ describe('a deployment of a lifecycle job', () => {
     expect(await logOf(migrate.serviceId)).toEqual(['one', 'two']);
   });
 
+  test('hands on what it told when it succeeded', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const { id } = await running();
+    world.fake.write(id, '/davit-output/davit-output.json', '{"HOST": {"value": "db", "sensitive": true}}');
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.outputs.get(migrate.serviceId)).toEqual([{ name: 'HOST', value: 'db', sensitive: true, description: null }]);
+  });
+
   test('without a start command runs nothing, and is deployed', async () => {
     const migrate = job({ events: { DELETE: { entrypoint: [], arguments: [] } } });
     await world.deploy([migrate]);
@@ -119,10 +130,24 @@ describe('a deployment of a lifecycle job', () => {
     expect(world.fake.instances).toEqual([]);
   });
 
-  test('can be canceled, and its container goes', async () => {
+  test('is waited for by a cancel without force, and what comes after it does not run', async () => {
+    const migrate = job();
+    const web = service();
+    await world.deploy([migrate, web]);
+    const { id } = await running();
+    await world.engine.port.cancel(world.environmentId, false);
+    await world.restart();
+    expect(world.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
+    await ends(0);
+    await world.reaches(web.serviceId, 'CANCELED');
+    expect((await world.view(migrate.serviceId)).state).toBe('DEPLOYED');
+  });
+
+  test('can be canceled with force, and its container goes', async () => {
     const migrate = job();
     await world.deploy([migrate]);
     await running();
+    await world.engine.port.cancel(world.environmentId, false);
     await world.engine.port.cancel(world.environmentId, true);
     await world.reaches(migrate.serviceId, 'CANCELED');
     expect(world.fake.instances).toEqual([]);
@@ -178,5 +203,223 @@ describe('after a restart of Davit', () => {
     const { failure } = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
     expect(failure).toMatchObject({ code: 'JOB_FAILED', message: expect.stringContaining('removed while it ran') });
     expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+  });
+});
+
+describe('the other events of a lifecycle job', () => {
+  const deployed = async (overrides: Partial<JobRelease> = {}): Promise<RequestedService> => {
+    const migrate = job(overrides);
+    await world.deploy([migrate]);
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    return migrate;
+  };
+  const bare = ({ release: _release, ...rest }: RequestedService): RequestedService => rest;
+  const asked = async (instance: Instance): Promise<string | undefined> =>
+    world.fake.workloads
+      .get(instance.id)
+      ?.environment.find(({ name }) => name === 'DAVIT_JOB_ACTION')
+      ?.value.reveal();
+
+  test('are its stop command at a stop', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'STOP' });
+    const instance = await running();
+    expect(await asked(instance)).toBe('STOP');
+    expect(world.fake.workloads.get(instance.id)).toMatchObject({ arguments: ['stop'], entrypoint: [] });
+    expect((await world.view(migrate.serviceId)).state).toBe('STOPPING');
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'STOPPED');
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('are its delete command before it is removed, and a failing one keeps it', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    expect(await asked(await running())).toBe('DELETE');
+    await ends(1, 'still in use');
+    const { failure } = await world.reaches(migrate.serviceId, 'DELETE_ERROR');
+    expect(failure).toMatchObject({ code: 'JOB_FAILED', evidence: { lines: ['still in use'] } });
+    expect(world.deleted).toEqual([]);
+    expect(world.fake.instances).toEqual([]);
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    await ends(0);
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+  });
+
+  test('are passed over where the job has none', async () => {
+    const migrate = await deployed({ events: { START: { entrypoint: [], arguments: [] } } });
+    await world.deploy([bare(migrate)], { action: 'STOP' });
+    await world.reaches(migrate.serviceId, 'STOPPED');
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+  });
+
+  test('can be asked for one by one, and leave the rest as it is', async () => {
+    const migrate = await deployed();
+    const forced = { ...migrate, event: 'DELETE' } as const;
+    await world.deploy([forced]);
+    await world.deploy([{ ...migrate, event: 'STOP' }]);
+    expect(await asked(await running())).toBe('DELETE');
+    await ends(0);
+    // The second one is not merged into the first, nor lost.
+    const second = await eventually(async () => {
+      const instance = world.fake.instances.find(({ state }) => state === 'RUNNING');
+      return instance !== undefined && (await asked(instance)) === 'STOP' ? instance : undefined;
+    }, 'the second event');
+    world.fake.kill(second.id, 0);
+    await eventually(async () => {
+      const view = await world.view(migrate.serviceId);
+      return view.state === 'DEPLOYED' && view.waitingRequests === 0 ? view : undefined;
+    }, 'both');
+    expect(world.deleted).toEqual([]);
+  });
+
+  test('go on after a restart of Davit in the middle of a deletion', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    const before = await running();
+    await world.restart();
+    await ends(0);
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+    expect(before.id).toBeTruthy();
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(2);
+  });
+});
+
+const setDue = statement(
+  'testSetDue',
+  `UPDATE job_schedule SET next_at = clock_timestamp() + make_interval(secs => $2::integer) WHERE service_id = $1`,
+);
+const readNext = statement<{ next_at: string }>('testReadNext', `SELECT next_at FROM job_schedule WHERE service_id = $1`);
+const readRuns = statement<{ status: string; failure: { code: string } | null }>(
+  'testReadRuns',
+  `SELECT status, failure FROM job_run WHERE service_id = $1 ORDER BY created_at`,
+);
+
+describe('a cron job', () => {
+  const cron = (overrides: Partial<JobRelease> = {}): RequestedService =>
+    job({
+      events: { CRON: { entrypoint: ['/tick'], arguments: [] } },
+      schedule: { expression: '0 3 * * *', timezone: 'Europe/Paris' },
+      ...overrides,
+    });
+  const armed = async (overrides: Partial<JobRelease> = {}): Promise<RequestedService> => {
+    const tick = cron(overrides);
+    await world.deploy([tick]);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    return tick;
+  };
+  const due = ({ serviceId }: RequestedService, inSeconds: number): Promise<number> =>
+    world.database.database.run(setDue, [serviceId, inSeconds]);
+  const next = async ({ serviceId }: RequestedService): Promise<string | undefined> =>
+    (await world.database.database.maybe(readNext, [serviceId]))?.next_at;
+  const runs = ({ serviceId }: RequestedService) => world.database.database.many(readRuns, [serviceId]);
+  const ended = (tick: RequestedService, ...statuses: readonly string[]) =>
+    eventually(async () => {
+      const seen = (await runs(tick)).map(({ status }) => status);
+      return seen.join() === statuses.join() ? seen : undefined;
+    }, `runs that are ${statuses.join()}`);
+  const starts = (): number => world.fake.calls.filter(({ method }) => method === 'start').length;
+
+  test('is armed by its deployment, and runs nothing before its time', async () => {
+    const tick = await armed();
+    const at = new Date((await next(tick)) ?? '');
+    expect(at.getTime()).toBeGreaterThan(Date.now());
+    expect(at.toLocaleTimeString('en-GB', { timeZone: 'Europe/Paris' })).toBe('03:00:00');
+    expect(starts()).toBe(0);
+  });
+
+  test('runs when it is due, stores its output, and is due again at the next time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    const instance = await running();
+    expect(world.fake.workloads.get(instance.id)).toMatchObject({ entrypoint: ['/tick'] });
+    expect((await world.view(tick.serviceId)).runningStatus).toBe('RUNNING');
+    expect(Date.parse((await next(tick)) ?? '')).toBeGreaterThan(Date.now());
+    await ends(0, 'tack');
+    await ended(tick, 'SUCCEEDED');
+    await eventually(async () => (world.fake.instances.length === 0 ? true : undefined), 'nothing left');
+    expect(await logOf(tick.serviceId)).toEqual(['tack']);
+    const view = await world.view(tick.serviceId);
+    expect(view).toMatchObject({ state: 'DEPLOYED', runningStatus: 'COMPLETED' });
+  });
+
+  test('that fails says so in its log and in its running status, and runs again at its next time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await ends(4, 'oops');
+    await ended(tick, 'FAILED');
+    await eventually(async () => ((await world.view(tick.serviceId)).runningStatus === 'ERROR' ? true : undefined), 'the error');
+    await eventually(async () => ((await logOf(tick.serviceId)).length === 2 ? true : undefined), 'the log');
+    expect(await logOf(tick.serviceId)).toEqual(['oops', expect.stringMatching(/failed \(JOB_FAILED\): .*exit code 4/)]);
+    await due(tick, 0);
+    await ends(0);
+    await ended(tick, 'FAILED', 'SUCCEEDED');
+  });
+
+  test('does not run twice at a time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await running();
+    await due(tick, 0);
+    await eventually(async () => (/left out/.test((await logOf(tick.serviceId)).join()) ? true : undefined), 'the note');
+    await ends(0);
+    await ended(tick, 'SUCCEEDED');
+    expect(starts()).toBe(1);
+  });
+
+  test('that was due many times while Davit was down runs once', async () => {
+    const tick = await armed({ schedule: { expression: '* * * * *', timezone: 'Etc/UTC' } });
+    await world.engine.stop();
+    await due(tick, -10 * 86_400);
+    await world.restart();
+    await ends(0);
+    await ended(tick, 'SUCCEEDED');
+    expect(Date.parse((await next(tick)) ?? '')).toBeGreaterThan(Date.now());
+    expect(starts()).toBe(1);
+  });
+
+  test('that runs while Davit is restarted is waited for', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    const before = await running();
+    await world.restart();
+    expect(world.fake.instances.map(({ id }) => id)).toEqual([before.id]);
+    await ends(0, 'late');
+    await ended(tick, 'SUCCEEDED');
+    expect(starts()).toBe(1);
+    expect(await logOf(tick.serviceId)).toEqual(['late']);
+  });
+
+  test('is disarmed by a stop, which ends what runs, and armed again by a deployment', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await running();
+    const { release: _release, ...bare } = tick;
+    await world.deploy([bare], { action: 'STOP' });
+    await world.reaches(tick.serviceId, 'STOPPED');
+    await ended(tick, 'CANCELED');
+    expect(await next(tick)).toBeUndefined();
+    expect(world.fake.instances).toEqual([]);
+    await world.deploy([tick]);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeDefined();
+  });
+
+  test('runs once now when that is asked for; a stopped one stays disarmed', async () => {
+    const tick = await armed();
+    await world.deploy([{ ...tick, event: 'CRON' }]);
+    await ends(0, 'now');
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeDefined();
+    const { release: _release, ...bare } = tick;
+    await world.deploy([bare], { action: 'STOP' });
+    await world.reaches(tick.serviceId, 'STOPPED');
+    await world.deploy([{ ...tick, event: 'CRON' }]);
+    await ends(0);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeUndefined();
   });
 });

@@ -30,20 +30,20 @@ export interface StartedRun {
 }
 
 /**
- * Waits until a run has succeeded, and stores its output meanwhile. How far it is, the cluster says: ended attempts stay there until
+ * Waits until a run has succeeded, and stores its output meanwhile; answers the attempt that did. How far it is, the cluster says: ended attempts stay there until
  * the run is cleared, so that whoever goes on after a crash neither repeats nor miscounts one. Fails with JOB_FAILED, JOB_TIMEOUT or
  * OUT_OF_MEMORY with the last lines; what is left of the run is the caller's to remove.
  */
-export async function awaitRun(run: StartedRun): Promise<void> {
+export async function awaitRun(run: StartedRun): Promise<Instance> {
   const collector = new LogCollector(run.parts, run.driver);
   try {
-    await untilSuccess(run, collector);
+    return await untilSuccess(run, collector);
   } finally {
     await collector.stop();
   }
 }
 
-async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<void> {
+async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<Instance> {
   const { job } = run.config;
   if (job === undefined) throw new Error(`${run.service.name} is no job`);
   const limitSeconds = job.maximumSeconds ?? longestRunSeconds;
@@ -52,7 +52,7 @@ async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<v
     const instance = await latestAttempt(run);
     if (instance.state === 'EXITED') {
       await collector.followToEnd(instance, run.config);
-      if (instance.exit?.code === 0) return;
+      if (instance.exit?.code === 0) return instance;
       if (instance.index >= job.maximumRestarts) throw await failed(run, instance);
       await restart(run, instance, until);
     } else {

@@ -3,6 +3,7 @@ import type { Instance, Workload } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { busyEnvironments, clearRunningStatus, releaseConfigs, setRunningStatus } from '../store/journal.ts';
+import { runningRollouts } from '../store/jobs.ts';
 import { keptRuntimes, type KeptRow } from '../store/requests.ts';
 import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
 import { LogCollector } from './log-collector.ts';
@@ -39,6 +40,8 @@ interface Seen {
   readonly byService: ReadonlyMap<string, readonly Instance[]>;
   readonly busy: ReadonlySet<string>;
   readonly runtimes: readonly Kept[];
+  /** Rollouts of jobs that a schedule has begun and that have not ended. */
+  readonly jobRuns: ReadonlySet<string>;
 }
 
 export class Keeper {
@@ -145,8 +148,9 @@ export class Keeper {
     const rows = await database.many(keptRuntimes, [this.#driver, [...byService.keys()]]);
     const releases = rows.flatMap((row) => (row.desired === 'RUNNING' && row.release_id !== null ? [row.release_id] : []));
     await this.#learnConfigs(new Set([...releases, ...instances.map((instance) => instance.release)]));
+    const jobRuns = new Set((await database.many(runningRollouts)).map((row) => row.id));
     const runtimes = rows.map((row) => ({ ...row, config: this.#configs.get(row.release_id ?? '') ?? null }));
-    return { gatewayVersion, byService, busy, runtimes };
+    return { gatewayVersion, byService, busy, runtimes, jobRuns };
   }
 
   /** Reads the configurations of these releases that are not known yet, and forgets all others. */
@@ -176,7 +180,7 @@ export class Keeper {
     if (seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
     const instances = seen.byService.get(runtime.service_id) ?? [];
-    if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances);
+    if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances, seen.jobRuns);
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
     if (mine.length < instances.length) await this.#retireOthers(runtime, runtime.desired === 'RUNNING');
     if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
@@ -190,10 +194,11 @@ export class Keeper {
     }
   }
 
-  /** Nothing of a job is kept running: what is there without a deployment that works on it was left over by a crash. */
-  async #keepJob(runtime: Kept, instances: readonly Instance[]): Promise<void> {
+  /** Nothing of a job is kept running: what is there without a run or a deployment was left over by a crash. */
+  async #keepJob(runtime: Kept, instances: readonly Instance[], runs: ReadonlySet<string>): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
+      if (runs.has(rollout)) continue;
       await this.#attempt(`retire ${rollout}`, () =>
         cluster.retire({ service: runtime.service_id, rollout }, this.#parts.settings.terminationGraceSeconds, this.#call()),
       );

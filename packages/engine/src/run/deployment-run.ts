@@ -24,6 +24,8 @@ export interface DeploymentRunInput {
   readonly builds: Semaphore;
   readonly abandon: AbortSignal;
   readonly cancel: AbortSignal;
+  /** The same with force: also what is waited for otherwise is interrupted. */
+  readonly force: AbortSignal;
 }
 
 // Of one stage at a time, as the public documentation of this API has it.
@@ -239,6 +241,7 @@ export class DeploymentRun {
         position,
         abandon,
         cancel,
+        force: this.#input.force,
       });
       member.done.add(name);
       for (const one of skipped) {
@@ -347,7 +350,9 @@ export class DeploymentRun {
   async #cancelWaiting(member: TaskState, signal: AbortSignal): Promise<boolean> {
     if (!signal.aborted) return false;
     // CANCELING: the cancel came before a restart of Davit; what had begun then is taken back, unless it cannot be.
-    const interrupted = member.phase === 'CANCELING' && !(await this.#isRouted(member));
+    // A run of a job is waited for all the same.
+    const isAwaited = member.done.has('launch') && !this.#input.force.aborted;
+    const interrupted = member.phase === 'CANCELING' && !isAwaited && !(await this.#isRouted(member));
     if (member.phase !== 'WAITING' && !interrupted) return false;
     if (interrupted) await this.#undo(member);
     await this.#enter(member, 'CANCELED');

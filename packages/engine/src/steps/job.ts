@@ -1,7 +1,10 @@
 import { Sensitive } from '@davit/base';
 import type { Workload } from '@davit/drivers';
+import { nextRun } from '../jobs/cron.ts';
+import { outputFolder, publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
+import { removeSchedule, setSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { configOf, driverSet, workloadOf, type Step, type StepContext, type Task } from './step.ts';
 
@@ -41,10 +44,10 @@ export const complete: Step = {
   name: 'complete',
   // The run has a limit of its own, which says more than this one.
   deadlineSeconds: ({ task }) => (running(task).job.maximumSeconds ?? longestRunSeconds) + 600,
-  cancelable: true,
+  cancelable: 'FORCED',
   async run(context) {
     const { task, parts, deployment, call } = context;
-    await awaitRun({
+    const instance = await awaitRun({
       parts,
       driver: deployment.driver,
       service: { id: task.serviceId, name: task.name },
@@ -55,6 +58,14 @@ export const complete: Step = {
       call,
     });
     call.log('The job ended with exit code 0.');
+    const told = await publishOutputs({
+      parts,
+      driver: deployment.driver,
+      serviceId: task.serviceId,
+      instance,
+      signal: call.signal,
+    });
+    if (told !== null) call.log(told);
     return {};
   },
 };
@@ -76,10 +87,12 @@ export const arm: Step = {
   name: 'arm',
   deadlineSeconds: 120,
   cancelable: false,
-  async run({ task, deployment, journal }) {
+  async run({ task, deployment, journal, call }) {
     // A run that was asked for by itself leaves the rest as it is: what was stopped stays so.
     const isArmed = task.forcedEvent === null || task.former?.desired === 'RUNNING';
-    await journal.write(store.setRuntime, [
+    const schedule = configOf(task).job?.schedule ?? null;
+    const next = isArmed && schedule !== null ? nextRun(schedule, new Date()) : null;
+    const runtime = [
       task.serviceId,
       deployment.organization_id,
       deployment.project_id,
@@ -90,7 +103,13 @@ export const arm: Step = {
       task.rollout,
       task.configHash,
       isArmed ? 'COMPLETED' : 'STOPPED',
-    ]);
+    ];
+    await journal.transaction(async (tx) => {
+      await journal.write(store.setRuntime, runtime, tx);
+      if (next === null) await journal.writeAny(removeSchedule, [task.serviceId], tx);
+      else await journal.write(setSchedule, [task.serviceId, next], tx);
+    });
+    if (next !== null) call.log(`The schedule is armed; the next run is at ${next.toISOString()}.`);
     return {};
   },
 };
@@ -124,6 +143,7 @@ export function toAttempt(
     entrypoint: run.command.entrypoint,
     arguments: run.command.arguments,
     environment: [...workload.environment, action],
+    folders: [outputFolder],
     firstInstance: run.attempt,
     instances: run.attempt + 1,
   };

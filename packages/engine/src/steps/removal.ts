@@ -1,3 +1,4 @@
+import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { terminationGrace } from '../workload.ts';
 import { driverSet, type Step } from './step.ts';
@@ -9,6 +10,7 @@ export const unroute: Step = {
   cancelable: false,
   async run(context) {
     const { task, deployment, journal, parts, call } = context;
+    await journal.writeAny(removeSchedule, [task.serviceId]);
     await journal.writeAny(store.stopRuntime, [task.serviceId]);
     const gateway = parts.gateways[deployment.driver];
     await gateway?.remove(task.serviceId);
@@ -42,6 +44,7 @@ export const remove: Step = {
   async run(context) {
     const { task, deployment, journal, call } = context;
     await driverSet(context).cluster.removeService(deployment.environment_id, task.serviceId, call);
+    await journal.writeAny(removeRuns, [task.serviceId]);
     await journal.writeAny(store.removeRuntime, [task.serviceId]);
     call.log('Containers, volumes and images are removed.');
     return {};

@@ -49,8 +49,8 @@ export interface Step {
   readonly name: StepName;
   /** Seconds after which it has failed; a function where the service's own timing decides. */
   readonly deadlineSeconds: number | ((context: StepContext) => number);
-  /** Whether a cancel interrupts it. From the change of routes on there is no way back, only forward. */
-  readonly cancelable: boolean;
+  /** Whether a cancel interrupts it; FORCED: only one that says so, as what runs has effects that nobody can take back. From the change of routes on there is no way back, only forward. */
+  readonly cancelable: boolean | 'FORCED';
   run(context: StepContext): Promise<StepOutput>;
   resume?(task: Task, output: StepOutput): void;
 }

@@ -18,10 +18,11 @@ export interface ClaimedDeployment {
   readonly whole_environment: boolean;
   readonly fence: number;
   readonly cancel_requested_at: string | null;
+  readonly cancel_force: boolean;
 }
 
 const claimedColumns = `d.id, d.organization_id, d.project_id, d.environment_id, d.cluster_id, d.driver, d.execution_number, d.action,
-  d.whole_environment, d.fence, d.cancel_requested_at`;
+  d.whole_environment, d.fence, d.cancel_requested_at, d.cancel_force`;
 
 /**
  * Takes the next request whose environment is free. SKIP LOCKED: runners do not wait for each other, nor for a request that
@@ -72,11 +73,12 @@ export const reclaimAll = statement<ClaimedDeployment>(
   `${retake} AND d.runner_id = $1 RETURNING ${claimedColumns}`,
 );
 
-export const renewLeases = statement<{ id: string; fence: number; canceling: boolean }>(
+export const renewLeases = statement<{ id: string; fence: number; canceling: boolean; forced: boolean }>(
   'renewLeases',
   `UPDATE deployment SET lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
     WHERE runner_id = $1 AND status = 'RUNNING'
-   RETURNING id, fence, cancel_requested_at IS NOT NULL AS canceling`,
+   RETURNING id, fence, cancel_requested_at IS NOT NULL AS canceling,
+     cancel_requested_at IS NOT NULL AND cancel_force AS forced`,
 );
 
 export const registerRunner = statement(

@@ -87,7 +87,7 @@ export const requestPlace = statement<{ organization_id: string; environment_id:
 export const requestCancel = statement<{ id: string }>(
   'requestCancel',
   `UPDATE deployment SET cancel_requested_at = clock_timestamp(), cancel_force = $2
-    WHERE environment_id = $1 AND status = 'RUNNING' AND cancel_requested_at IS NULL RETURNING id`,
+    WHERE environment_id = $1 AND status = 'RUNNING' AND (cancel_requested_at IS NULL OR ($2 AND NOT cancel_force)) RETURNING id`,
 );
 
 export const markCanceling = statement(

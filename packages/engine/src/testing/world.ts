@@ -6,7 +6,7 @@ import { createFakeCluster, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { config } from './config.ts';
 import { createEngine, type Engine, type EngineSettings } from '../index.ts';
-import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceView } from '../port.ts';
+import type { DeploymentRequest, JobOutput, ReleaseConfig, RequestedService, ServiceView } from '../port.ts';
 
 /** An engine over the fake cluster and a database of its own, with what resources would hand it kept in memory. */
 export interface World {
@@ -15,6 +15,8 @@ export interface World {
   readonly engine: Engine;
   readonly secrets: Map<string, string>;
   readonly deleted: string[];
+  /** What jobs told, by service. */
+  readonly outputs: ReadonlyMap<string, readonly JobOutput[]>;
   readonly environmentId: string;
   /** Ends this engine as a stop of the server does, and begins another one on the same database and cluster. */
   restart(): Promise<Engine>;
@@ -31,6 +33,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
   const secrets = new Map<string, string>();
   const deleted: string[] = [];
+  const outputs = new Map<string, readonly JobOutput[]>();
   const place = {
     organizationId: randomUUID(),
     projectId: randomUUID(),
@@ -48,6 +51,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
         registryCredentials: () => Promise.resolve(null),
         deploymentStarted: () => Promise.resolve(),
         deploymentEnded: () => Promise.resolve(),
+        jobOutputs: (id, told) => Promise.resolve(void outputs.set(id, told)),
         serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
         environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
       },
@@ -70,6 +74,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
     },
     secrets,
     deleted,
+    outputs,
     environmentId: place.environmentId,
     restart: async () => {
       await engine.stop();

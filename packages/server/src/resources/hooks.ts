@@ -7,7 +7,7 @@ import { domainRemarks } from './custom-domain/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
 import { removeService } from './service/index.ts';
-import { readSecretValues } from './variable/index.ts';
+import { readSecretValues, storeOutputs } from './variable/index.ts';
 import { tellDeployment } from './webhook/index.ts';
 
 /** What the engine asks of the resources. */
@@ -22,6 +22,7 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
     domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
     deploymentStarted: (tx, id, action) => tellDeployment(tx, id, action, 'STARTED'),
     deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
+    jobOutputs: (serviceId, outputs) => storeOutputs({ database, vault, prefix: config.variablePrefix }, serviceId, outputs),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
   };

@@ -73,6 +73,9 @@ describe('a job', () => {
       source: { image: { image_name: 'team/migrate', tag: '2' } },
       schedule: made.schedule,
     });
+    const again = await client.call('editJob', { params, body: { port: null, schedule: { on_delete: {} }, healthchecks: {} } });
+    expect(again).toMatchObject({ port: null, max_nb_restart: 2, source: edited.source });
+    expect(again.schedule).toEqual({ on_delete: { arguments: [] }, lifecycle_type: 'GENERIC' });
     await client.call('deleteJob', { params });
     await expect(client.call('getJob', { params })).rejects.toMatchObject({ status: 404 });
   });
@@ -162,6 +165,20 @@ describe('a job is refused', () => {
     await job({ name });
     await expect(job({ name: name.toUpperCase() })).rejects.toMatchObject({ status: 409 });
   });
+});
+
+test('a job has deployment restrictions, found under its own type only', async () => {
+  const params = { jobId: (await job({ source: { docker } })).id };
+  const body = { mode: 'MATCH', type: 'PATH', value: 'jobs' } as const;
+  const made = await client.call('createJobDeploymentRestriction', { params, body });
+  expect((await client.call('getJobDeploymentRestrictions', { params })).results).toEqual([made]);
+  const one = { ...params, deploymentRestrictionId: made.id };
+  const edited = await client.call('editJobDeploymentRestriction', { params: one, body: { ...body, mode: 'EXCLUDE' } });
+  expect(edited).toMatchObject({ id: made.id, mode: 'EXCLUDE' });
+  const foreign = client.call('getApplicationDeploymentRestrictions', { params: { applicationId: params.jobId } });
+  await expect(foreign).rejects.toMatchObject({ status: 404 });
+  await client.call('deleteJobDeploymentRestriction', { params: one });
+  expect((await client.call('getJobDeploymentRestrictions', { params })).results).toEqual([]);
 });
 
 describe('deploying a job', () => {

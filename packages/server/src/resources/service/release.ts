@@ -103,7 +103,8 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
 type Seen = Parameters<typeof effective>;
 
 function visible(facts: ServiceFacts, variables: readonly VariableRow[], settings: ReleaseSettings): Seen {
-  return [variables, serviceBuiltIns(facts, settings)];
+  // What a job told itself is for others: each of its runs would else make it out of date.
+  return [variables.filter((row) => row.output_of !== facts.id), serviceBuiltIns(facts, settings)];
 }
 
 const nothing: Seen = [[], []];

@@ -32,8 +32,13 @@ export interface SecretCopy {
  */
 export async function cloneVariables(deps: Pick<Deps, 'vault'>, tx: Queryable, clone: VariableClone): Promise<void> {
   const seen = await tx.many(readEnvironmentVariables, [clone.from.environmentId]);
+  // What jobs told is of what they made there; the copies of the jobs tell it anew.
+  const outputs = new Set(seen.filter((row) => (row.output_of ?? null) !== null).map((row) => row.id));
   const rows = seen.filter(
-    (row) => row.environment_id !== null || (row.service_id !== null && clone.services.has(row.service_id)),
+    (row) =>
+      (row.environment_id !== null || (row.service_id !== null && clone.services.has(row.service_id))) &&
+      !outputs.has(row.id) &&
+      !outputs.has(row.target_id ?? ''),
   );
   await copyRows(deps, tx, { ...clone, rows, outside: await projectTargets(tx, clone, rows, seen) });
 }

@@ -18,6 +18,7 @@ export {
 export { effective, type DerivedSecret, type Effective } from './effective.ts';
 export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
 export type { ServicePlaceReference, ServicePlaces, VariablePlace } from './place.ts';
+export { storeOutputs } from './output.ts';
 export { mountVariable } from './routes.ts';
 export { level, type VariableRow } from './row.ts';
 export { cycle, visibleVariables } from './scene.ts';

@@ -62,8 +62,7 @@ function related(row: VariableRow, place: VariablePlace, rows: readonly Variable
     key: target.key,
     value: target.type === 'ALIAS' ? (behind?.value ?? '') : (target.value ?? ''),
     mount_path: target.mount_path ?? behind?.mount_path ?? '',
-    scope: scopeOf(target, place),
-    variable_type: target.type,
+    ...wordsOf(target, place),
     description: target.description,
     enable_interpolation_in_file: target.enable_interpolation_in_file,
   };
@@ -98,6 +97,12 @@ type Common = Pick<
   | 'owned_by'
 >;
 
+/** What a job told is built in; the alias that it has is the environment's. */
+function wordsOf(row: VariableRow, place: VariablePlace): Pick<VariableRecord, 'scope' | 'variable_type'> {
+  const isOutput = (row.output_of ?? null) !== null && row.type !== 'ALIAS';
+  return isOutput ? { scope: 'BUILT_IN', variable_type: 'BUILT_IN' } : { scope: scopeOf(row, place), variable_type: row.type };
+}
+
 function common(row: VariableRow, place: VariablePlace): Common {
   return {
     id: row.id,
@@ -106,8 +111,7 @@ function common(row: VariableRow, place: VariablePlace): Common {
     key: row.key,
     description: row.description,
     enable_interpolation_in_file: row.enable_interpolation_in_file,
-    scope: scopeOf(row, place),
-    variable_type: row.type,
+    ...wordsOf(row, place),
     ...(row.service_id === null ? {} : ofService(place.service)),
     owned_by: owner,
   };

@@ -16,6 +16,8 @@ export interface VariableRow {
   readonly mount_path: string | null;
   readonly description: string | null;
   readonly enable_interpolation_in_file: boolean | null;
+  /** The job whose run told it. */
+  readonly output_of?: string | null;
   readonly created_at: string;
   readonly updated_at: string;
 }

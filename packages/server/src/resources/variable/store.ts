@@ -4,7 +4,8 @@ import type { DatabaseFacts } from './builtin.ts';
 import type { VariableRow } from './row.ts';
 
 const columns = `v.id, v.project_id, v.environment_id, v.service_id, v.key, v.type, v.is_secret, v.value, v.secret_value_id,
-  sv.reference_keys, v.target_id, v.target_builtin, v.mount_path, v.description, v.enable_interpolation_in_file, v.created_at, v.updated_at`;
+  sv.reference_keys, v.target_id, v.target_builtin, v.mount_path, v.description, v.enable_interpolation_in_file, v.output_of, v.created_at,
+  v.updated_at`;
 const tables = `variable v LEFT JOIN secret_value sv ON sv.id = v.secret_value_id`;
 /** As in the index variable_key. */
 const parent = `coalesce(v.service_id, v.environment_id, v.project_id)`;
@@ -152,3 +153,45 @@ export const readSecretValues = statement<{ id: string; sealed: Buffer }>(
   'readSecretValues',
   `SELECT id, sealed FROM secret_value WHERE id = ANY ($1::uuid[])`,
 );
+
+/** Service. It stays until the transaction ends, and its outputs are written by one at a time. */
+export const holdOutputOwner = statement<{ organization_id: string; environment_id: string }>(
+  'holdOwnerOfOutputs',
+  `SELECT organization_id, environment_id FROM service WHERE id = $1 FOR NO KEY UPDATE`,
+);
+
+export interface OutputRow {
+  readonly id: string;
+  readonly key: string;
+  readonly secret_value_id: string | null;
+}
+
+/** Service: its outputs and their aliases. */
+export const readOutputs = statement<OutputRow>(
+  'readOutputs',
+  `SELECT id, key, secret_value_id FROM variable WHERE output_of = $1`,
+);
+
+/** Id, organization, environment, key, is_secret, value, secret value, description, service. Its key is no user's: the prefix is reserved. */
+export const writeOutput = statement<{ id: string }>(
+  'writeOutput',
+  `INSERT INTO variable (id, organization_id, environment_id, key, type, is_secret, value, secret_value_id, description, output_of)
+   VALUES ($1, $2, $3, $4, 'VALUE', $5, $6, $7, $8, $9)
+   ON CONFLICT ((coalesce(service_id, environment_id, project_id)), key) DO UPDATE
+      SET is_secret = excluded.is_secret, value = excluded.value, secret_value_id = excluded.secret_value_id,
+          description = excluded.description, output_of = excluded.output_of, updated_at = clock_timestamp()
+   RETURNING id`,
+);
+
+/** Id, organization, environment, key, is_secret, target, service. A key that something else has stays with that. */
+export const writeOutputAlias = statement(
+  'writeOutputAlias',
+  `INSERT INTO variable (id, organization_id, environment_id, key, type, is_secret, target_id, output_of)
+   VALUES ($1, $2, $3, $4, 'ALIAS', $5, $6, $7)
+   ON CONFLICT ((coalesce(service_id, environment_id, project_id)), key) DO UPDATE
+      SET is_secret = excluded.is_secret, target_id = excluded.target_id
+    WHERE variable.output_of = excluded.output_of`,
+);
+
+/** Ids. What points at them goes with them. */
+export const deleteVariables = statement('deleteVariables', `DELETE FROM variable WHERE id = ANY ($1::uuid[])`);

@@ -189,6 +189,9 @@ interface View {
 /** The row of that id when it stands at the place itself and is of the kind that the operation is about. */
 function ownRow({ rows, place }: View, id: string, isSecret: IsSecret): VariableRow {
   const row = rows.find((one) => one.id === id && isOfSort(one, isSecret));
+  if ((row?.output_of ?? null) !== null) {
+    throw notEditable(`${row?.key ?? ''} is an output of a job: its next successful run writes it`);
+  }
   if (row !== undefined && standsAt(row, place)) return row;
   const builtIn = place.builtIns.find((one) => one.id === id && isBuiltInOfSort(one, isSecret));
   if (builtIn !== undefined) {

@@ -37,6 +37,8 @@ const restrictionMade = making(
   restriction,
 );
 
+const ofJobMade = making('deploymentRestrictionId', ({ jobId }) => `/job/${jobId}/deploymentRestriction`, restriction);
+
 /** When environments run, and what starts deployments of an application. */
 export const ruleRecipes: Recipes = {
   editEnvironmentDeploymentRule: {
@@ -64,6 +66,9 @@ export const ruleRecipes: Recipes = {
   createApplicationDeploymentRestriction: { ids: here, body: restriction, event: 'CREATE APPLICATION CONFIG' },
   editApplicationDeploymentRestriction: { ids: restrictionMade, body: restriction, event: 'UPDATE APPLICATION CONFIG' },
   deleteApplicationDeploymentRestriction: { ids: restrictionMade, event: 'DELETE APPLICATION CONFIG' },
+  createJobDeploymentRestriction: { ids: here, body: restriction, event: 'CREATE JOB CONFIG' },
+  editJobDeploymentRestriction: { ids: ofJobMade, body: restriction, event: 'UPDATE JOB CONFIG' },
+  deleteJobDeploymentRestriction: { ids: ofJobMade, event: 'DELETE JOB CONFIG' },
 };
 
 const chosen = ({ applicationId }: Ids): object => ({ application_ids: [applicationId] });

@@ -147,6 +147,13 @@ function jobType({ schedule }: Pick<JobSpec, 'schedule'>): 'LIFECYCLE' | 'CRON' 
   return schedule.cronjob === null ? 'LIFECYCLE' : 'CRON';
 }
 
+/** The source alone of what a job is. */
+function sourceOf(spec: JobSource): JobSource {
+  if (isOfImage(spec)) return { registry_id: spec.registry_id, image_name: spec.image_name, tag: spec.tag };
+  const { git_repository, dockerfile_path, dockerfile_raw, docker_target_build_stage } = spec;
+  return { git_repository, dockerfile_path, dockerfile_raw, docker_target_build_stage };
+}
+
 const noSchedule: ScheduleSpec = { on_start: null, on_stop: null, on_delete: null, cronjob: null, lifecycle_type: 'GENERIC' };
 // Stands where there is no source yet; a request without one is refused.
 const noSource: ImageSpec = { registry_id: '', image_name: '', tag: '' };
@@ -180,7 +187,7 @@ function specAfter(request: EditRequest, former: JobSpec, rules: SpecRules, befo
     max_duration_seconds: request.max_duration_seconds === undefined ? former.max_duration_seconds : request.max_duration_seconds,
     port: request.port === undefined ? former.port : request.port,
     schedule: request.schedule ? toSchedule(request.schedule, problems) : former.schedule,
-    ...(request.source || before === null ? toSource(request.source ?? {}, before, rules) : before),
+    ...(request.source || before === null ? toSource(request.source ?? {}, before, rules) : sourceOf(before)),
   };
 }
 
@@ -191,7 +198,7 @@ function toSource({ image, docker }: SourceRequest, former: JobSource | null, ru
   }
   if (image) return toImage(image, former !== null && isOfImage(former) ? former : null, problems);
   if (docker) return toDocker(docker, former !== null && !isOfImage(former) ? former : null, rules);
-  if (former !== null) return former;
+  if (former !== null) return sourceOf(former);
   problems.add('source', 'must have exactly one of image and docker; neither is set');
   return noSource;
 }

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import type { Database, Queryable } from '@davit/db';
+import type { JobOutput } from '@davit/engine/port';
+import type { Vault } from '../../secrets/vault.ts';
+import * as store from './store.ts';
+
+export interface OutputRoom {
+  readonly database: Database;
+  readonly vault: Vault;
+  /** `DAVIT`: how keys of built-in variables begin. */
+  readonly prefix: string;
+}
+
+/**
+ * What a job's last successful run told: variables of its environment that nobody can edit, each with an alias of the plain name
+ * where that is free. Replaces what an earlier run told, keeping ids. Idempotent; nothing when the service is gone.
+ */
+export async function storeOutputs(room: OutputRoom, serviceId: string, outputs: readonly JobOutput[]): Promise<void> {
+  await room.database.transaction(async (tx) => {
+    const service = await tx.maybe(store.holdOutputOwner, [serviceId]);
+    if (service === undefined) return;
+    const owner: Owner = { ...service, id: serviceId };
+    const former = new Map((await tx.many(store.readOutputs, [serviceId])).map((row) => [row.key, row]));
+    const keys = new Set<string>();
+    for (const output of outputs) {
+      const key = `${room.prefix}_OUTPUT_JOB_Z${serviceId.slice(0, 8).toUpperCase()}_${output.name}`;
+      keys.add(key).add(output.name);
+      const id = await storeOutput(room, tx, { owner, key, output, former: former.get(key) });
+      await tx.run(store.writeOutputAlias, [
+        randomUUID(),
+        owner.organization_id,
+        owner.environment_id,
+        output.name,
+        output.sensitive,
+        id,
+        serviceId,
+      ]);
+    }
+    const gone = [...former.values()].filter((row) => !keys.has(row.key)).map((row) => row.id);
+    if (gone.length > 0) await tx.run(store.deleteVariables, [gone]);
+  });
+}
+
+interface Owner {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly environment_id: string;
+}
+
+interface OneOutput {
+  readonly owner: Owner;
+  readonly key: string;
+  readonly output: JobOutput;
+  readonly former: store.OutputRow | undefined;
+}
+
+async function storeOutput(room: OutputRoom, tx: Queryable, { owner, key, output, former }: OneOutput): Promise<string> {
+  const secretId = output.sensitive ? await secretOf(room, tx, { owner, value: output.value, former }) : null;
+  const { id } = await tx.one(store.writeOutput, [
+    randomUUID(),
+    owner.organization_id,
+    owner.environment_id,
+    key,
+    output.sensitive,
+    output.sensitive ? null : output.value,
+    secretId,
+    output.description,
+    owner.id,
+  ]);
+  return id;
+}
+
+/** A version of its own, unless the former one says the same: another would only make services out of date. */
+async function secretOf(
+  { vault }: OutputRoom,
+  tx: Queryable,
+  { owner, value, former }: { readonly owner: Owner; readonly value: string; readonly former: store.OutputRow | undefined },
+): Promise<string> {
+  const formerId = former?.secret_value_id ?? null;
+  if (formerId !== null) {
+    const [version] = await tx.many(store.readSecretValues, [[formerId]]);
+    if (version !== undefined && vault.open(version.id, version.sealed) === value) return formerId;
+  }
+  const id = randomUUID();
+  await tx.run(store.insertSecretValue, [id, owner.organization_id, null, owner.environment_id, null, vault.seal(id, value), []]);
+  return id;
+}
