@@ -87,6 +87,7 @@ export const databaseOperations = {
   uninstall,
   ...shared.restartOperations(kinds.DATABASE),
   ...shared.stopOperations(kinds.DATABASE),
+  ...shared.cloneOperations(kinds.DATABASE, Database),
   ...shared.statusOperations(kinds.DATABASE),
   ...shared.historyOperations(kinds.DATABASE),
   credentials: operation({

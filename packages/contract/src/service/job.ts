@@ -161,6 +161,7 @@ export const jobOperations = {
       'Deploy a job: run its on_start, or arm its schedule; at `image_tag`, which it keeps, `git_commit_id`, or an earlier release; `forceEvent` runs that event once instead',
   }),
   ...shared.stopOperations(kinds.JOB),
+  ...shared.cloneOperations(kinds.JOB, Job),
   ...shared.statusOperations(kinds.JOB),
   ...shared.historyOperations(kinds.JOB),
   ...shared.logOperations(kinds.JOB),

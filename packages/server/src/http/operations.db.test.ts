@@ -275,7 +275,8 @@ function bodyOf(operation: Operation): unknown {
   const window = { timezone: 'UTC', start_time: time, stop_time: time, weekdays: [], mode: 'STAGING', cluster_id: randomUUID() };
   const files = { dockerfile_path: 'Dockerfile', files: ['Dockerfile'] };
   const webhook = { target_url: 'https://strange.example.org', events: ['DEPLOYMENT_STARTED'] };
-  if (operation.tag === 'Database') return { name: 'stolen', type: 'REDIS', version: '7', mode: 'CONTAINER' };
+  const inEnvironment = { environment_id: ids['environmentId'] };
+  if (operation.tag === 'Database') return { name: 'stolen', type: 'REDIS', version: '7', mode: 'CONTAINER', ...inEnvironment };
   if (operation.tag === 'Webhook') return { ...webhook, kind: 'STANDARD' };
   return {
     ...files,
@@ -291,7 +292,7 @@ function bodyOf(operation: Operation): unknown {
     ...registry,
     ...group,
     ...image,
-    environment_id: ids['environmentId'],
+    ...inEnvironment,
     ...job,
     domain: 'stolen.example.org',
   };

@@ -25,6 +25,8 @@ const copy = ({ environmentId }: Ids): object => ({ ...named(), environment_id: 
 export const serviceCloneRecipes: Recipes = {
   cloneApplication: { ids: here, body: copy, event: 'CLONE APPLICATION' },
   cloneContainer: { ids: here, body: copy, event: 'CLONE CONTAINER' },
+  cloneDatabase: { ids: here, body: copy, event: 'CLONE DATABASE' },
+  cloneJob: { ids: here, body: copy, event: 'CLONE JOB' },
 };
 
 export const settingsRecipes: Recipes = {
