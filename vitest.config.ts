@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 // Three kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is
 // started); `*.engine.test.ts` needs a real container engine. `./test` runs all three.
+// `*.nightly.test.ts` needs PostgreSQL too and takes its time: `npm run test:nightly`.
 const exclude = ['**/node_modules/**', '.davit/**'];
 export default defineConfig({
   test: {
@@ -10,7 +11,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts'],
+          exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts', '**/*.nightly.test.ts'],
           // Properties take a second; on a machine that does much else, many.
           testTimeout: 30_000,
         },
@@ -21,6 +22,16 @@ export default defineConfig({
           include: ['packages/*/src/**/*.db.test.ts', 'e2e/**/*.db.test.ts'],
           exclude,
           testTimeout: 30_000,
+          hookTimeout: 60_000,
+          globalSetup: ['packages/testkit/src/global-database.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'nightly',
+          include: ['packages/*/src/**/*.nightly.test.ts'],
+          exclude,
+          testTimeout: 1_800_000,
           hookTimeout: 60_000,
           globalSetup: ['packages/testkit/src/global-database.ts'],
         },

@@ -27,6 +27,7 @@ case ${1:-} in
     need_podman
     need dockerd docker.io
     need docker-registry docker-registry
+    need redis-server redis-server
     need busybox busybox-static
     need ip iproute2
     ;;
@@ -74,4 +75,5 @@ if [ -d /run/systemd/system ]; then
   disable podman podman.service podman.socket podman-restart.service podman-auto-update.timer
   disable docker.io docker.service docker.socket containerd.service
   disable docker-registry docker-registry.service
+  disable redis-server redis-server.service
 fi

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { customNeed, operationList, roleMay, type Operation } from '@davit/contract';
+import { missingOperations, publicDescription, routeOf } from '@davit/testkit/public-description';
 import { expect, test } from 'vitest';
 import { generated, generatedFolder } from './generated.ts';
 
@@ -19,12 +20,14 @@ test('each operation stands in the list with its file', async () => {
 });
 
 /** Operations whose answers may hold what lets their reader in somewhere. */
-const showsCredentials = /ApiToken|Kubeconfig/;
+const showsCredentials = /ApiToken|Kubeconfig|MasterCredentials/;
 
 test('a secret or a credential is readable with no scope below what wrote it', () => {
   const credentials = operationList.filter(({ id }) => showsCredentials.test(id));
   expect(credentials.length).toBeGreaterThan(3);
-  expect(credentials.map(({ scope }) => scope)).toEqual(credentials.map(() => 'ADMIN'));
+  // Whoever may make a database may ask for its credentials: those of a service that is its own.
+  const wanted = ({ id }: Operation): string => (id === 'getDatabaseMasterCredentials' ? 'WRITE' : 'ADMIN');
+  expect(credentials.map(({ scope }) => scope)).toEqual(credentials.map(wanted));
 });
 
 test('reading needs no more than READ and changing no less than DEPLOY', () => {
@@ -83,3 +86,31 @@ test('a custom role needs more than to see for whatever changes something', () =
   const seeing = ['ANY', 'CLUSTER_VIEWER', 'PROJECT_VIEWER', 'VIEWER'];
   expect(namesWhere((operation) => operation.method !== 'GET' && seeing.includes(customNeed(operation)))).toEqual([]);
 });
+
+test('each operation of the public description is served, or stands in the list of those that are missing', async () => {
+  const listed = (await readFile(path.join(generatedFolder, 'missing.txt'), 'utf8')).split('\n').filter((line) => line !== '');
+  // Longer: something that was served is gone. Shorter: run npm run generate.
+  expect(listed).toEqual(missingOperations(operationList));
+});
+
+test('what is served has the name, the success code and the parameters of the public description', () => {
+  const served = new Map(operationList.map((operation) => [routeOf(operation), operation]));
+  for (const described of publicDescription.operations) {
+    const operation = served.get(routeOf(described));
+    if (operation === undefined) continue;
+    // A segment that is a vendor's word is a parameter here: an operator may name it.
+    const parameters = parametersOf(operation.path.replace('{managedK8sSegment}', ''));
+    expect({ id: operation.id, parameters }).toEqual({ id: described.name, parameters: parametersOf(described.path) });
+    expect(Object.keys(described.responses)).toContain(String(operation.status));
+  }
+});
+
+test('what is served beside the public description is known', () => {
+  const described = new Set(publicDescription.operations.map(routeOf));
+  const own = operationList.filter((operation) => !described.has(routeOf(operation))).map(({ id }) => id);
+  expect(own.toSorted()).toEqual(['createSession', 'deleteSession', 'listJobLog']);
+});
+
+function parametersOf(text: string): readonly string[] {
+  return [...text.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');
+}

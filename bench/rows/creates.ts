@@ -10,22 +10,24 @@ const target = { atLeast: 0.6 };
 export const createsRow: Row = {
   name: 'creates',
   about: 'create of one record against a bare Fastify route with one insert',
-  run: async (place) => {
-    const records = await openRecords(place);
-    const project = {
-      path: `/organization/${records.organizationId}/project`,
-      body: { name: 'created #', description: 'by a benchmark' },
-    };
-    const application = {
-      path: `/environment/${records.environmentId}/application`,
-      body: { ...applicationBody, name: 'created #' },
-    };
-    return [
-      await compare(place, records, { what: 'create of a project', ...project, status: 200 }),
-      await compare(place, records, { what: 'create of an application', ...application, status: 201 }),
-    ];
-  },
+  run: async (place) => measureCreates(place, await openRecords(place)),
 };
+
+/** `where`: what is added to the names of the measurements. */
+export async function measureCreates(place: Place, records: Records, where = ''): Promise<Measurement[]> {
+  const project = {
+    path: `/organization/${records.organizationId}/project`,
+    body: { name: 'created #', description: 'by a benchmark' },
+  };
+  const application = {
+    path: `/environment/${records.environmentId}/application`,
+    body: { ...applicationBody, name: 'created #' },
+  };
+  return [
+    await compare(place, records, { what: `create of a project${where}`, ...project, status: 200 }),
+    await compare(place, records, { what: `create of an application${where}`, ...application, status: 201 }),
+  ];
+}
 
 interface Case {
   readonly what: string;

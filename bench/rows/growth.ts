@@ -6,16 +6,20 @@ import type { Place } from '../place.ts';
 import { ratioVerdict, type Measurement, type Row } from '../row.ts';
 import { BenchApplication, busyboxApplication, createProject } from './applications.ts';
 import { fill, servicesPerEnvironment, type Filled } from './fill.ts';
-import { reads } from './records.ts';
+import { measureCreates } from './creates.ts';
+import { measureReads } from './reads.ts';
+import { addRecords, reads } from './records.ts';
 
 const target = { atMost: 1.3 };
 
 export const growthRow: Row = {
   name: 'growth',
-  about: 'p99 of reads with 100,000 services in the database against one environment of 20',
+  about:
+    'with 100,000 services in the database: p99 of reads against one environment of 20, reads and creates against their floors',
   run: async (place) => {
     const few = await openFilled(place, 'few', 1);
-    const many = await openFilled(place, 'many', (place.isQuick ? 10_000 : 100_000) / servicesPerEnvironment);
+    const services = place.isQuick ? 10_000 : 100_000;
+    const many = await openFilled(place, 'many', services / servicesPerEnvironment);
     const sides = { davit: many, floor: few };
     const found = [
       await compare(place, sides, { what: 'p99, read of an application', requests: (side) => applicationReads(side) }),
@@ -25,12 +29,17 @@ export const growthRow: Row = {
       }),
       await compare(place, sides, { what: 'p99, lists of an environment', requests: environmentReads }),
     ];
-    await Promise.all([few.davit.stop(), many.davit.stop()]);
+    await few.davit.stop();
+    const where = `, ${services.toLocaleString('en')} services`;
+    const records = await addRecords(place, many.address, many.davit);
+    found.push(...(await measureReads(place, records, where)), ...(await measureCreates(place, records, where)));
+    await many.davit.stop();
     return found;
   },
 };
 
 interface Side {
+  readonly address: string;
   readonly davit: Davit;
   readonly filled: Filled;
 }
@@ -43,7 +52,7 @@ async function openFilled(place: Place, name: string, environments: number): Pro
   await origin.request();
   await origin.untilDeployed();
   await origin.stop();
-  return { davit, filled: await fill(address, origin.environmentId, environments) };
+  return { address, davit, filled: await fill(address, origin.environmentId, environments) };
 }
 
 function applicationReads({ davit, filled }: Side, suffix = ''): PlannedRequest[] {

@@ -10,23 +10,25 @@ const target = { atLeast: 0.7 };
 export const readsRow: Row = {
   name: 'reads',
   about: 'read of one record over HTTP against a bare Fastify route with one prepared primary-key select',
-  run: async (place) => {
-    const records = await openRecords(place);
-    const { davit, projectIds, applicationIds } = records;
-    return [
-      await compare(place, records, {
-        what: 'read of a project',
-        requests: reads('project', projectIds, davit.headers),
-        status: 200,
-      }),
-      await compare(place, records, {
-        what: 'read of an application',
-        requests: reads('application', applicationIds, davit.headers),
-        status: 200,
-      }),
-    ];
-  },
+  run: async (place) => measureReads(place, await openRecords(place)),
 };
+
+/** `where`: what is added to the names of the measurements. */
+export async function measureReads(place: Place, records: Records, where = ''): Promise<Measurement[]> {
+  const { davit, projectIds, applicationIds } = records;
+  return [
+    await compare(place, records, {
+      what: `read of a project${where}`,
+      requests: reads('project', projectIds, davit.headers),
+      status: 200,
+    }),
+    await compare(place, records, {
+      what: `read of an application${where}`,
+      requests: reads('application', applicationIds, davit.headers),
+      status: 200,
+    }),
+  ];
+}
 
 interface Case {
   readonly what: string;

@@ -30,6 +30,11 @@ async function makeRecords(place: Place): Promise<Records> {
   const address = await place.database('records');
   const davit = await startDavit(place, { name: 'records', databaseUrl: address });
   place.onEnd(() => davit.stop());
+  return addRecords(place, address, davit);
+}
+
+/** Adds records to a Davit on the database of that address, whatever is in it, and starts a floor program beside it. */
+export async function addRecords(place: Place, address: string, davit: Davit): Promise<Records> {
   const { client } = davit;
   const { id: organizationId } = await client.call('createOrganization', { body: { name: 'Shipyard' } });
   const projectIds: string[] = [];

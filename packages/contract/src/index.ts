@@ -1,6 +1,7 @@
 export * from './operation.ts';
 export * from './operations.ts';
 export * from './errors.ts';
+export * from './paging.ts';
 export * from './permissions.ts';
 export * from './shared/words.ts';
 export * from './shared/events.ts';
@@ -8,7 +9,9 @@ export { kinds, type Kind, type ServedType } from './service/kinds.ts';
 export { restrictionOperations } from './deployment/restriction.ts';
 export { openApi } from './openapi.ts';
 export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './shared/deployment.ts';
+export { advancedSettings } from './service/advanced-settings.ts';
 export { Application, ApplicationRequest } from './service/application.ts';
+export { jobEvents, type JobEvent } from './service/job.ts';
 export { Probe, ServicePort, Storage } from './service/parts.ts';
 export { variableScopesOfPaths, type ScopedVariableOperations, type ServiceVariableOperations } from './variable/scopes.ts';
 export * from './cluster/words.ts';

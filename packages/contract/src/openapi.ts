@@ -1,5 +1,7 @@
 import { ErrorBody, statusNames } from './errors.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, Target } from './operation.ts';
+import { tagDescriptions } from './tags.ts';
+import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
 const parameterPattern = /\{([^}]+)\}/g;
 
@@ -23,7 +25,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     security: [{ token: [] }, { bearer: [] }],
     paths,
     components: {
@@ -36,7 +38,7 @@ export function openApi(operations: readonly Operation[], version: string): Reco
         },
         bearer: { type: 'http', scheme: 'bearer' },
       },
-      schemas: { Error: ErrorBody },
+      schemas: { ErrorBody },
     },
   };
 }
@@ -73,13 +75,25 @@ function pathParameters(path: string): unknown[] {
 
 function queryParameters(operation: Operation): unknown[] {
   const query: JsonSchema | undefined = operation.query;
-  return Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
+  const declared = Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: 'query',
     required: query?.required?.includes(name) ?? false,
     schema,
   }));
+  return isPaged(operation) ? [...declared, ...paging] : declared;
 }
+
+const paging = [
+  { name: 'page', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 } },
+  {
+    name: 'pageSize',
+    in: 'query',
+    required: false,
+    description: 'Without it and without `page` all of the list is answered',
+    schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
+  },
+];
 
 const idempotencyKey = {
   name: 'Idempotency-Key',
@@ -109,23 +123,34 @@ const headerErrors: Readonly<Record<Operation['method'], readonly number[]>> = {
   DELETE: [400, 412],
 };
 
+/** What is in an environment: nothing of it changes any more while the environment is being deleted. */
+const inEnvironments: readonly Target[] = ['environment', 'service', 'deploymentStage', 'deploymentRequest', 'variable'];
+
+/** Codes that an operation may answer because of what it takes, beside those that it declares. */
+function errorsOf(operation: Operation): readonly number[] {
+  const { method, target, query, body } = operation;
+  const ofQuery = query !== undefined || isPaged(operation) ? [400] : [];
+  const ofBody = body === undefined ? [] : [400, 413, 415];
+  const ofPlace = method !== 'GET' && inEnvironments.includes(target) ? [409] : [];
+  const always = [401, 403, 404, 429, 500, 503];
+  const all = [...operation.errors, ...headerErrors[method], ...ofQuery, ...ofBody, ...ofPlace, ...always];
+  return [...new Set(all)].toSorted((a, b) => a - b);
+}
+
 function responses(operation: Operation): Record<string, unknown> {
   const success =
     operation.response === null
       ? { description: 'Done' }
       : { description: 'Done', content: { [operation.mediaType ?? 'application/json']: { schema: operation.response } } };
-  const errors = [...new Set([...operation.errors, ...headerErrors[operation.method], 401, 403, 404, 429, 500, 503])].sort(
-    (a, b) => a - b,
-  );
   return {
     [operation.status]: success,
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
     ...Object.fromEntries(
-      errors.map((status) => [
+      errorsOf(operation).map((status) => [
         status,
         {
           description: statusNames[status],
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
         },
       ]),
     ),

@@ -25,8 +25,11 @@ import * as role from './organization/role.ts';
 import * as project from './project/project.ts';
 import * as containerRegistry from './registry/container-registry.ts';
 import * as helmRepository from './registry/helm-repository.ts';
+import * as advancedSettings from './service/advanced-settings.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
+import { jobOperations } from './service/job.ts';
+import { databaseOperations } from './service/database.ts';
 import { helmOperations } from './service/helm.ts';
 import { listTerraformVersions, terraformOperations } from './service/terraform.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
@@ -56,6 +59,7 @@ const modules = {
   ...history,
   ...rule,
   ...allRestrictions,
+  ...advancedSettings,
   ...scopedVariableOperations,
   ...variable,
   ...webhook,
@@ -66,6 +70,8 @@ const modules = {
 export const serviceOperations = {
   APPLICATION: applicationOperations,
   CONTAINER: containerOperations,
+  DATABASE: databaseOperations,
+  JOB: jobOperations,
   HELM: helmOperations,
   TERRAFORM: terraformOperations,
 };
@@ -78,6 +84,8 @@ type InModules = {
 type Declared = InModules &
   ById<ValueOf<typeof applicationOperations>> &
   ById<ValueOf<typeof containerOperations>> &
+  ById<ValueOf<typeof databaseOperations>> &
+  ById<ValueOf<typeof jobOperations>> &
   ById<ValueOf<typeof helmOperations>> &
   ById<ValueOf<typeof terraformOperations>>;
 

@@ -104,8 +104,9 @@ function isNarrowed(id: string): id is keyof typeof narrowedLists {
 }
 
 export function customNeed(operation: Operation): CustomNeed {
-  // What takes from one environment to another would need a look at both; stages stay in theirs.
-  if (/^(clone|move)/.test(operation.id) && operation.target !== 'deploymentStage') return 'NEVER';
+  // What takes from one environment to another needs a look at both: the rule that copies a service takes it; stages stay in theirs.
+  const looksAtOne = operation.target !== 'deploymentStage' && operation.target !== 'service';
+  if (/^(clone|move)/.test(operation.id) && looksAtOne) return 'NEVER';
   switch (operation.target) {
     case 'instance':
       return operation.scope === 'READ' ? 'ANY' : 'NEVER';

@@ -36,5 +36,5 @@ export const Count = Type.Integer({ minimum: 0, maximum: 2_147_483_647 });
 
 export const Paging = Optionals({
   page: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-  pageSize: Type.Integer({ minimum: 1, maximum: 1000 }),
+  pageSize: Type.Integer({ minimum: 1, maximum: 1000, default: 20 }),
 });

@@ -69,6 +69,16 @@ export interface ClusterDriver {
   /** Lines of an instance after `since` (exclusive; null: from its start). Follows until the instance ends or the signal aborts. */
   followLogs(instanceId: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void>;
 
+  /**
+   * The text of a file inside an instance, which may have ended; null: there is none, it is no file, or larger than that. Fails with
+   * ENGINE_UNREACHABLE.
+   */
+  readFile(
+    instanceId: string,
+    file: { readonly path: string; readonly mostBytes: number },
+    signal: AbortSignal,
+  ): Promise<string | null>;
+
   /** Calls back on events until the signal aborts or the connection ends; the caller calls again and observes. */
   watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void>;
 }
@@ -139,6 +149,8 @@ export interface BuildRequest extends BuildSource {
   readonly secretNames: readonly string[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
+  /** Every step runs anew, whatever earlier builds left. */
+  readonly withoutCache?: boolean;
 }
 
 export interface BuiltImage {
@@ -199,10 +211,36 @@ export interface Backend {
   readonly port: number;
 }
 
+/** What of a route is not as for all routes. What is left out is as for all of them. */
+export interface RouteOptions {
+  /** Requests that announce a longer body are answered 413. */
+  readonly bodyLimitMebibytes?: number;
+  readonly connectTimeoutSeconds?: number;
+  /** Between two parts of an answer, its first one included. */
+  readonly readTimeoutSeconds?: number;
+  /** Addresses and networks; all others are answered 403. */
+  readonly allowedSources?: readonly string[];
+  /** Addresses and networks that are answered 403. */
+  readonly deniedSources?: readonly string[];
+  /** A client stays at one backend, by a cookie. */
+  readonly sticky?: true;
+  /** Answers preflight requests, and lets pages of other origins read answers. */
+  readonly crossOrigin?: CrossOrigin;
+  /** Set on every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface CrossOrigin {
+  /** `https://app.example.org`; `*` among them is every origin. */
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  readonly headers: readonly string[];
+}
+
 export interface HttpRoute {
   /** Stable: the service port's id. */
   readonly id: string;
-  /** Lower-case host names, without port. */
+  /** Lower-case host names, without port. `*.` in front stands for exactly one label; a host that is there by itself comes first. */
   readonly hosts: readonly string[];
   /** `/` is everything; the longest prefix that matches wins. */
   readonly pathPrefix: string;
@@ -210,6 +248,7 @@ export interface HttpRoute {
   readonly pathRewrite: string | null;
   readonly protocol: 'HTTP' | 'GRPC';
   readonly backends: readonly Backend[];
+  readonly options?: RouteOptions;
 }
 
 export interface TcpRoute {

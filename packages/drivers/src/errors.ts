@@ -34,6 +34,10 @@ export const causes = {
   START_FAILED:
     'The engine could not start the process. Check entrypoint and arguments: the program must exist in the image, be executable, and fit this machine’s processor.',
   PROCESS_EXITED: 'The process ended instead of running on. Its last lines are below; a service must stay in the foreground.',
+  JOB_FAILED:
+    'The job ended with another exit code than 0, after all restarts that max_nb_restart allows. Its last lines are below; correct the job, then deploy again.',
+  JOB_TIMEOUT:
+    'The job did not end within max_duration_seconds and was killed. Raise it, or make the job end sooner; its last lines are below.',
   OUT_OF_MEMORY:
     'The process used more memory than the service may have and was killed. Raise memory, or make the process need less.',
   PORT_NOT_LISTENING:

@@ -77,10 +77,14 @@ export interface Workload {
   readonly environment: readonly EnvironmentEntry[];
   readonly files: readonly WorkloadFile[];
   readonly ports: readonly WorkloadPort[];
+  /** Folders that are made in the container for its process to write to, whatever user it runs as. Absolute. */
+  readonly folders?: readonly string[];
   readonly volumes: readonly WorkloadVolume[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
   readonly instances: number;
+  /** Index of the first of them; the ones before it are left as they are. Absent: 0, all of them. */
+  readonly firstInstance?: number;
   /** Names under which other services of the environment reach this one. */
   readonly hostnames: readonly string[];
   readonly readiness: Probe | null;
@@ -89,6 +93,8 @@ export interface Workload {
   readonly readyTimeoutSeconds: number;
   /** Time between SIGTERM and SIGKILL. */
   readonly terminationGraceSeconds: number;
+  /** Processes can write to volumes only. */
+  readonly readOnlyRootFilesystem?: boolean;
 }
 
 export type InstanceState = 'CREATED' | 'RUNNING' | 'EXITED';

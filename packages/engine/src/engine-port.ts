@@ -86,7 +86,11 @@ async function queueRequest(tx: Queryable, request: DeploymentRequest): ReturnTy
   const services = await whatCanBeDone(tx, request);
   await assertReleasesUsable(tx, services);
   const ids = services.map((service) => service.serviceId);
-  const waiting = await tx.maybe(requests.findMergeable, [place.environmentId, trigger.actor, request.action, ids]);
+  // A run that was asked for by itself happens once for each time that it was asked for.
+  const isForced = services.some((service) => service.event !== undefined);
+  const waiting = isForced
+    ? undefined
+    : await tx.maybe(requests.findMergeable, [place.environmentId, trigger.actor, request.action, ids]);
   const deploymentId = waiting?.id ?? randomUUID();
   if (waiting === undefined) {
     await tx.run(requests.insertDeployment, [
@@ -149,7 +153,7 @@ async function assertReleasesUsable(tx: Queryable, services: readonly RequestedS
     if (release.image_id === null) {
       throw new AppError({
         code: 'RELEASE_NOT_USABLE',
-        message: `release ${releaseId} of ${service.name} was never built, so it cannot be run again. Choose one that was deployed.`,
+        message: `release ${releaseId} of ${service.name} has no image: it was never built, or it is older than the releases whose images are kept (DAVIT_KEPT_RELEASES). Choose a newer one, or deploy its commit.`,
       });
     }
   }
@@ -190,6 +194,7 @@ async function writeServices(
     stage_id: service.stage.id,
     stage_name: service.stage.name,
     stage_position: service.stage.position,
+    event: service.event ?? null,
   }));
   await tx.run(requests.insertServices, [deploymentId, JSON.stringify(entries)]);
 }
@@ -214,6 +219,7 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
       stagePosition: service.stage.position,
       config,
       hasImage: wanted !== undefined && 'releaseId' in wanted,
+      event: service.event ?? null,
       serviceType: service.serviceType,
     };
   });
@@ -287,7 +293,7 @@ async function cancel(database: Database, environmentId: string, force: boolean)
       });
     }
     await tx.run(requests.markCanceling, [canceled.id]);
-    await tx.many(requests.notifyRunners, [`cancel ${canceled.id}`]);
+    await tx.many(requests.notifyRunners, [`${force ? 'force' : 'cancel'} ${canceled.id}`]);
   });
 }
 

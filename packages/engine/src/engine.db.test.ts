@@ -267,6 +267,37 @@ describe('a rollback', () => {
   });
 });
 
+describe('images of old releases', () => {
+  test('go when they are older than those that are kept, and what is kept can be run again', async () => {
+    await world.close();
+    world = await createWorld({ keptReleases: 2 });
+    const shop = service();
+    const versions = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(40));
+    for (const [index, commit] of versions.entries()) {
+      world.fake.branches.set('main', commit);
+      // What the engine refuses now is removed at the next deployment.
+      world.fake.script = {
+        before: ({ method }) => {
+          if (method === 'removeImages' && index === 2) throw new Error('in use');
+        },
+      };
+      await finished(index + 1, () => world.deploy([shop]));
+      expect(world.fake.images.size).toBe([1, 2, 3, 2][index]);
+    }
+    const history = await world.engine.port.serviceHistory(world.database.database, shop.serviceId, page);
+    const [newest, former, , oldest] = history.map(({ releaseId }) => releaseId ?? '');
+    await expect(world.deploy([{ ...shop, release: { releaseId: oldest ?? '' } }])).rejects.toMatchObject({
+      code: 'RELEASE_NOT_USABLE',
+      message: expect.stringContaining('older than the releases whose images are kept'),
+    });
+    await finished(5, () => world.deploy([{ ...shop, release: { releaseId: former ?? '' } }]));
+    expect(world.fake.calls.filter(({ method }) => method === 'build')).toHaveLength(4);
+    expect(world.fake.instances[0]?.release).toBe(former);
+    await finished(6, () => world.deploy([{ ...shop, release: { releaseId: newest ?? '' } }]));
+    expect(world.fake.images.size).toBe(2);
+  });
+});
+
 describe('a restart of Davit', () => {
   test.each(['resolve', 'checkout', 'build', 'start', 'awaitReady'])(
     'in the middle of %s loses and doubles nothing',
@@ -319,6 +350,50 @@ test('a deletion removes what is on the cluster, tells the resources, and leaves
   expect(world.fake.instances).toHaveLength(0);
   expect([...world.fake.volumes]).toEqual([]);
   expect(world.fake.routes.http).toHaveLength(0);
+});
+
+describe('the options of a release', () => {
+  test('cap its build below what the installation allows, never above', async () => {
+    const options = { build: { cpuMillicores: 700, memoryMiB: 8_192, withoutCache: true } } as const;
+    const shop = service({ config: config({ options }) });
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    expect(world.fake.builds).toMatchObject([{ cpuMillicores: 700, memoryMiB: 512, withoutCache: true }]);
+  });
+
+  test('end a build that takes longer than they say', async () => {
+    const shop = service({ config: config({ options: { build: { timeoutSeconds: 1 } } }) });
+    world.fake.script = {
+      before: (call) => (call.method === 'build' ? new Promise(() => undefined) : undefined),
+    };
+    await world.deploy([shop]);
+    expect((await world.reaches(shop.serviceId, 'BUILD_ERROR')).failure?.code).toBe('STEP_TIMEOUT');
+  });
+
+  test('stop the running instances first where they say so, and reach instances and routes', async () => {
+    const options = {
+      recreate: true,
+      terminationGraceSeconds: 3,
+      readOnlyRootFilesystem: true,
+      gateway: { http: { sticky: true }, grpc: { readTimeoutSeconds: 9 } },
+    } as const;
+    const shop = service({ config: config({ options }) });
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    let seen = -1;
+    world.fake.script = {
+      before: (call) => {
+        if (call.method === 'start') seen = world.fake.instances.length;
+      },
+    };
+    await finished(2, () =>
+      world.deploy([{ ...shop, release: { config: config({ options, memoryMiB: 256 }), commitId: null } }]),
+    );
+    expect(seen).toBe(0);
+    const workload = world.fake.workloads.get(world.fake.instances[0]?.id ?? '');
+    expect(workload).toMatchObject({ terminationGraceSeconds: 3, readOnlyRootFilesystem: true });
+    expect(world.fake.routes.http).toMatchObject([{ options: { sticky: true } }]);
+  });
 });
 
 test('a service with a volume stops before its next release starts, and comes back when that fails', async () => {

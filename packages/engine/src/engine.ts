@@ -6,6 +6,7 @@ import { Housekeeper } from './keeper/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
 import { noTerraform } from './no-terraform.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
+import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
 import type { EngineHooks, EnginePort } from './port.ts';
 import { Runner } from './run/runner.ts';
@@ -45,6 +46,7 @@ export function createEngine(input: EngineInput): Engine {
   const keepers = names.map((name) => new Keeper(parts, name));
   const runner = new Runner(parts);
   const housekeeper = new Housekeeper(parts);
+  const scheduler = new Scheduler(parts);
   let started = false;
   return {
     port: createEnginePort(input.database, {
@@ -57,12 +59,14 @@ export function createEngine(input: EngineInput): Engine {
       await Promise.all(names.map((name) => startGateway(parts, name)));
       await Promise.all(keepers.map((keeper) => keeper.start()));
       await runner.start();
+      scheduler.start();
       housekeeper.start();
     },
     stop: async () => {
       if (!started) return;
       started = false;
       await housekeeper.stop();
+      await scheduler.stop();
       await runner.stop();
       await Promise.all(keepers.map((keeper) => keeper.stop()));
     },

@@ -14,6 +14,8 @@ export interface ImageContent {
   readonly rootPath: string;
   readonly dockerfilePath: string;
   readonly targetStage: string | null;
+  /** The text of the Dockerfile where it is no file of the repository. */
+  readonly dockerfile?: string;
   readonly arguments: Readonly<Record<string, string>>;
 }
 
@@ -27,6 +29,7 @@ export function imageKey(content: ImageContent): string {
     source,
     dockerfile: normalized(content.dockerfilePath),
     target: content.targetStage,
+    ...(content.dockerfile !== undefined && { text: content.dockerfile }),
     arguments: content.arguments,
   };
   return createHash('sha256').update(canonicalJson(decisive)).digest('hex').slice(0, 32);

@@ -1,4 +1,4 @@
-import type { PortProtocol, Probe } from '@davit/drivers';
+import type { PortProtocol, Probe, RouteOptions } from '@davit/drivers';
 
 /** What a deployment does to its services. */
 export type Action = 'DEPLOY' | 'RESTART' | 'STOP' | 'DELETE' | 'UNINSTALL';
@@ -27,6 +27,8 @@ export interface ReleasePort {
   readonly protocol: PortProtocol;
   /** Host names under which the gateway serves it; empty for ports that are not public. */
   readonly hosts: readonly string[];
+  /** The same, of the users' own; `*.` in front stands for one label. Absent where there are none. */
+  readonly customHosts?: readonly string[];
   readonly pathPrefix: string;
   readonly pathRewrite: string | null;
 }
@@ -40,6 +42,8 @@ export interface GitReleaseSource {
   readonly dockerfilePath: string;
   readonly targetStage: string | null;
   readonly gitTokenId: string | null;
+  /** The Dockerfile itself, in place of one of the repository. */
+  readonly dockerfile?: string;
 }
 
 /** Taken from a registry. */
@@ -107,6 +111,55 @@ export interface TerraformReleaseSource {
 
 export type ReleaseSource = GitReleaseSource | ImageReleaseSource | HelmReleaseSource | TerraformReleaseSource;
 
+/** What of a service is not as this installation has it for all. What is left out is as for all. */
+export interface ReleaseOptions {
+  readonly terminationGraceSeconds?: number;
+  /** The old instances stop before the new ones start. */
+  readonly recreate?: true;
+  readonly readOnlyRootFilesystem?: true;
+  /** DNS is not asked about its custom domains. */
+  readonly unchecked?: true;
+  readonly build?: BuildOptions;
+  /** Of its public HTTP and GRPC ports. */
+  readonly gateway?: { readonly http?: RouteOptions; readonly grpc?: RouteOptions };
+}
+
+/** Never more than the installation allows a build. */
+export interface BuildOptions {
+  readonly timeoutSeconds?: number;
+  readonly cpuMillicores?: number;
+  readonly memoryMiB?: number;
+  readonly withoutCache?: true;
+}
+
+/** What a run of a job is for. A lifecycle job has some of the first three, a cron job the last. */
+export type JobEvent = 'START' | 'STOP' | 'DELETE' | 'CRON';
+
+/** The program of a job's run; empty: the image's. */
+export interface JobCommand {
+  readonly entrypoint: readonly string[];
+  readonly arguments: readonly string[];
+}
+
+/** What makes a service a job: it has no instances that stay, and runs to its end at its events. */
+export interface JobRelease {
+  readonly events: Readonly<Partial<Record<JobEvent, JobCommand>>>;
+  /** When CRON comes by itself. */
+  readonly schedule: { readonly expression: string; readonly timezone: string } | null;
+  /** How often a run begins again after its process failed. */
+  readonly maximumRestarts: number;
+  /** Of a run with all its restarts; null: no limit of its own. */
+  readonly maximumSeconds: number | null;
+}
+
+/** What a service (a run of a job, a Terraform configuration) told about what it made; it becomes a variable of the environment. */
+export interface ServiceOutput {
+  readonly name: string;
+  readonly value: string;
+  readonly sensitive: boolean;
+  readonly description: string | null;
+}
+
 /**
  * What runs, complete: nothing is looked up elsewhere when it is applied, now or as a rollback in a year. Its canonical JSON is
  * hashed; two equal hashes mean that a deployment would change nothing but the commit.
@@ -127,15 +180,14 @@ export interface ReleaseConfig {
   readonly instances: number;
   readonly readiness: Probe | null;
   readonly liveness: Probe | null;
+  /** Absent where there are none, so that the hash of such a release stays what it was before there were any. */
+  readonly options?: ReleaseOptions;
+  /** Only of jobs; they have no `instances`. */
+  readonly job?: JobRelease;
 }
 
-/** What a service tells others when it ran; it becomes a variable of the environment. */
-export interface ServiceOutput {
-  readonly name: string;
-  readonly value: string;
-  readonly sensitive: boolean;
-  readonly description: string | null;
-}
+/** What of a release tells people which program it ran. */
+export type ReleaseCommand = Pick<ReleaseConfig, 'source' | 'entrypoint' | 'arguments'>;
 
 /** A commit as the API shows it. Before the checkout only `id` is known. */
 export interface ReleaseCommit {

@@ -31,6 +31,8 @@ export interface EngineSettings {
   readonly terminationGraceSeconds: number;
   /** How long requests under way at replaced instances may take before these are stopped all the same. */
   readonly drainSeconds: number;
+  /** Of a service: how many of its newest releases keep their built image, so that they can be run again. */
+  readonly keptReleases: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
 }

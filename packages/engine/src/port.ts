@@ -1,8 +1,18 @@
 import type { Queryable } from '@davit/db';
-import type { Action, FailureRecord, ReleaseCommit, ReleaseConfig, ServiceOutput, TerraformAction } from './model.ts';
+import type {
+  Action,
+  FailureRecord,
+  JobEvent,
+  ReleaseCommand,
+  ReleaseCommit,
+  ReleaseConfig,
+  ServiceOutput,
+  TerraformAction,
+} from './model.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
 
 export type * from './model.ts';
+export { cronFault, isTimeZone } from './jobs/cron.ts';
 export { environmentState, type ActionStatusWord, type ActionWord, type Phase, type StateWord } from './states.ts';
 
 export type Origin = 'API' | 'CLI' | 'CONSOLE' | 'GIT' | 'SERVICE_INTERNAL' | 'TERRAFORM_PROVIDER';
@@ -31,6 +41,8 @@ export interface RequestedService {
   readonly stage: { readonly id: string; readonly name: string; readonly position: number };
   /** DEPLOY: the configuration to run, or an earlier release to run again. Other actions: none. */
   readonly release?: { readonly config: ReleaseConfig; readonly commitId: string | null } | { readonly releaseId: string };
+  /** DEPLOY of a job: runs this event once, and neither starts nor ends anything else. Such a request is not merged. */
+  readonly event?: JobEvent;
 }
 
 export interface DeploymentRequest {
@@ -123,6 +135,8 @@ export interface HistoryServiceView {
   readonly triggeredBy: string;
   readonly origin: Origin;
   readonly commit: ReleaseCommit | null;
+  /** Of the release; null: the action needed none. */
+  readonly ran: ReleaseCommand | null;
   readonly totalMilliseconds: number;
   readonly releaseId: string | null;
   readonly failure: FailureRecord | null;
@@ -277,6 +291,11 @@ export interface EngineHooks {
   gitCredentials(gitTokenId: string): Promise<{ readonly username: string; readonly password: string } | null>;
   /** Of a container registry; null: it needs none; undefined: there is no such registry. */
   registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
+  /**
+   * What DNS says against the custom domains of a service, a line each; for the log of its deployment. Answers within seconds and
+   * never fails.
+   */
+  domainRemarks?(serviceId: string): Promise<readonly string[]>;
   /** A deployment leaves the queue. In the transaction that starts it: once for each deployment. */
   deploymentStarted(tx: Queryable, deploymentId: string, action: Action): Promise<void>;
   /** A deployment that was started ends. In the transaction that ends it, before anything else is removed: once. */
@@ -293,6 +312,6 @@ export interface EngineHooks {
   /** Encrypts what the engine keeps, and decrypts it; the id of its record belongs to it. */
   seal(recordId: string, text: string): Uint8Array;
   open(recordId: string, sealed: Uint8Array): string;
-  /** What a service told when it ran, in place of what it told before; empty: nothing any more. Idempotent. */
+  /** What a run of a service that succeeded told, in place of what the run before it did; empty: nothing any more. Idempotent. */
   serviceOutputs(serviceId: string, outputs: readonly ServiceOutput[]): Promise<void>;
 }

@@ -123,6 +123,7 @@ export function toHistoryService(row: HistoryRow): HistoryServiceView {
     triggeredBy: row.triggered_by,
     origin: row.origin,
     commit: row.commit,
+    ran: row.ran,
     totalMilliseconds: between(row.started_at, row.finished_at),
     releaseId: row.release_id,
     failure: row.failure,

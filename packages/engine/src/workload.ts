@@ -43,8 +43,17 @@ export function toWorkload(input: WorkloadInput): Workload {
     readiness: config.readiness,
     liveness: config.liveness,
     readyTimeoutSeconds: readyTimeout(config.readiness, input.readyTimeoutSeconds),
-    terminationGraceSeconds: input.terminationGraceSeconds,
+    terminationGraceSeconds: terminationGrace(config, input),
+    ...(config.options?.readOnlyRootFilesystem === true && { readOnlyRootFilesystem: true }),
   };
+}
+
+/** How long the instances of a release may take to end; null: of a release that is not known. */
+export function terminationGrace(
+  config: ReleaseConfig | null,
+  { terminationGraceSeconds }: { readonly terminationGraceSeconds: number },
+): number {
+  return config?.options?.terminationGraceSeconds ?? terminationGraceSeconds;
 }
 
 /** With a readiness probe, its own timing says how long to wait. */
@@ -67,9 +76,10 @@ function files(config: ReleaseConfig, secrets: ReadonlyMap<string, string>): Wor
 // The commit is not part of the configuration, as its hash would change with every push.
 function commitVariables(input: WorkloadInput): EnvironmentEntry[] {
   if (input.commit === null) return [];
+  const type = input.config.job === undefined ? 'APPLICATION' : 'JOB';
   const short = input.owner.service.slice(0, 8).toUpperCase();
   return [
-    { name: `${input.builtInPrefix}APPLICATION_Z${short}_GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
+    { name: `${input.builtInPrefix}${type}_Z${short}_GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
     { name: `${input.builtInPrefix}GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
   ];
 }

@@ -2,6 +2,7 @@ import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
 import type { Sessions } from './auth/sessions.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
+import type { DatabaseCatalogue } from './catalogue/databases.ts';
 import type { Configuration } from './main/config.ts';
 import type { DockerfileFacts } from './dockerfile.ts';
 import type { Vault } from './secrets/vault.ts';
@@ -13,6 +14,7 @@ export interface Deps {
   readonly vault: Vault;
   readonly config: Configuration;
   readonly catalogue: Catalogue;
+  readonly databases: DatabaseCatalogue;
   /** What a Dockerfile says, without building it. */
   readonly readDockerfile: (content: string) => DockerfileFacts;
   /** Tokens that were found good lately; a rule that takes a token, membership or right away says so. */

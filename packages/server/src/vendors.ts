@@ -1,4 +1,4 @@
-import type { ContainerRegistryKind } from '@davit/contract';
+import type { ContainerRegistryKind, GitProvider } from '@davit/contract';
 
 /**
  * What stands behind the contract's neutral words for container registries. `url`: the fixed public address, which an operator
@@ -19,6 +19,14 @@ export const vendorRegistries: VendorRegistries = {
   HUBA_CR: { url: 'https://docker.io', api: 'https://registry-1.docker.io', namespace: 'library' },
   HOSTA_CR: { url: 'https://ghcr.io' },
   HOSTB_CR: { url: 'https://registry.gitlab.com' },
+};
+
+/** Where the git hosts have their HTTP APIs. A generic one has none that is known. */
+export const gitApiUrls: Readonly<Record<GitProvider, string>> = {
+  HOSTA: 'https://api.github.com',
+  HOSTB: 'https://gitlab.com/api/v4',
+  HOSTC: 'https://api.bitbucket.org/2.0',
+  GENERIC: '',
 };
 
 export function isVendorRegistry(kind: string): kind is VendorRegistryKind {

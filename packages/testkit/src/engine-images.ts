@@ -21,12 +21,13 @@ export async function loadNodeImage(docker: Dockerode, reference: string): Promi
 }
 
 /** Where a library is expected: the loader's own path, and those it resolves to on this machine. */
-function sharedLibraries(program: string): string[] {
+export function sharedLibraries(program: string): string[] {
   const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
   return [...listed.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => (path === undefined ? [] : [path]));
 }
 
-function addBusybox(archive: Pack): void {
+/** Busybox with a name for each of its commands, and root, nobody and these users, by name and id. */
+export function addBusybox(archive: Pack, users: Readonly<Record<string, number>> = {}): void {
   const busybox = findProgram('busybox');
   if (busybox === null) throw new Error('busybox is not installed (Debian: apt-get install busybox-static)');
   archive.entry({ name: 'bin/busybox', mode: 0o755 }, readFileSync(busybox));
@@ -34,16 +35,20 @@ function addBusybox(archive: Pack): void {
   for (const name of commands.filter((command) => command !== '' && command !== 'busybox'))
     archive.entry({ name: `bin/${name}`, type: 'symlink', linkname: 'busybox' });
   archive.entry({ name: 'tmp', type: 'directory', mode: 0o1777 });
-  archive.entry({ name: 'etc/passwd', mode: 0o644 }, 'root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n');
-  archive.entry({ name: 'etc/group', mode: 0o644 }, 'root:x:0:\nnogroup:x:65534:\n');
+  const all = Object.entries({ root: 0, nobody: 65_534, ...users });
+  const passwd = all.map(([name, id]) => `${name}:x:${id}:${id}:${name}:/:/bin/sh\n`).join('');
+  archive.entry({ name: 'etc/passwd', mode: 0o644 }, passwd);
+  const group = all.map(([name, id]) => `${name === 'nobody' ? 'nogroup' : name}:x:${id}:\n`).join('');
+  archive.entry({ name: 'etc/group', mode: 0o644 }, group);
 }
 
 /** The files of the busybox image as a tar. */
 export async function busyboxArchive(): Promise<Buffer> {
-  return tarOf(addBusybox);
+  return tarOf((archive) => addBusybox(archive));
 }
 
-async function tarOf(fill: (archive: Pack) => void): Promise<Buffer> {
+/** A tar of what is put into it. */
+export async function tarOf(fill: (archive: Pack) => void): Promise<Buffer> {
   const archive = pack();
   fill(archive);
   archive.finalize();

@@ -21,7 +21,19 @@ export interface TestRegistry {
   readonly password: string;
   /** Puts an image of busybox there that runs this command; gives its digest. */
   push(name: string, tag: string, command?: readonly string[]): Promise<string>;
+  /** Puts an image of these files there. */
+  pushImage(name: string, tag: string, image: TestImage): Promise<string>;
   close(): Promise<void>;
+}
+
+/** An image of one layer. */
+export interface TestImage {
+  /** A tar. */
+  readonly files: Buffer;
+  readonly environment?: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
+  readonly folder?: string;
 }
 
 const username = 'davit';
@@ -29,8 +41,11 @@ const password = 'open-sesame';
 // Of the password by bcrypt, as the registry wants it.
 const passwordHash = '$2y$05$davitregistrytestsalu.nFgylIRuLDQf2r/csgpf7mQLZ3LUliW';
 
-/** `port`: for engines that know only one, `testRegistryPort`; default: a free one. Fails when `docker-registry` is not installed. */
-export async function startTestRegistry(port?: number): Promise<TestRegistry> {
+/**
+ * `port`: for engines that know only one, `testRegistryPort`; default: a free one. `isOpen`: it asks nobody for a password. Fails
+ * when `docker-registry` is not installed.
+ */
+export async function startTestRegistry(port?: number, { isOpen = false } = {}): Promise<TestRegistry> {
   const program = findProgram('docker-registry');
   if (program === null) throw new Error('docker-registry is not installed (Debian: apt-get install docker-registry)');
   const address = `127.0.0.1:${port ?? (await freePort())}`;
@@ -41,7 +56,7 @@ export async function startTestRegistry(port?: number): Promise<TestRegistry> {
     log: { level: 'error', accesslog: { disabled: true } },
     storage: { filesystem: { rootdirectory: join(folder, 'data') } },
     http: { addr: address, secret: randomBytes(16).toString('hex') },
-    auth: { htpasswd: { realm: 'tests', path: join(folder, 'htpasswd') } },
+    ...(isOpen ? {} : { auth: { htpasswd: { realm: 'tests', path: join(folder, 'htpasswd') } } }),
   };
   // JSON is YAML.
   writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings));
@@ -59,7 +74,11 @@ export async function startTestRegistry(port?: number): Promise<TestRegistry> {
     url: `http://${address}`,
     username,
     password,
-    push: (name, tag, command = ['true']) => pushImage({ base, headers }, { name, tag, command }),
+    push: async (name, tag, command = ['true']) => {
+      const image = { files: await busyboxArchive(), environment: ['PATH=/bin'], command };
+      return pushImage({ base, headers }, `${name}:${tag}`, image);
+    },
+    pushImage: (name, tag, image) => pushImage({ base, headers }, `${name}:${tag}`, image),
     close: async () => {
       child.kill('SIGTERM');
       await ended;
@@ -81,13 +100,14 @@ const types = {
 
 async function pushImage(
   place: Place,
-  { name, tag, command }: { readonly name: string; readonly tag: string; readonly command: readonly string[] },
+  reference: string,
+  { files, environment = [], entrypoint, command, folder }: TestImage,
 ): Promise<string> {
-  const files = await busyboxArchive();
+  const [name = '', tag = ''] = reference.split(':');
   const config = JSON.stringify({
     architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
     os: 'linux',
-    config: { Cmd: command, Env: ['PATH=/bin'] },
+    config: { Cmd: command, Entrypoint: entrypoint, Env: environment, WorkingDir: folder },
     rootfs: { type: 'layers', diff_ids: [digestOf(files)] },
   });
   const manifest = JSON.stringify({

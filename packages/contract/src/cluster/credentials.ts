@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
-import { List, Name, Uuid, Words } from '../shape.ts';
+import { List, Name, Nullable, Uuid, Words } from '../shape.ts';
 import { credentialProviders } from './shapes.ts';
 
 /** What an answer may be; `object_type` says which of the fields it has. Secrets are in none. */
@@ -45,8 +45,10 @@ const VendoraEdit = Type.Object({ name: Name, ...vendoraFields, vendora_secret_k
 
 const VendorbRequest = Type.Object({ name: Name, vendorb_subscription_id: Value, vendorb_tenant_id: Value });
 
-const CloudcRequest = Type.Object({ name: Name, cloudc_credentials: Secret });
-const CloudcEdit = Type.Object({ name: Name, cloudc_credentials: Type.Optional(Secret) });
+// Federated identities need a service of the vendor to answer for them: keys only.
+const cloudcType = { credential_type: Type.Optional(Nullable(Words(['SERVICE_ACCOUNT_KEY'] as const))) };
+const CloudcRequest = Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Secret });
+const CloudcEdit = Type.Object({ name: Name, ...cloudcType, cloudc_credentials: Type.Optional(Secret) });
 
 const OnPremiseRequest = Type.Object({ name: Name });
 

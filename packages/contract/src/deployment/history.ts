@@ -3,22 +3,15 @@ import { operation } from '../operation.ts';
 import { DateTime, Nullable, Uuid, Words } from '../shape.ts';
 import { Commit } from '../shared/deployment.ts';
 import { origins, serviceStates } from '../shared/words.ts';
+import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from './old-history.ts';
 
 /*
  * The histories of before: fewer fields than the second version has, and continued by the id of the last deployment that was
  * read (`startId`) instead of by pages.
  */
 
-const common = {
-  id: Uuid,
-  created_at: DateTime,
-  updated_at: Type.Optional(DateTime),
-  name: Type.Optional(Type.String()),
-  commit: Type.Optional(Nullable(Commit)),
-};
+const common = { ...oldHistoryEntry, commit: Type.Optional(Nullable(Commit)) };
 const services = Type.Optional(Type.Array(Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) })));
-const query = Type.Partial(Type.Object({ startId: Uuid }));
-const page = { page: Type.Integer(), page_size: Type.Integer() };
 
 export const listEnvironmentDeploymentHistory = operation({
   id: 'listEnvironmentDeploymentHistory',
@@ -28,10 +21,10 @@ export const listEnvironmentDeploymentHistory = operation({
   summary: 'List the deployments of an environment in the older shape, newest first; `startId`: those before this one',
   scope: 'READ',
   target: 'environment',
-  query,
+  query: oldHistoryQuery,
   status: 200,
   response: Type.Object({
-    ...page,
+    ...oldHistoryPage,
     results: Type.Array(
       Type.Object({
         id: Uuid,
@@ -52,23 +45,6 @@ export const listEnvironmentDeploymentHistory = operation({
   errors: [400],
 });
 
-export const listHelmDeploymentHistory = operation({
-  id: 'listHelmDeploymentHistory',
-  method: 'GET',
-  path: '/helm/{helmId}/deploymentHistory',
-  tag: 'Helm',
-  summary: 'List the deployments of a Helm chart in the older shape, newest first; `startId`: those before this one',
-  scope: 'READ',
-  target: 'service',
-  query,
-  status: 200,
-  response: Type.Object({
-    ...page,
-    results: Type.Array(Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) })),
-  }),
-  errors: [400],
-});
-
 export const listApplicationDeploymentHistory = operation({
   id: 'listApplicationDeploymentHistory',
   method: 'GET',
@@ -77,11 +53,45 @@ export const listApplicationDeploymentHistory = operation({
   summary: 'List the deployments of an application in the older shape, newest first; `startId`: those before this one',
   scope: 'READ',
   target: 'service',
-  query,
+  query: oldHistoryQuery,
   status: 200,
   response: Type.Object({
-    ...page,
+    ...oldHistoryPage,
     results: Type.Array(Type.Object({ ...common, status: Type.Optional(Words(['FAILED', 'SUCCESS'] as const)) })),
+  }),
+  errors: [400],
+});
+
+export const listJobDeploymentHistory = operation({
+  id: 'listJobDeploymentHistory',
+  method: 'GET',
+  path: '/job/{jobId}/deploymentHistory',
+  tag: 'Job',
+  summary: 'List the deployments of a job in the older shape, newest first; `startId`: those before this one',
+  scope: 'READ',
+  target: 'service',
+  query: oldHistoryQuery,
+  status: 200,
+  response: Type.Object({
+    ...oldHistoryPage,
+    results: Type.Array(Type.Object({ ...common, status: Type.Optional(Words(serviceStates)) })),
+  }),
+  errors: [400],
+});
+
+export const listDatabaseDeploymentHistory = operation({
+  id: 'listDatabaseDeploymentHistory',
+  method: 'GET',
+  path: '/database/{databaseId}/deploymentHistory',
+  tag: 'Database',
+  summary: 'List the deployments of a database in the older shape, newest first; `startId`: those before this one',
+  scope: 'READ',
+  target: 'service',
+  query: oldHistoryQuery,
+  status: 200,
+  response: Type.Object({
+    ...oldHistoryPage,
+    results: Type.Array(Type.Object({ ...Type.Omit(Type.Object(common), ['commit']).properties, status: Words(serviceStates) })),
   }),
   errors: [400],
 });

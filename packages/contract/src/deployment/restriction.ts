@@ -81,6 +81,7 @@ function restrictions<const K extends Kind>(kind: K) {
 /** By the type of service. */
 export const restrictionOperations = {
   APPLICATION: restrictions(kinds.APPLICATION),
+  JOB: restrictions(kinds.JOB),
   HELM: restrictions(kinds.HELM),
   TERRAFORM: restrictions(kinds.TERRAFORM),
 } as const;

@@ -12,6 +12,8 @@ import {
 import { environmentModes } from '../shared/words.ts';
 import { Application } from '../service/application.ts';
 import { Container } from '../service/container.ts';
+import { Job } from '../service/job.ts';
+import { Database } from '../service/database.ts';
 import { Helm } from '../service/helm.ts';
 import { Terraform } from '../service/terraform.ts';
 
@@ -155,7 +157,7 @@ export const listServicesByEnvironmentId = operation({
   scope: 'READ',
   target: 'environment',
   status: 200,
-  response: List(Type.Union([Application, Container, Helm, Terraform])),
+  response: List(Type.Union([Application, Container, Database, Job, Helm, Terraform])),
   errors: [],
 });
 

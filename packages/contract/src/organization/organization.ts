@@ -178,7 +178,7 @@ const gitTokenFields = {
   description: Type.Optional(Nullable(Text)),
   type: Words(gitProviders),
   workspace: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
-  git_api_url: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
+  git_api_url: Type.Optional(Nullable(Type.String({ maxLength: 2000, pattern: '^(https?://\\S+)?$' }))),
 };
 const tokenValue = Type.String({ minLength: 1, maxLength: 10_000 });
 

@@ -2,6 +2,8 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
+import { advancedSettingsOperations, applicationSettings } from './advanced-settings.ts';
+import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, ServicePort, processFields, Storage } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -78,6 +80,10 @@ export const applicationOperations = {
   ...shared.stopOperations(kinds.APPLICATION),
   ...shared.statusOperations(kinds.APPLICATION),
   ...shared.historyOperations(kinds.APPLICATION),
+  ...customDomainOperations(kinds.APPLICATION, { Word: '' }),
+  ...customDomainStatusOperations(kinds.APPLICATION, { Word: '' }),
+  ...shared.cloneOperations(kinds.APPLICATION, Application),
+  ...advancedSettingsOperations(kinds.APPLICATION, { Word: '', ...applicationSettings }),
   ...shared.linkOperations(kinds.APPLICATION),
   ...shared.logOperations(kinds.APPLICATION),
 };

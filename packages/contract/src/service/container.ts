@@ -3,6 +3,8 @@ import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
+import { advancedSettingsOperations, containerSettings } from './advanced-settings.ts';
+import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
 import { Healthchecks, processFields, ServicePort, Storage } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -72,6 +74,16 @@ export const containerOperations = {
   ...shared.stopOperations(kinds.CONTAINER),
   ...shared.statusOperations(kinds.CONTAINER),
   ...shared.historyOperations(kinds.CONTAINER),
+  ...shared.oldHistoryOperations(kinds.CONTAINER, {
+    image_name: Type.Optional(Type.String()),
+    tag: Type.Optional(Type.String()),
+    arguments: Type.Optional(Type.Array(Type.String())),
+    entrypoint: Type.Optional(Type.String()),
+  }),
+  ...customDomainOperations(kinds.CONTAINER, { Word: 'Container' }),
+  ...customDomainStatusOperations(kinds.CONTAINER, { Word: 'Container' }),
+  ...shared.cloneOperations(kinds.CONTAINER, Container),
+  ...advancedSettingsOperations(kinds.CONTAINER, { Word: 'Container', ...containerSettings }),
   ...shared.linkOperations(kinds.CONTAINER),
   ...shared.logOperations(kinds.CONTAINER),
 };

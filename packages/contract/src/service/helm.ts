@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
-import { DryRun } from '../shared/deployment.ts';
+import { Commit, DryRun } from '../shared/deployment.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -163,5 +163,6 @@ export const helmOperations = {
   ...shared.stopOperations(kinds.HELM),
   ...shared.statusOperations(kinds.HELM),
   ...shared.historyOperations(kinds.HELM),
+  ...shared.oldHistoryOperations(kinds.HELM, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.linkOperations(kinds.HELM),
 };

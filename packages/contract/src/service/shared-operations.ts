@@ -1,7 +1,9 @@
-import Type, { type TSchema } from 'typebox';
+import Type, { type TProperties, type TSchema } from 'typebox';
+import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from '../deployment/old-history.ts';
 import { operation } from '../operation.ts';
-import { List, Paging } from '../shape.ts';
+import { List, Name, Paging, Uuid, Words } from '../shape.ts';
 import { DeploymentPlan, DryRun, ServiceHistory, ServiceStatus } from '../shared/deployment.ts';
+import { serviceStates } from '../shared/words.ts';
 import type { Kind } from './kinds.ts';
 import { Link, Log } from './parts.ts';
 
@@ -30,7 +32,7 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       summary: `List the ${kind.many} of an environment; with \`toUpdate\` those that a deployment would change`,
       scope: 'READ',
       target: 'environment',
-      query: Type.Partial(Type.Object({ toUpdate: Type.Boolean() })),
+      query: Type.Partial(Type.Object({ toUpdate: Type.Boolean({ default: false }) })),
       status: 200,
       response: List(record),
       errors: [400],
@@ -88,16 +90,24 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
   };
 }
 
-/** Deploy and redeploy. `deploy`: what may be asked of a deployment of this kind, and what its answer has beside the status. */
+interface DeployShapes<Request, Answer> {
+  readonly body: Request;
+  readonly answer: Answer;
+  readonly summary: string;
+}
+
+/**
+ * Deploy and redeploy: what may be asked of a deployment of this kind, and what its answer has beside the status. `query`: where a
+ * kind asks for more than a dry run.
+ */
 export function deployOperations<
   const K extends Kind,
   Request extends TSchema,
   Answer extends TSchema,
-  Asked extends TSchema = typeof DryRun,
->(kind: K, deploy: { readonly body: Request; readonly answer: Answer; readonly summary: string; readonly query?: Asked }) {
-  const { body, answer, summary } = deploy;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- where none is given, the type is that of the default
-  const query = (deploy.query ?? DryRun) as Asked;
+  Query extends TSchema = typeof DryRun,
+>(kind: K, { body, answer, summary, query }: DeployShapes<Request, Answer> & { readonly query?: Query }) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the default of the type is the default of the value
+  const asked = (query ?? DryRun) as Query;
   const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
   const tag = kind.Noun;
   return {
@@ -109,7 +119,7 @@ export function deployOperations<
       summary: `${summary}; \`dry_run\` answers the plan instead`,
       scope: 'DEPLOY',
       target,
-      query,
+      query: asked,
       body,
       bodyRequired: false,
       status: 202,
@@ -125,7 +135,7 @@ export function deployOperations<
       event: 'TRIGGER_REDEPLOY',
       scope: 'DEPLOY',
       target,
-      query: DryRun,
+      query: asked,
       status: 202,
       response: StatusOrPlan,
       errors: [400, 409],
@@ -232,6 +242,48 @@ export function historyOperations<const K extends Kind>(kind: K) {
       status: 200,
       response: ServiceHistory,
       errors: [400],
+    }),
+  };
+}
+
+/** The history of before, with `fields` of the kind's own; see `deployment/history.ts`. */
+export function oldHistoryOperations<const K extends Kind, const P extends TProperties>(kind: K, fields: P) {
+  return {
+    oldHistory: operation({
+      id: `list${kind.Noun as K['Noun']}DeploymentHistory`,
+      method: 'GET',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/deploymentHistory`,
+      tag: kind.Noun,
+      summary: `List the deployments of ${kind.one} in the older shape, newest first; \`startId\`: those before this one`,
+      scope: 'READ',
+      target,
+      query: oldHistoryQuery,
+      status: 200,
+      response: Type.Object({
+        ...oldHistoryPage,
+        results: Type.Array(Type.Object({ ...oldHistoryEntry, status: Type.Optional(Words(serviceStates)), ...fields })),
+      }),
+      errors: [400],
+    }),
+  };
+}
+
+/** `record`: the kind's. */
+export function cloneOperations<const K extends Kind, Shape extends TSchema>(kind: K, record: Shape) {
+  return {
+    clone: operation({
+      id: `clone${kind.Noun as K['Noun']}`,
+      event: 'CLONE',
+      method: 'POST',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/clone`,
+      tag: kind.Noun,
+      summary: `Copy ${kind.one} with its variables, secrets, settings and restrictions into an environment of the organization; without data and custom domains, and nothing is deployed`,
+      scope: 'WRITE',
+      target,
+      body: Type.Object({ name: Name, environment_id: Uuid }),
+      status: 202,
+      response: record,
+      errors: [400, 409],
     }),
   };
 }

@@ -154,7 +154,8 @@ export const EnvironmentQueueEntry = Type.Object({
           identifier: Type.Object({ service_id: Uuid, service_type: Words(words.serviceTypes), name: Type.String() }),
           status: Words(words.stageStatuses),
           icon_uri: Type.Optional(Type.String()),
-          details: Type.Object({}),
+          // Of jobs only.
+          details: Type.Optional(Type.Object({ job_type: Words(['CRON', 'LIFECYCLE'] as const) })),
         }),
       ),
     }),

@@ -28,6 +28,12 @@ export const memberRoles = ['ADMIN', 'DEVELOPER', 'OWNER', 'VIEWER'] as const;
 export type MemberRole = (typeof memberRoles)[number];
 export const invitationStatuses = ['EXPIRED', 'PENDING'] as const;
 
+export const databaseTypes = ['MONGODB', 'MYSQL', 'POSTGRESQL', 'REDIS'] as const;
+export type DatabaseType = (typeof databaseTypes)[number];
+/** CONTAINER: an instance on the cluster with a volume. MANAGED: somebody also keeps backups of it. */
+export const databaseModes = ['CONTAINER', 'MANAGED'] as const;
+export const databaseAccessibilities = ['PRIVATE', 'PUBLIC'] as const;
+
 export const serviceTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM'] as const;
 export type ServiceType = (typeof serviceTypes)[number];
 

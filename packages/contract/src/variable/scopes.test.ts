@@ -11,7 +11,8 @@ test('every scope has the same operations, named by it', () => {
   expect(ofScope('Environment')).toEqual(ofScope('Project'));
   expect(ofScope('Application')).toEqual(ofScope('Project'));
   expect(ofScope('Container')).toEqual(ofScope('Project'));
-  expect(Object.keys(scopedVariableOperations)).toHaveLength(50);
+  expect(ofScope('Job')).toEqual(ofScope('Project'));
+  expect(Object.keys(scopedVariableOperations)).toHaveLength(63);
   for (const [id, operation] of Object.entries(scopedVariableOperations)) expect(operation.id).toBe(id);
 });
 

@@ -24,6 +24,7 @@ export const variableScopesOfPaths = {
   ENVIRONMENT: scopedOperations(environment),
   APPLICATION: serviceOperations({ noun: 'application', Noun: 'Application', importId: 'importEnvironmentVariable' }),
   CONTAINER: serviceOperations({ noun: 'container', Noun: 'Container', importId: 'importContainerEnvironmentVariable' }),
+  JOB: serviceOperations({ noun: 'job', Noun: 'Job', importId: 'importJobEnvironmentVariable' }),
 } as const;
 
 /** What is common to all of them, and to those of services. */
@@ -36,4 +37,5 @@ export const scopedVariableOperations = {
   ...operationsOf(variableScopesOfPaths.ENVIRONMENT),
   ...operationsOf(variableScopesOfPaths.APPLICATION),
   ...operationsOf(variableScopesOfPaths.CONTAINER),
+  ...operationsOf(variableScopesOfPaths.JOB),
 };

@@ -5,7 +5,8 @@ import { serviceScopes, serviceTypes, variableScopes, variableTypes } from '../s
 const related = {
   id: Uuid,
   key: Type.String(),
-  mount_path: Nullable(Type.String()),
+  // '' of what is no file: clients take no null here.
+  mount_path: Type.String(),
   scope: Words(variableScopes),
   variable_type: Words(variableTypes),
 };

@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import { pack } from 'tar-stream';
 import type { PlacedFile } from './container-spec.ts';
 
-/** A tar archive of these files, owned by root. */
-export async function toArchive(files: readonly PlacedFile[]): Promise<Buffer> {
+/** A tar archive of these files, owned by root, and of these folders, which anyone may write to. */
+export async function toArchive(files: readonly PlacedFile[], folders: readonly string[] = []): Promise<Buffer> {
   const archive = pack();
   for (const file of files) archive.entry({ name: file.name, mode: file.mode, uid: 0, gid: 0 }, file.content.reveal());
+  for (const folder of folders) {
+    archive.entry({ name: folder.replace(/^\/+/, ''), type: 'directory', mode: 0o1777, uid: 0, gid: 0 });
+  }
   archive.finalize();
   const chunks: Uint8Array[] = [];
   archive.on('data', (chunk) => chunk instanceof Uint8Array && chunks.push(chunk));

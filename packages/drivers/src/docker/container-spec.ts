@@ -59,6 +59,7 @@ export interface ContainerBody {
     readonly PidsLimit?: number;
     readonly Ulimits?: readonly Ulimit[];
     readonly Sysctls?: Readonly<Record<string, string>>;
+    readonly ReadonlyRootfs?: boolean;
     readonly SecurityOpt: readonly string[];
     readonly CapDrop: readonly string[];
     readonly PortBindings: Readonly<Record<string, readonly PortBinding[]>>;
@@ -88,6 +89,7 @@ const sysctls = { 'net.ipv4.ip_unprivileged_port_start': '0' };
 /** What to send to the engine for one instance. Pure. Fails with START_FAILED where no process can get what is asked. */
 export function toContainerBody(workload: Workload, index: number, traits: HostTraits): ContainerBody {
   const network = networkName(workload.owner);
+  refuseUnwritable(workload);
   return {
     Image: workload.image,
     ...(workload.entrypoint.length > 0 && { Entrypoint: workload.entrypoint }),
@@ -104,6 +106,7 @@ export function toContainerBody(workload: Workload, index: number, traits: HostT
         Target: volume.mountPath,
       })),
       ...limits(workload, traits),
+      ...(workload.readOnlyRootFilesystem === true && { ReadonlyRootfs: true }),
       SecurityOpt: ['no-new-privileges'],
       CapDrop: droppedCapabilities,
       PortBindings: toPortBindings(workload, index, traits),
@@ -115,6 +118,16 @@ export function toContainerBody(workload: Workload, index: number, traits: HostT
     },
     NetworkingConfig: { EndpointsConfig: { [network]: { Aliases: [...new Set(workload.hostnames)] } } },
   };
+}
+
+/** Files are written into the container, and an engine refuses that where nothing may be written. */
+function refuseUnwritable({ readOnlyRootFilesystem, files }: Workload): void {
+  if (readOnlyRootFilesystem !== true || files.length === 0) return;
+  throw new DriverError({
+    cause: 'START_FAILED',
+    message: `The file ${files[0]?.path} cannot be written, as security.read_only_root_filesystem is true.`,
+    hint: 'Use variables of type VALUE instead of FILE, or set security.read_only_root_filesystem to false.',
+  });
 }
 
 function limits(workload: Workload, traits: HostTraits): Partial<ContainerBody['HostConfig']> {

@@ -8,6 +8,7 @@ import { inspectSelected, toInstance } from './instances.ts';
 import { followLogs } from './logs.ts';
 import { probeOnce } from './probes/probe.ts';
 import { awaitReady, type ReadyScope } from './ready.ts';
+import { readFile } from './read-file.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
 import { startWorkload, type EngineMemory } from './start.ts';
 import { translated } from './refusals.ts';
@@ -116,6 +117,14 @@ class DockerDriver implements ClusterDriver {
     signal: AbortSignal,
   ): Promise<void> {
     await followLogs(this.#scope.docker, instanceId, since, { onLine, signal });
+  }
+
+  async readFile(
+    instanceId: string,
+    file: { readonly path: string; readonly mostBytes: number },
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    return readFile(this.#scope.docker, instanceId, file, signal);
   }
 
   async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {

@@ -23,7 +23,8 @@ export interface EngineMemory {
 /** Makes network, volumes and instances exist and run. See `ClusterDriver.start`. */
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
   await prepare(scope, memory, workload, context);
-  const indices = Array.from({ length: workload.instances }, (_, index) => index);
+  const first = workload.firstInstance ?? 0;
+  const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
   await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context }));
 }
 
@@ -146,8 +147,9 @@ async function createAndStart(attempt: Attempt, name: string, traits: HostTraits
     if (found === 'GONE') return createAndStart(attempt, name, traits);
   }
   // Also for an adopted one: an earlier call may have ended between create and this. Nothing runs yet, so nothing sees halves.
-  if (workload.files.length > 0) {
-    const archive = await toArchive(toPlacedFiles(workload.files));
+  const { files, folders = [] } = workload;
+  if (files.length > 0 || folders.length > 0) {
+    const archive = await toArchive(toPlacedFiles(files), folders);
     await call(scope.docker, { method: 'PUT', path: `/containers/${name}/archive`, query: { path: '/' }, archive, signal });
   }
   await call(scope.docker, { method: 'POST', path: `/containers/${name}/start`, signal, accept: [304] });

@@ -148,6 +148,15 @@ describe('the body of a container', () => {
     expect(HostConfig.Memory).toBe(6 * 1024 * 1024);
   });
 
+  it('lets nothing be written outside of volumes where that is asked, and refuses files there', () => {
+    const body = toContainerBody(workload({ readOnlyRootFilesystem: true }), 0, fullTraits);
+    expect(body.HostConfig.ReadonlyRootfs).toBe(true);
+    expect(toContainerBody(workload(), 0, fullTraits).HostConfig).not.toHaveProperty('ReadonlyRootfs');
+    const files = [{ path: '/etc/key', content: new Sensitive('x') }];
+    const make = (): unknown => toContainerBody(workload({ readOnlyRootFilesystem: true, files }), 0, fullTraits);
+    expect(make).toThrow('/etc/key cannot be written');
+  });
+
   it('is without what the host forbids', () => {
     const traits = { ...fullTraits, cpuLimit: false, memoryLimit: false, pidsLimit: false, sysctls: false };
     const { HostConfig } = toContainerBody(workload(), 0, traits);

@@ -50,12 +50,16 @@ export interface FakeCluster {
   readonly images: ReadonlyMap<string, BuiltImage>;
   readonly volumes: ReadonlySet<string>;
   readonly routes: RouteTable;
+  /** What builds were asked for, in order. */
+  readonly builds: readonly BuildRequest[];
   /** What an instance was started with, by instance id. */
   readonly workloads: ReadonlyMap<string, Workload>;
   /** Ends a process as if it had died. */
   kill(instanceId: string, exitCode: number): void;
   /** A line of output. */
   print(instanceId: string, text: string): void;
+  /** Writes a file inside an instance. */
+  write(instanceId: string, path: string, text: string): void;
 }
 
 interface Container {
@@ -73,7 +77,9 @@ class MemoryCluster implements FakeCluster {
   readonly branches = new Map<string, string>();
   readonly calls: FakeCall[] = [];
   readonly images = new Map<string, BuiltImage>();
+  readonly builds: BuildRequest[] = [];
   readonly #volumes = new Map<string, string>();
+  readonly #files = new Map<string, string>();
   readonly #containers = new Map<string, Container>();
   readonly #watchers = new Set<(event: InstanceEvent) => void>();
   readonly #readers = new Map<string, Set<(line: LogLine | null) => void>>();
@@ -114,6 +120,10 @@ class MemoryCluster implements FakeCluster {
     const line: LogLine = { timestamp: `${new Date().toISOString().slice(0, -1)}${nanoseconds}Z`, stream: 'stdout', text };
     container.lines.push(line);
     for (const read of this.#readers.get(instanceId) ?? []) read(line);
+  }
+
+  write(instanceId: string, path: string, text: string): void {
+    this.#files.set(`${instanceId} ${path}`, text);
   }
 
   async #call<T>(call: FakeCall, signal: AbortSignal, effect: () => T): Promise<T> {
@@ -192,7 +202,7 @@ class MemoryCluster implements FakeCluster {
           throw new DriverError({ cause: 'IMAGE_MISSING', message: `there is no image ${workload.image}` });
         }
         for (const volume of workload.volumes) this.#volumes.set(volume.id, workload.owner.service);
-        for (let index = 0; index < workload.instances; index += 1) this.#run(workload, index);
+        for (let index = workload.firstInstance ?? 0; index < workload.instances; index += 1) this.#run(workload, index);
       }),
     awaitReady: (workload, { signal }) =>
       this.#call({ method: 'awaitReady', service: workload.owner.service, detail: workload.rollout }, signal, () =>
@@ -233,6 +243,8 @@ class MemoryCluster implements FakeCluster {
     probe: (_workload, instance, which, signal) =>
       this.#call({ method: 'probe', service: instance.service, detail: which }, signal, () => null),
     followLogs: (id, since, onLine, signal) => this.#follow(id, since, onLine, signal),
+    readFile: (id, { path }, signal) =>
+      this.#call({ method: 'readFile', service: '', detail: path }, signal, () => this.#files.get(`${id} ${path}`) ?? null),
     watch: async (onEvent, signal) => {
       this.#watchers.add(onEvent);
       await aborted(signal);
@@ -264,6 +276,7 @@ class MemoryCluster implements FakeCluster {
       this.#call({ method: 'find', service: serviceOf(image), detail: image }, signal, () => this.images.get(image) ?? null),
     build: (request: BuildRequest, context: CallContext) =>
       this.#call({ method: 'build', service: request.owner.service, detail: request.image }, context.signal, () => {
+        this.builds.push(request);
         context.log(`building ${request.image}`);
         const image = { id: `sha256:${digest(request.image)}`, sizeBytes: 1_000 };
         this.images.set(request.image, image);

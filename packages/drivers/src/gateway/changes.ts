@@ -1,5 +1,5 @@
 import type { Backend, RouteTable } from '../driver.ts';
-import { httpProxyName, mapFile, noRoute, serverArguments, serverName, tcpProxyName, toMap } from './haproxy-config.ts';
+import { httpProxyName, isSticky, mapFile, noRoute, serverArguments, serverName, tcpProxyName, toMap } from './haproxy-config.ts';
 import type { Serving } from './runtime-api.ts';
 
 /** What separates the running HAProxy from a table. */
@@ -13,6 +13,7 @@ export interface Changes {
 interface WantedProxy {
   readonly protocol: 'HTTP' | 'GRPC' | 'TCP';
   readonly backends: readonly Backend[];
+  readonly sticky: boolean;
 }
 
 /**
@@ -34,15 +35,19 @@ export function changesTo(table: RouteTable, serving: Serving, fingerprint: stri
 
 function wantedProxies(table: RouteTable): Map<string, WantedProxy> {
   const wanted = new Map<string, WantedProxy>();
-  for (const route of table.http) wanted.set(httpProxyName(route), { protocol: route.protocol, backends: route.backends });
-  for (const route of table.tcp) wanted.set(tcpProxyName(route), { protocol: 'TCP', backends: route.backends });
+  for (const route of table.http) {
+    wanted.set(httpProxyName(route), { protocol: route.protocol, backends: route.backends, sticky: isSticky(route) });
+  }
+  for (const route of table.tcp) wanted.set(tcpProxyName(route), { protocol: 'TCP', backends: route.backends, sticky: false });
   return wanted;
 }
 
 function reasonToReload(wanted: ReadonlyMap<string, WantedProxy>, serving: Serving, fingerprint: string): string | null {
   if (serving.fingerprint !== fingerprint) return 'settings changed';
-  for (const proxy of wanted.keys()) {
+  for (const [proxy, { backends, sticky }] of wanted) {
     if (!serving.proxies.has(proxy)) return `${proxy} is new`;
+    const known = serving.servers.get(proxy);
+    if (sticky && backends.some((backend) => !known?.has(serverName(backend)))) return `${proxy} has a server without a cookie`;
   }
   for (const proxy of serving.proxies) {
     // An HTTP proxy without an entry in the map gets no request; a TCP one keeps its port taken.

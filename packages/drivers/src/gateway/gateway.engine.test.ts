@@ -54,6 +54,26 @@ describe.skipIf(!hasHaproxy)(`routes of ${title}`, () => {
     expect(await seen('b.localhost', '/y')).toBe('other /base%20x/y');
   });
 
+  it('takes any one label for the star of a host, where no host is there by itself', async () => {
+    const gateway = await stage.gateway();
+    const [star, exact, apiOfStar] = await Promise.all(['star', 'exact', 'api'].map((name) => stage.backend(name)));
+    const routes = [
+      httpRoute('r-star', ['*.example.org'], [star!]),
+      httpRoute('r-api', ['*.example.org'], [apiOfStar!], { pathPrefix: '/api' }),
+    ];
+    await gateway.apply(http(...routes));
+    await gateway.apply(http(...routes, httpRoute('r-exact', ['a.example.org'], [exact!])));
+    const seen = async (host: string, path = '/'): Promise<string> => (await stage.echo(host, path)).name;
+    expect(await seen('b.example.org')).toBe('star');
+    expect(await seen('B.Example.org.:80')).toBe('star');
+    expect(await seen('b.example.org', '/api/x')).toBe('api');
+    expect(await seen('a.example.org')).toBe('exact');
+    for (const host of ['example.org', 'a.b.example.org', 'b.example.orgx', '*'])
+      expect((await stage.ask(host)).status).toBe(404);
+    await gateway.apply(http(httpRoute('r-exact', ['a.example.org'], [exact!])));
+    expect((await stage.ask('b.example.org')).status).toBe(404);
+  });
+
   it('tells the backend who asked, whatever the client claims', async () => {
     const gateway = await stage.gateway();
     const backend = await stage.backend('one');

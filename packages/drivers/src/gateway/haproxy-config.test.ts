@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Backend, RouteTable } from '../driver.ts';
+import type { Backend, RouteOptions, RouteTable } from '../driver.ts';
 import { changesTo, retiredServersLimit } from './changes.ts';
 import { mapFile, serverName, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';
@@ -106,9 +106,12 @@ describe('the values of a route', () => {
     expect(() => checkedTable({ http: [], tcp: [{ id: 't', listenPort: port, backends: [] }] }, 4480)).toThrow('is not a port');
   });
 
-  it.each(['A.localhost', 'a..b', '-a', 'a.localhost:80', 'a/b', '*.a'])('takes no %s for a host', (host) => {
-    expect(() => checkedTable(only([], { hosts: [host] }), 4480)).toThrow('is not a lower-case host name');
-  });
+  it.each(['A.localhost', 'a..b', '-a', 'a.localhost:80', 'a/b', '*', 'a.*', '*a.b', '*.*.a'])(
+    'takes no %s for a host',
+    (host) => {
+      expect(() => checkedTable(only([], { hosts: [host] }), 4480)).toThrow('is not a lower-case host name');
+    },
+  );
 
   it('refuses two claims to one id, one address or one port, and the port of the gateway', () => {
     const [web] = table.http;
@@ -263,5 +266,30 @@ describe('the stored table', () => {
     for (const text of ['', '{', '[]', 'null', '{"table":{"http":[{"id":"a b"}]}}']) {
       expect(storedTable(text, 4480)).toEqual({ http: [], tcp: [] });
     }
+  });
+});
+
+describe('the options of a route', () => {
+  it.each<RouteOptions>([
+    { allowedSources: ['localhost'] },
+    { deniedSources: ['10.0.0.0/33'] },
+    { deniedSources: ['10.0.0.0/8 }'] },
+    { bodyLimitMebibytes: 0.5 },
+    { readTimeoutSeconds: -1 },
+    { headers: { 'X A': 'b' } },
+    { headers: { 'X-A': 'b\nc' } },
+    { headers: { 'X-A': '' } },
+    { crossOrigin: { origins: ['https://a }'], methods: [], headers: [] } },
+    { crossOrigin: { origins: ['*'], methods: ['GET"'], headers: [] } },
+  ])('never hold %j', (options) => {
+    expect(() => checkedTable(only([], { options }), 4480)).toThrow('the gateway can take');
+  });
+
+  it('are another proxy, and a server that comes to a sticky one needs a reload', () => {
+    const sticky = (backends: readonly Backend[]) => only(backends, { options: { sticky: true } });
+    const fingerprint = settingsFingerprint(settings);
+    expect(changesTo(sticky([one]), servingOf(only([one])), fingerprint).reload).toMatch(/is new$/);
+    expect(changesTo(sticky([one, two]), servingOf(sticky([one])), fingerprint).reload).toMatch(/a server without a cookie$/);
+    expect(changesTo(sticky([one]), servingOf(sticky([one, two])), fingerprint).reload).toBeNull();
   });
 });

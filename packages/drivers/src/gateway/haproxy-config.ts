@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Backend, HttpRoute, RouteTable, TcpRoute } from '../driver.ts';
+import type { Backend, CrossOrigin, HttpRoute, RouteTable, TcpRoute } from '../driver.ts';
 import { failures, toPages, type ErrorPages } from './pages.ts';
 
 /** What of the configuration does not come from routes. All values are the operator's and Davit's, not tenants'. */
@@ -60,7 +60,7 @@ export function toMap(table: RouteTable): Map<string, string> {
  */
 export function httpProxyName(route: HttpRoute): string {
   const rewriting = route.pathRewrite === null ? null : [route.pathPrefix, route.pathRewrite];
-  const structure = JSON.stringify([route.protocol, rewriting]);
+  const structure = JSON.stringify([route.protocol, rewriting, ...(route.options === undefined ? [] : [route.options])]);
   let hash = structureHashes.get(structure);
   if (hash === undefined) structureHashes.set(structure, (hash = shortHash(structure)));
   return `http_${route.id}_${hash}`;
@@ -177,6 +177,9 @@ function frontendSections(settings: GatewaySettings): string {
   http-request del-header ^(forwarded|proxy)$ -m reg unless trusted
   http-request add-header X-Forwarded-For %[src]
   http-request set-header X-Forwarded-Proto http if !trusted || !{ req.hdr(x-forwarded-proto) -m found }
+  # Who asks, for rules about addresses: of requests from a proxy in front whom that one names.
+  http-request set-var(txn.client) src
+  http-request set-var(txn.client) req.hdr_ip(x-forwarded-for,-2) if trusted { req.hdr_cnt(x-forwarded-for) gt 1 }
   http-request set-header X-Forwarded-Host %[req.hdr(host)] if !trusted || !{ req.hdr(x-forwarded-host) -m found }
   # An upgrade to h2c would take requests past these rules; clients that know HTTP/2 begin with it.
   http-request del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }
@@ -188,12 +191,15 @@ ${takingRoute}
 frontend handover-listener from http
   bind "${handoverAddress(settings)}"
   http-request deny deny_status 403 unless { req.hdr(x-davit-handover) -m str ${settings.handoverKey} }
-  http-request del-header x-davit-handover
+  http-request set-var(txn.client) req.hdr_ip(x-davit-client)
+  http-request del-header ^x-davit-(handover|client)$ -m reg
 ${findingRoute}${takingRoute}`;
 }
 
 const findingRoute = `  http-request set-var(txn.path) path
-  http-request set-var(txn.route) req.hdr(host),host_only,lower,rtrim(.),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute})
+  http-request set-var(txn.host) req.hdr(host),host_only,lower,rtrim(.)
+  http-request set-var(txn.route) var(txn.host),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute})
+  http-request set-var(txn.route) var(txn.host),regsub(^[^.]+,*),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute}) if { var(txn.route) -m str ${noRoute} }
 `;
 const takingRoute = `  use_backend %[var(txn.route)]
   default_backend ${noRoute}
@@ -203,6 +209,7 @@ function fixedBackends(settings: GatewaySettings): string {
   const pages = toPages(settings.errorPages);
   const handover = (name: string, options: string): string => `backend ${name} from http
   http-request set-header x-davit-handover ${settings.handoverKey}
+  http-request set-header x-davit-client %[var(txn.client)]
   http-request disable-l7-retry if !METH_GET !METH_HEAD !METH_OPTIONS
   server next "${handoverAddress(settings)}"${options}
 `;
@@ -227,7 +234,55 @@ function routeDefaults(): string {
 
 function httpBackend(route: HttpRoute): string {
   return `backend ${httpProxyName(route)} from route
-${rewriting(route)}${serverLines(route.backends, route.protocol)}`;
+${optionLines(route)}${rewriting(route)}${serverLines(route.backends, route.protocol, isSticky(route))}`;
+}
+
+/** Whether its servers need a cookie, which a server that is added at run time cannot have (HAProxy 2.6). */
+export function isSticky({ options }: HttpRoute): boolean {
+  return options?.sticky === true;
+}
+
+function optionLines({ options = {} }: HttpRoute): string {
+  const { allowedSources, deniedSources, bodyLimitMebibytes, connectTimeoutSeconds, readTimeoutSeconds } = options;
+  const lines: string[] = [];
+  const deny = (status: number, condition: string): number => lines.push(`http-request deny deny_status ${status} ${condition}`);
+  if (allowedSources !== undefined) deny(403, `unless { var(txn.client) -m ip ${allowedSources.join(' ')} }`);
+  if (deniedSources !== undefined) deny(403, `if { var(txn.client) -m ip ${deniedSources.join(' ')} }`);
+  if (bodyLimitMebibytes !== undefined) deny(413, `if { req.hdr_val(content-length) gt ${bodyLimitMebibytes * 1024 * 1024} }`);
+  if (connectTimeoutSeconds !== undefined) lines.push(`timeout connect ${connectTimeoutSeconds}s`);
+  if (readTimeoutSeconds !== undefined) lines.push(`timeout server ${readTimeoutSeconds}s`);
+  if (options.sticky === true) lines.push(`cookie ${stickyCookie} insert indirect nocache httponly`);
+  if (options.crossOrigin !== undefined) lines.push(...crossOriginLines(options.crossOrigin));
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    lines.push(`http-after-response set-header ${name} ${quotedFormat(value)}`);
+  }
+  return lines.map((line) => `  ${line}\n`).join('');
+}
+
+const stickyCookie = 'DAVIT_INSTANCE';
+
+/** https://fetch.spec.whatwg.org/#http-cors-protocol. Named origins may send cookies; a page of any origin may not. */
+function crossOriginLines({ origins, methods, headers }: CrossOrigin): string[] {
+  const isAny = origins.includes('*');
+  const isAllowed = isAny ? '{ var(txn.origin) -m found }' : `{ var(txn.origin) -m str ${origins.join(' ')} }`;
+  const isPreflight = 'METH_OPTIONS { req.hdr(access-control-request-method) -m found }';
+  const list = (words: readonly string[]): string => quotedFormat(words.join(', '));
+  return [
+    'http-request set-var(txn.origin) req.hdr(origin)',
+    `http-request return status 204 hdr Access-Control-Allow-Methods ${list(methods)} hdr Access-Control-Allow-Headers ${list(headers)} hdr Access-Control-Max-Age 600 if ${isPreflight} ${isAllowed}`,
+    `http-after-response set-header Access-Control-Allow-Origin ${isAny ? '*' : '%[var(txn.origin)]'} if ${isAllowed}`,
+    ...(isAny
+      ? []
+      : [
+          `http-after-response set-header Access-Control-Allow-Credentials true if ${isAllowed}`,
+          'http-after-response add-header Vary Origin',
+        ]),
+  ];
+}
+
+/** One word of HAProxy's configuration, in which nothing has a meaning of its own. */
+function quotedFormat(text: string): string {
+  return `"${text.replace(/["\\$]/g, '\\$&').replaceAll('%', '%%')}"`;
 }
 
 function rewriting(route: HttpRoute): string {
@@ -247,8 +302,13 @@ function tcpListener(settings: GatewaySettings, route: TcpRoute): string {
 ${serverLines(route.backends, 'TCP')}`;
 }
 
-function serverLines(backends: readonly Backend[], protocol: 'HTTP' | 'GRPC' | 'TCP'): string {
-  return backends.map((backend) => `  server ${serverName(backend)} ${serverArguments(backend, protocol)}\n`).join('');
+function serverLines(backends: readonly Backend[], protocol: 'HTTP' | 'GRPC' | 'TCP', sticky = false): string {
+  return backends
+    .map((backend) => {
+      const cookie = sticky ? ` cookie ${shortHash(serverName(backend))}` : '';
+      return `  server ${serverName(backend)} ${serverArguments(backend, protocol)}${cookie}\n`;
+    })
+    .join('');
 }
 
 function listenAddress(address: string, port: number): string {

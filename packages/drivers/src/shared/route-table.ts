@@ -1,13 +1,18 @@
 import { isIP } from 'node:net';
-import type { Backend, HttpRoute, RouteTable, TcpRoute } from '../driver.ts';
+import type { Backend, HttpRoute, RouteOptions, RouteTable, TcpRoute } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 
 // Every value of a route ends in HAProxy's configuration, in a map file or in a command of its runtime API. These forms
 // leave no room for white space, quotes, `;`, `#`, `$` or line ends, so that nothing of a route can become a directive.
 const idForm = /^[A-Za-z0-9_.-]{1,128}$/;
-const hostForm = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+const hostForm = /^(?=.{1,253}$)(\*\.)?[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 const pathForm = /^\/(?:[A-Za-z0-9._~!&*+=:@/-]|%[0-9A-Fa-f]{2})*$/;
 const addressForm = /^[0-9A-Fa-f:.]+$/;
+const networkForm = /^([0-9A-Fa-f:.]+)(?:\/(\d{1,3}))?$/;
+const tokenForm = /^[A-Za-z0-9_.-]{1,128}$/;
+const originForm = /^(?:\*|https?:\/\/[A-Za-z0-9.-]{1,253}(?::\d{1,5})?)$/;
+// Quoted where it is written, so that all printable characters may be in it.
+const headerValueForm = /^[\x21-\x7e][\x20-\x7e]{0,4095}$/;
 
 /**
  * Returns the table with path prefixes in one form (no slash at the end but for `/` itself). Fails with GATEWAY_FAILED, naming
@@ -41,6 +46,7 @@ function checkedHttpRoute(route: HttpRoute): HttpRoute {
     expectForm(pathForm.test(route.pathRewrite), 'a path', { route: route.id, value: route.pathRewrite });
   }
   expectBackends(route.id, route.backends);
+  expectOptions(route.id, route.options ?? {});
   return {
     id: route.id,
     hosts: [...new Set(route.hosts)],
@@ -48,7 +54,47 @@ function checkedHttpRoute(route: HttpRoute): HttpRoute {
     pathRewrite: route.pathRewrite === null ? null : withoutFinalSlash(route.pathRewrite),
     protocol: route.protocol === 'GRPC' ? 'GRPC' : 'HTTP',
     backends: route.backends.map(plainBackend),
+    ...(route.options !== undefined && { options: route.options }),
   };
+}
+
+/** An address, or a network as in `10.0.0.0/8`. */
+function isNetwork(text: string): boolean {
+  const [, address = '', length] = networkForm.exec(text) ?? [];
+  const version = isIP(address);
+  return version !== 0 && (length === undefined || Number(length) <= (version === 4 ? 32 : 128));
+}
+
+/** The forms in which a header's name, and the methods and headers of `crossOrigin`, can be given to a gateway. */
+function isHeaderToken(text: string): boolean {
+  return tokenForm.test(text);
+}
+
+function isHeaderValue(text: string): boolean {
+  return headerValueForm.test(text);
+}
+
+/** `*` or as in `https://app.example.org:8443`. */
+function isOrigin(text: string): boolean {
+  return originForm.test(text);
+}
+
+function expectOptions(route: string, options: RouteOptions): void {
+  const numbers = [options.bodyLimitMebibytes, options.connectTimeoutSeconds, options.readTimeoutSeconds];
+  for (const value of numbers.filter((one) => one !== undefined)) {
+    expectForm(Number.isInteger(value) && value >= 1 && value <= 1_048_576, 'a limit', { route, value });
+  }
+  for (const value of [...(options.allowedSources ?? []), ...(options.deniedSources ?? [])]) {
+    expectForm(isNetwork(value), 'an address or network', { route, value });
+  }
+  const { origins, methods, headers } = options.crossOrigin ?? { origins: [], methods: [], headers: [] };
+  for (const value of origins) expectForm(isOrigin(value), 'an origin', { route, value });
+  for (const value of [...methods, ...headers, ...Object.keys(options.headers ?? {})]) {
+    expectForm(isHeaderToken(value), 'a word of a header', { route, value });
+  }
+  for (const value of Object.values(options.headers ?? {})) {
+    expectForm(isHeaderValue(value), 'the value of a header', { route, value });
+  }
 }
 
 function checkedTcpRoute(route: TcpRoute, gatewayPort: number): TcpRoute {

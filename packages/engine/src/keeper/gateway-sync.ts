@@ -37,11 +37,12 @@ export function routesOf(config: ReleaseConfig, instances: readonly Instance[]):
         ? [
             {
               id: port.id,
-              hosts: port.hosts,
+              hosts: [...port.hosts, ...(port.customHosts ?? [])],
               pathPrefix: port.pathPrefix,
               pathRewrite: port.pathRewrite,
               protocol: port.protocol,
               backends: backendsOf(instances, port.internalPort),
+              ...optionsOf(config, port.protocol),
             },
           ]
         : [],
@@ -52,6 +53,11 @@ export function routesOf(config: ReleaseConfig, instances: readonly Instance[]):
         : [],
     ),
   };
+}
+
+function optionsOf({ options }: ReleaseConfig, protocol: 'HTTP' | 'GRPC'): Pick<HttpRoute, 'options'> {
+  const own = protocol === 'HTTP' ? options?.gateway?.http : options?.gateway?.grpc;
+  return own === undefined ? {} : { options: own };
 }
 
 function backendsOf(instances: readonly Instance[], internalPort: number): Backend[] {

@@ -3,8 +3,9 @@ import type { Instance, Workload } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { busyEnvironments, clearRunningStatus, releaseConfigs, setRunningStatus } from '../store/journal.ts';
+import { runningRollouts } from '../store/jobs.ts';
 import { keptRuntimes, type KeptRow } from '../store/requests.ts';
-import { secretIds, toWorkload } from '../workload.ts';
+import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
 import { LogCollector } from './log-collector.ts';
 import { Prober } from './prober.ts';
 
@@ -39,6 +40,8 @@ interface Seen {
   readonly byService: ReadonlyMap<string, readonly Instance[]>;
   readonly busy: ReadonlySet<string>;
   readonly runtimes: readonly Kept[];
+  /** Rollouts of jobs that a schedule has begun and that have not ended. */
+  readonly jobRuns: ReadonlySet<string>;
 }
 
 export class Keeper {
@@ -145,8 +148,9 @@ export class Keeper {
     const rows = await database.many(keptRuntimes, [this.#driver, [...byService.keys()]]);
     const releases = rows.flatMap((row) => (row.desired === 'RUNNING' && row.release_id !== null ? [row.release_id] : []));
     await this.#learnConfigs(new Set([...releases, ...instances.map((instance) => instance.release)]));
+    const jobRuns = new Set((await database.many(runningRollouts)).map((row) => row.id));
     const runtimes = rows.map((row) => ({ ...row, config: this.#configs.get(row.release_id ?? '') ?? null }));
-    return { gatewayVersion, byService, busy, runtimes };
+    return { gatewayVersion, byService, busy, runtimes, jobRuns };
   }
 
   /** Reads the configurations of these releases that are not known yet, and forgets all others. */
@@ -163,7 +167,8 @@ export class Keeper {
       const life = instance.startedAt;
       if (life === null || this.#followed.get(instance.id) === life) continue;
       const config = this.#configs.get(instance.release);
-      if (config === undefined) continue;
+      // The output of a job is stored by what waits for its end, as its container goes right after that.
+      if (config === undefined || config.job !== undefined) continue;
       this.#followed.set(instance.id, life);
       this.#logs.follow(instance, config);
     }
@@ -175,6 +180,7 @@ export class Keeper {
     if (seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
     const instances = seen.byService.get(runtime.service_id) ?? [];
+    if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances, seen.jobRuns);
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
     if (mine.length < instances.length) await this.#retireOthers(runtime, runtime.desired === 'RUNNING');
     if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
@@ -188,11 +194,28 @@ export class Keeper {
     }
   }
 
+  /** Nothing of a job is kept running: what is there without a run or a deployment was left over by a crash. */
+  async #keepJob(runtime: Kept, instances: readonly Instance[], runs: ReadonlySet<string>): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
+      if (runs.has(rollout)) continue;
+      await this.#attempt(`retire ${rollout}`, () =>
+        cluster.retire({ service: runtime.service_id, rollout }, this.#parts.settings.terminationGraceSeconds, this.#call()),
+      );
+    }
+    // Forgotten while the cluster could not be reached.
+    if (runtime.running_status === null) await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED']);
+  }
+
   async #retireOthers(runtime: Kept, keepsRollout: boolean): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     const except = keepsRollout && runtime.rollout !== null ? { exceptRollout: runtime.rollout } : {};
     await this.#attempt(`retire ${runtime.service_id}`, () =>
-      cluster.retire({ service: runtime.service_id, ...except }, this.#parts.settings.terminationGraceSeconds, this.#call()),
+      cluster.retire(
+        { service: runtime.service_id, ...except },
+        terminationGrace(runtime.config, this.#parts.settings),
+        this.#call(),
+      ),
     );
   }
 

@@ -27,9 +27,16 @@ export class LogCollector {
 
   /** Begins to follow an instance that is not followed yet. `config`: the release it runs, for what is to be redacted. */
   follow(instance: Instance, config: ReleaseConfig): void {
-    if (this.#following.has(instance.id) || this.#stop.signal.aborted) return;
+    void this.followToEnd(instance, config);
+  }
+
+  /** The same; resolves when the instance has ended and its lines are stored, or when this is stopped or was cut off. Never rejects. */
+  followToEnd(instance: Instance, config: ReleaseConfig): Promise<void> {
+    const under = this.#following.get(instance.id);
+    if (under !== undefined || this.#stop.signal.aborted) return under ?? Promise.resolve();
     const done = this.#followToEnd(instance, config).finally(() => this.#following.delete(instance.id));
     this.#following.set(instance.id, done);
+    return done;
   }
 
   async stop(): Promise<void> {

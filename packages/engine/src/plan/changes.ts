@@ -14,6 +14,7 @@ const fields = [
   'instances',
   'readiness',
   'liveness',
+  'job',
 ] as const;
 
 /** What differs between two configurations, by name. Values stay out of it: they may be secret. */

@@ -1,5 +1,5 @@
 import { never } from '@davit/base';
-import type { Action, BuildCommit, ReleaseConfig } from '../model.ts';
+import type { Action, BuildCommit, JobEvent, JobRelease, ReleaseConfig } from '../model.ts';
 import { terraformSteps } from './terraform.ts';
 
 /**
@@ -19,6 +19,10 @@ export const stepMetrics = {
   unroute: 'ROUTER_DEPLOYMENT',
   stop: 'DEPLOYMENT',
   remove: 'DEPLOYMENT',
+  launch: 'DEPLOYMENT',
+  complete: 'DEPLOYMENT',
+  clear: 'DEPLOYMENT',
+  arm: 'DEPLOYMENT',
   obtain: 'GIT_CLONE',
   'terraform-plan': 'EXECUTING',
   'terraform-apply': 'EXECUTING',
@@ -37,6 +41,8 @@ export interface StepOutput {
   /** The former instances are as wanted and stay. */
   readonly kept?: boolean;
   readonly rollout?: string;
+  /** When the run of a job was started, ISO 8601. */
+  readonly launchedAt?: string;
   /** Steps of the task that have nothing left to do. */
   readonly skip?: readonly StepName[];
 }
@@ -49,6 +55,8 @@ export interface PlanInput {
   readonly config: ReleaseConfig | null;
   /** The release has its image already: a rollback or a restart. */
   readonly hasImage: boolean;
+  /** The event of a job that was asked for by itself. */
+  readonly event?: JobEvent | null;
   readonly serviceType?: string;
 }
 
@@ -66,9 +74,10 @@ export interface PlannedStage {
 
 /**
  * Old and new instances cannot run side by side where a volume has one writer, or where the engine itself holds a port of the
- * host. Such a service is stopped before its new release starts.
+ * host, or where somebody wants it so. Such a service is stopped before its new release starts.
  */
 export function needsHalt(config: ReleaseConfig): boolean {
+  if (config.options?.recreate === true) return true;
   return config.volumes.length > 0 || config.ports.some((port) => port.protocol === 'UDP' && port.public);
 }
 
@@ -82,8 +91,42 @@ function imageSteps(config: ReleaseConfig | null): Steps {
   return { build: ['resolve', 'checkout', 'build'], deploy: [] };
 }
 
+const eventOfAction: Readonly<Record<Action, JobEvent | null>> = {
+  DEPLOY: 'START',
+  RESTART: null,
+  STOP: 'STOP',
+  DELETE: 'DELETE',
+  UNINSTALL: 'DELETE',
+};
+
+/** The event of a job that an action runs, or that was asked for by itself; null: the job has none such. */
+export function eventOf(action: Action, job: JobRelease | undefined, forced: JobEvent | null): JobEvent | null {
+  const event = forced ?? eventOfAction[action];
+  return event !== null && job?.events[event] !== undefined ? event : null;
+}
+
+function jobSteps(action: Action, input: PlanInput, job: JobRelease): Steps {
+  const hasRun = eventOf(action, job, input.event ?? null) !== null;
+  const run: readonly StepName[] = hasRun ? ['launch', 'complete', 'clear'] : [];
+  switch (action) {
+    case 'DEPLOY':
+    case 'RESTART': {
+      const image = input.hasImage || action === 'RESTART' ? noImageSteps : imageSteps(input.config);
+      return { build: image.build, deploy: [...image.deploy, ...run, 'arm'] };
+    }
+    case 'STOP':
+      return { build: [], deploy: [...run, 'unroute', 'stop'] };
+    case 'DELETE':
+    case 'UNINSTALL':
+      return { build: [], deploy: [...run, 'unroute', 'stop', 'remove'] };
+    default:
+      return never(action);
+  }
+}
+
 function stepsOf(action: Action, input: PlanInput): Steps {
   if (input.serviceType === 'TERRAFORM') return { build: [], deploy: terraformSteps(action, input.config) };
+  if (input.config?.job !== undefined) return jobSteps(action, input, input.config.job);
   switch (action) {
     case 'DEPLOY':
     case 'RESTART': {

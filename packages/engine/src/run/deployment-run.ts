@@ -1,9 +1,10 @@
 import { redactor } from '@davit/base';
 import type { FailureRecord, ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
-import { planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
+import { eventOf, planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import { steps, undoRollout, type StepContext, type Task } from '../steps/index.ts';
+import * as images from '../store/images.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { secretIds } from '../workload.ts';
@@ -23,6 +24,8 @@ export interface DeploymentRunInput {
   readonly builds: Semaphore;
   readonly abandon: AbortSignal;
   readonly cancel: AbortSignal;
+  /** The same with force: also what is waited for otherwise is interrupted. */
+  readonly force: AbortSignal;
 }
 
 // Of one stage at a time, as the public documentation of this API has it.
@@ -79,6 +82,7 @@ export class DeploymentRun {
         stagePosition: task.stage.position,
         config: task.config,
         serviceType: task.serviceType,
+        event: task.forcedEvent,
         // From the journal where there is one: a build or pull that is done must stay in the plan that is resumed.
         hasImage: journal.has(task.serviceId)
           ? !(journal.get(task.serviceId) ?? []).some((step) => step.name === 'build' || step.name === 'pull')
@@ -107,7 +111,10 @@ export class DeploymentRun {
   }
 
   async #toTask(row: store.TaskRow, former: RuntimeRow | null): Promise<Task> {
-    const restart = this.#input.deployment.action === 'RESTART';
+    const { action } = this.#input.deployment;
+    // What a job runs when it is taken down is what was deployed, also for a runner that comes when that is forgotten already.
+    const restart = action === 'RESTART' || (action !== 'DEPLOY' && former?.config?.job !== undefined);
+    const config = row.config ?? (restart ? (former?.config ?? null) : null);
     const releaseId = row.release_id ?? (restart ? (former?.release_id ?? null) : null);
     if (restart && row.release_id === null && releaseId !== null) {
       await this.#journal.writeAny(store.adoptRelease, [row.service_id, releaseId]);
@@ -119,13 +126,16 @@ export class DeploymentRun {
       stage: { name: row.stage_name, position: row.stage_position },
       former,
       releaseId,
-      config: row.config ?? (restart ? (former?.config ?? null) : null),
+      config,
       configHash: row.config_hash ?? (restart ? (former?.config_hash ?? null) : null),
       commit: row.commit ?? (restart ? (former?.commit ?? null) : null),
       imageId: row.image_id ?? (restart ? (former?.image_id ?? null) : null),
       rollout: row.rollout,
       kept: false,
       instances: [],
+      event: eventOf(action, config?.job, row.event),
+      forcedEvent: row.event,
+      launchedAt: null,
     };
   }
 
@@ -234,6 +244,7 @@ export class DeploymentRun {
         position,
         abandon,
         cancel,
+        force: this.#input.force,
       });
       member.done.add(name);
       for (const one of skipped) {
@@ -310,7 +321,8 @@ export class DeploymentRun {
   /** Takes back what had been started, unless the routes have changed already. */
   async #undo(member: TaskState): Promise<void> {
     const { deployment, abandon, parts } = this.#input;
-    const rollsOut = deployment.action === 'DEPLOY' || deployment.action === 'RESTART';
+    const isJob = member.task.config?.job !== undefined;
+    const rollsOut = deployment.action === 'DEPLOY' || deployment.action === 'RESTART' || isJob;
     if (!rollsOut || member.phase === 'BUILDING' || (await this.#isRouted(member))) return;
     await crashPoint('undo:before');
     const call = {
@@ -341,7 +353,9 @@ export class DeploymentRun {
   async #cancelWaiting(member: TaskState, signal: AbortSignal): Promise<boolean> {
     if (!signal.aborted) return false;
     // CANCELING: the cancel came before a restart of Davit; what had begun then is taken back, unless it cannot be.
-    const interrupted = member.phase === 'CANCELING' && !(await this.#isRouted(member));
+    // A run of a job is waited for all the same.
+    const isAwaited = member.done.has('launch') && !this.#input.force.aborted;
+    const interrupted = member.phase === 'CANCELING' && !isAwaited && !(await this.#isRouted(member));
     if (member.phase !== 'WAITING' && !interrupted) return false;
     if (interrupted) await this.#undo(member);
     await this.#enter(member, 'CANCELED');
@@ -356,6 +370,29 @@ export class DeploymentRun {
     }
   }
 
+  /**
+   * Removes images of releases that are too old to be kept. Here, as no other deployment of the services can be under way. What does
+   * not work now does at the next deployment.
+   */
+  async #collectImages(): Promise<void> {
+    const { deployment, parts, abandon } = this.#input;
+    const builder = parts.drivers[deployment.driver]?.builder;
+    const done = [...this.#tasks.values()].filter(({ phase }) => phase === 'SUCCEEDED');
+    for (const { task } of builder === undefined ? [] : done) {
+      const { serviceId } = task;
+      try {
+        await parts.database.run(images.giveUpImages, [serviceId, parts.settings.keptReleases]);
+        const ids = (await parts.database.many(images.collectedImages, [serviceId])).map(({ image }) => image);
+        if (ids.length === 0) continue;
+        await builder?.removeImages(ids, { signal: abandon, log: (message) => this.#log.add('collect', message, { serviceId }) });
+        await parts.database.run(images.forgetImages, [serviceId, ids]);
+      } catch (error) {
+        if (abandon.aborted) throw error;
+        parts.log.warn({ err: error, service: serviceId }, 'old images could not be removed; the next deployment tries again');
+      }
+    }
+  }
+
   async #finish(): Promise<void> {
     const { deployment, parts } = this.#input;
     const phases = [...this.#tasks.values()].map((member) => member.phase);
@@ -367,6 +404,7 @@ export class DeploymentRun {
       const call = { signal: this.#input.abandon, log: (message: string) => this.#log.add('remove', message) };
       await parts.drivers[deployment.driver]?.cluster.removeEnvironment(deployment.environment_id, call);
     }
+    if (deployment.action === 'DEPLOY') await this.#collectImages();
     await this.#log.flush();
     await crashPoint('finish:before');
     await this.#journal.transaction(async (tx) => {

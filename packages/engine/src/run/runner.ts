@@ -24,6 +24,7 @@ const lockName = (runnerId: string): string => `runner ${runnerId}`;
 interface Running {
   readonly fence: number;
   readonly cancel: AbortController;
+  readonly force: AbortController;
   readonly abandon: AbortController;
   readonly ended: Promise<void>;
 }
@@ -140,13 +141,16 @@ export class Runner {
   #begin(deployment: store.ClaimedDeployment, resumed: boolean): void {
     const cancel = new AbortController();
     const abandon = new AbortController();
+    const force = new AbortController();
     if (deployment.cancel_requested_at !== null) cancel.abort();
+    if (deployment.cancel_requested_at !== null && deployment.cancel_force) force.abort();
     const run = new DeploymentRun({
       parts: this.#parts,
       deployment,
       resumed,
       builds: this.#builds,
       cancel: cancel.signal,
+      force: force.signal,
       abandon: abandon.signal,
     });
     const ended = run
@@ -156,7 +160,7 @@ export class Runner {
         this.#running.delete(deployment.id);
         this.wake();
       });
-    this.#running.set(deployment.id, { fence: deployment.fence, cancel, abandon, ended });
+    this.#running.set(deployment.id, { fence: deployment.fence, cancel, force, abandon, ended });
   }
 
   /** A run that ends without recording its end is not lost: the row still names this runner, so it is claimed again. */
@@ -178,7 +182,10 @@ export class Runner {
   }
 
   #onNotification(payload: string): void {
-    if (payload.startsWith('cancel ')) this.#running.get(payload.slice('cancel '.length))?.cancel.abort();
+    const [word = '', id = ''] = payload.split(' ');
+    const run = word === 'cancel' || word === 'force' ? this.#running.get(id) : undefined;
+    run?.cancel.abort();
+    if (word === 'force') run?.force.abort();
     this.wake();
   }
 
@@ -192,6 +199,7 @@ export class Runner {
         // A row that is gone was finished or taken over; what of this run still writes fails at its fence.
         if (row !== undefined && row.fence !== run.fence) run.abandon.abort();
         if (row?.canceling === true) run.cancel.abort();
+        if (row?.forced === true) run.force.abort();
       }
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the runner could not renew its leases');

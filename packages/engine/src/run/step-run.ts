@@ -28,12 +28,15 @@ export interface StepRunInput {
   readonly abandon: AbortSignal;
   /** The user canceled, or another build of the stage failed. */
   readonly cancel: AbortSignal;
+  /** The user canceled, and with force. */
+  readonly force: AbortSignal;
 }
 
 /** Runs one step under its deadline, again where a failure may pass, and records it. Answers the steps that are left out. */
 export async function runStep(input: StepRunInput): Promise<readonly StepName[]> {
   const { step, task, journal, log } = input;
-  if (step.cancelable && input.cancel.aborted) throw new Canceled();
+  const isCanceled = (): boolean => interruptOf(input)?.aborted === true;
+  if (isCanceled()) throw new Canceled();
   await journal.beginStep(task.serviceId, input.position);
   await crashPoint(`${step.name}:before`);
   let output: StepOutput;
@@ -42,7 +45,7 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
   } catch (error) {
     await log.flush();
     if (input.abandon.aborted) throw error;
-    const canceled = step.cancelable && input.cancel.aborted;
+    const canceled = isCanceled();
     await journal.endStep({ serviceId: task.serviceId, position: input.position, status: canceled ? 'CANCELED' : 'FAILED' });
     throw canceled ? new Canceled() : error;
   }
@@ -53,11 +56,18 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
   return output.skip ?? [];
 }
 
+/** What interrupts the step besides its deadline; null: nothing that the user does. */
+function interruptOf({ step, cancel, force }: StepRunInput): AbortSignal | null {
+  if (step.cancelable === 'FORCED') return force;
+  return step.cancelable ? cancel : null;
+}
+
 async function attempt(input: StepRunInput): Promise<StepOutput> {
   const { step, task, log } = input;
+  const interrupts = interruptOf(input);
   const line = (message: string): void => log.add(step.name, message, { serviceId: task.serviceId });
   const deadline = new AbortController();
-  const signal = AbortSignal.any([input.abandon, deadline.signal, ...(step.cancelable ? [input.cancel] : [])]);
+  const signal = AbortSignal.any([input.abandon, deadline.signal, ...(interrupts === null ? [] : [interrupts])]);
   const context: StepContext = {
     parts: input.parts,
     deployment: input.deployment,
@@ -80,7 +90,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
       () => step.run(context),
     );
   } catch (error) {
-    if (!deadline.signal.aborted || input.abandon.aborted || input.cancel.aborted) throw error;
+    if (!deadline.signal.aborted || input.abandon.aborted || interrupts?.aborted === true) throw error;
     throw new DriverError({
       cause: 'STEP_TIMEOUT',
       message: `${step.name} of ${task.name} took longer than ${seconds} s`,

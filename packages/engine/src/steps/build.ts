@@ -8,7 +8,7 @@ import { configOf, driverSet, gitSourceOf, ownerOf, type Step, type StepContext 
 /** Builds the image, unless one of the same name is there by now. */
 export const build: Step = {
   name: 'build',
-  deadlineSeconds: 3_600,
+  deadlineSeconds: ({ task }) => configOf(task).options?.build?.timeoutSeconds ?? 3_600,
   cancelable: true,
   async run(context) {
     const { call } = context;
@@ -37,6 +37,7 @@ function buildImage(context: StepContext, image: string, commit: BuildCommit) {
   const { settings } = context.parts;
   const config = configOf(context.task);
   const source = gitSourceOf(context.task);
+  const { cpuMillicores, memoryMiB, withoutCache } = config.options?.build ?? {};
   return driverSet(context).builder.build(
     {
       owner: ownerOf(context),
@@ -47,8 +48,9 @@ function buildImage(context: StepContext, image: string, commit: BuildCommit) {
       targetStage: source.targetStage,
       arguments: buildArguments(context, commit.declaredArguments ?? []),
       secretNames: secretNames(config),
-      cpuMillicores: settings.buildCpuMillicores,
-      memoryMiB: settings.buildMemoryMiB,
+      cpuMillicores: Math.min(cpuMillicores ?? Infinity, settings.buildCpuMillicores),
+      memoryMiB: Math.min(memoryMiB ?? Infinity, settings.buildMemoryMiB),
+      ...(withoutCache === true && { withoutCache }),
     },
     context.call,
   );

@@ -1,3 +1,5 @@
+import { realpath, rm, writeFile } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { DriverError } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
 import { checkoutFolder } from './image.ts';
@@ -25,12 +27,30 @@ export async function fetchSource(context: StepContext): Promise<BuildCommit> {
   const folder = checkoutFolder(context);
   const source = { ...(await sourceOf(context)), commit: task.commit.id };
   const fetched = await onDisk(() => driverSet(context).source.checkout(source, folder, call));
-  const { rootPath, dockerfilePath } = gitSourceOf(task);
+  const { rootPath, dockerfilePath, dockerfile } = gitSourceOf(task);
+  if (dockerfile !== undefined) await onDisk(() => placeDockerfile(folder, { rootPath, dockerfilePath, dockerfile }));
   const declaredArguments = await driverSet(context).builder.declaredArguments({ directory: folder, rootPath, dockerfilePath });
   const commit: BuildCommit = { ...fetched, declaredArguments };
   task.commit = commit;
   call.log(`Fetched commit ${commit.id.slice(0, 12)}: ${commit.message?.split('\n', 1)[0] ?? ''}`);
   return commit;
+}
+
+interface PlacedDockerfile {
+  readonly rootPath: string;
+  readonly dockerfilePath: string;
+  readonly dockerfile: string;
+}
+
+/** Puts a Dockerfile that the repository does not have where the build looks for it. Never outside of the checked-out folder. */
+async function placeDockerfile(folder: string, { rootPath, dockerfilePath, dockerfile }: PlacedDockerfile): Promise<void> {
+  const [checkedOut, root] = await Promise.all([realpath(folder), realpath(join(folder, rootPath)).catch(() => null)]);
+  // A root that is not there, or a link that leads away: the build refuses it in its own words.
+  if (root === null || !(root === checkedOut || root.startsWith(`${checkedOut}${sep}`))) return;
+  const path = join(root, dockerfilePath);
+  // A link of that name in the repository must not be written through.
+  await rm(path, { recursive: true, force: true });
+  await writeFile(path, dockerfile, { flag: 'wx' });
 }
 
 async function onDisk<T>(action: () => Promise<T>): Promise<T> {

@@ -16,6 +16,7 @@ export function imageName(context: StepContext, commit: BuildCommit): string {
     rootPath: source.rootPath,
     dockerfilePath: source.dockerfilePath,
     targetStage: source.targetStage,
+    ...(source.dockerfile !== undefined && { dockerfile: source.dockerfile }),
     arguments: buildArguments(context, commit.declaredArguments ?? []),
   });
   return `davit/${context.task.serviceId}:${key}`;

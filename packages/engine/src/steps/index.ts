@@ -1,6 +1,7 @@
 import type { StepName } from '../plan/plan.ts';
 import { build } from './build.ts';
 import { checkout } from './checkout.ts';
+import { arm, clear, complete, launch } from './job.ts';
 import { pull } from './pull.ts';
 import { remove, stop, unroute } from './removal.ts';
 import { resolve } from './resolve.ts';
@@ -21,6 +22,10 @@ export const steps: Readonly<Record<StepName, Step>> = {
   unroute,
   stop,
   remove,
+  launch,
+  complete,
+  clear,
+  arm,
   obtain: terraform.obtain,
   'terraform-plan': terraform.terraformPlan,
   'terraform-apply': terraform.terraformApply,

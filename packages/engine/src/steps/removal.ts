@@ -1,4 +1,6 @@
+import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
+import { terminationGrace } from '../workload.ts';
 import { driverSet, type Step } from './step.ts';
 
 /** Takes a service out of the gateway; first written down, so that the keeper does not put it back. */
@@ -8,6 +10,7 @@ export const unroute: Step = {
   cancelable: false,
   async run(context) {
     const { task, deployment, journal, parts, call } = context;
+    await journal.writeAny(removeSchedule, [task.serviceId]);
     await journal.writeAny(store.stopRuntime, [task.serviceId]);
     const gateway = parts.gateways[deployment.driver];
     await gateway?.remove(task.serviceId);
@@ -22,11 +25,12 @@ export const unroute: Step = {
 
 export const stop: Step = {
   name: 'stop',
-  deadlineSeconds: (context) => 120 + context.parts.settings.terminationGraceSeconds,
+  deadlineSeconds: ({ task, parts }) => 120 + terminationGrace(task.former?.config ?? null, parts.settings),
   cancelable: false,
   async run(context) {
     const { task, parts, call } = context;
-    await driverSet(context).cluster.retire({ service: task.serviceId }, parts.settings.terminationGraceSeconds, call);
+    const grace = terminationGrace(task.former?.config ?? null, parts.settings);
+    await driverSet(context).cluster.retire({ service: task.serviceId }, grace, call);
     call.log('All instances are stopped.');
     return {};
   },
@@ -40,6 +44,7 @@ export const remove: Step = {
   async run(context) {
     const { task, deployment, journal, call } = context;
     await driverSet(context).cluster.removeService(deployment.environment_id, task.serviceId, call);
+    await journal.writeAny(removeRuns, [task.serviceId]);
     await journal.writeAny(store.removeRuntime, [task.serviceId]);
     call.log('Containers, volumes and images are removed.');
     return {};

@@ -1,10 +1,12 @@
 import { DriverError, type Instance } from '@davit/drivers';
+import type { ReleaseConfig } from '../model.ts';
 import * as store from '../store/journal.ts';
-import { readyTimeout } from '../workload.ts';
+import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, workloadOf, type Step, type StepContext } from './step.ts';
 import { removeFolder } from './terraform.ts';
 
-const graceSeconds = (context: StepContext): number => context.parts.settings.terminationGraceSeconds;
+/** Of the instances that are replaced. */
+const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(task.former?.config ?? null, parts.settings);
 
 /** Where old and new cannot run side by side: the old instances stop first. */
 export const halt: Step = {
@@ -14,8 +16,7 @@ export const halt: Step = {
   async run(context) {
     if (await isUnchanged(context)) return {};
     const { task, call } = context;
-    if (task.former?.desired === 'RUNNING')
-      call.log('A volume or port has one user at a time: the running instances stop first.');
+    if (task.former?.desired === 'RUNNING') call.log(`${reasonToHalt(configOf(task))}: the running instances stop first.`);
     await driverSet(context).cluster.retire(
       { service: task.serviceId, exceptRollout: task.rollout },
       graceSeconds(context),
@@ -24,6 +25,10 @@ export const halt: Step = {
     return {};
   },
 };
+
+function reasonToHalt(config: ReleaseConfig): string {
+  return config.options?.recreate === true ? 'The update strategy is Recreate' : 'A volume or port has one user at a time';
+}
 
 /** Makes the new instances, or finds that what runs is what is wanted. */
 export const start: Step = {
@@ -69,11 +74,20 @@ export const ready: Step = {
     const { task, call } = context;
     const workload = await workloadOf(context, { secrets: false });
     if (workload.instances === 0) return {};
+    const remarks = domainRemarks(context);
     task.instances = await driverSet(context).cluster.awaitReady(workload, call);
     call.log(`${task.instances.length} ${task.instances.length === 1 ? 'instance is' : 'instances are'} ready.`);
+    for (const remark of await remarks) call.log(`Custom domain: ${remark}`);
     return {};
   },
 };
+
+/** While instances get ready, so that it takes no time of its own. DNS that is wrong is told, and stops nothing. */
+async function domainRemarks({ task, parts }: StepContext): Promise<readonly string[]> {
+  const { ports, options } = configOf(task);
+  if (options?.unchecked === true || ports.every(({ customHosts }) => customHosts === undefined)) return [];
+  return (await parts.hooks.domainRemarks?.(task.serviceId)) ?? [];
+}
 
 /**
  * The point of no return: the new release is written down as what should run, then the gateway sends requests to it. In this

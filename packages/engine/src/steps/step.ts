@@ -1,5 +1,5 @@
 import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
-import type { BuildCommit, GitReleaseSource, ReleaseConfig } from '../model.ts';
+import type { BuildCommit, GitReleaseSource, JobEvent, ReleaseConfig } from '../model.ts';
 import { driversOf, type DriverSet, type EngineParts } from '../parts.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
@@ -25,6 +25,12 @@ export interface Task {
   /** The former instances are as wanted: nothing is replaced. */
   kept: boolean;
   instances: readonly Instance[];
+  /** What of a job is run; null: nothing, or it is no job. */
+  readonly event: JobEvent | null;
+  /** The same where it was asked for by itself. */
+  readonly forcedEvent: JobEvent | null;
+  /** When that run was started. */
+  launchedAt: string | null;
 }
 
 export interface StepContext {
@@ -43,8 +49,8 @@ export interface Step {
   readonly name: StepName;
   /** Seconds after which it has failed; a function where the service's own timing decides. */
   readonly deadlineSeconds: number | ((context: StepContext) => number);
-  /** Whether a cancel interrupts it. From the change of routes on there is no way back, only forward. */
-  readonly cancelable: boolean;
+  /** Whether a cancel interrupts it; FORCED: only one that says so, as what runs has effects that nobody can take back. From the change of routes on there is no way back, only forward. */
+  readonly cancelable: boolean | 'FORCED';
   run(context: StepContext): Promise<StepOutput>;
   resume?(task: Task, output: StepOutput): void;
 }

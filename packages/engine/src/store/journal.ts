@@ -1,5 +1,5 @@
 import { statement } from '@davit/db';
-import type { Action, BuildCommit, ReleaseCommit, ReleaseConfig } from '../model.ts';
+import type { Action, BuildCommit, JobEvent, ReleaseCommit, ReleaseConfig } from '../model.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 
@@ -18,10 +18,11 @@ export interface ClaimedDeployment {
   readonly whole_environment: boolean;
   readonly fence: number;
   readonly cancel_requested_at: string | null;
+  readonly cancel_force: boolean;
 }
 
 const claimedColumns = `d.id, d.organization_id, d.project_id, d.environment_id, d.cluster_id, d.driver, d.execution_number, d.action,
-  d.whole_environment, d.fence, d.cancel_requested_at`;
+  d.whole_environment, d.fence, d.cancel_requested_at, d.cancel_force`;
 
 /**
  * Takes the next request whose environment is free. SKIP LOCKED: runners do not wait for each other, nor for a request that
@@ -72,11 +73,12 @@ export const reclaimAll = statement<ClaimedDeployment>(
   `${retake} AND d.runner_id = $1 RETURNING ${claimedColumns}`,
 );
 
-export const renewLeases = statement<{ id: string; fence: number; canceling: boolean }>(
+export const renewLeases = statement<{ id: string; fence: number; canceling: boolean; forced: boolean }>(
   'renewLeases',
   `UPDATE deployment SET lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
     WHERE runner_id = $1 AND status = 'RUNNING'
-   RETURNING id, fence, cancel_requested_at IS NOT NULL AS canceling`,
+   RETURNING id, fence, cancel_requested_at IS NOT NULL AS canceling,
+     cancel_requested_at IS NOT NULL AND cancel_force AS forced`,
 );
 
 export const registerRunner = statement(
@@ -105,6 +107,7 @@ export interface TaskRow {
   readonly stage_name: string;
   readonly stage_position: number;
   readonly phase: Phase;
+  readonly event: JobEvent | null;
   readonly release_id: string | null;
   readonly config: ReleaseConfig | null;
   readonly config_hash: string | null;
@@ -115,7 +118,7 @@ export interface TaskRow {
 
 export const readTasks = statement<TaskRow>(
   'readTasks',
-  `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase, s.release_id,
+  `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase, s.event, s.release_id,
           r.config, r.config_hash, r.commit, r.image_id, r.image_name
      FROM deployment_service s LEFT JOIN release r ON r.id = s.release_id
     WHERE s.deployment_id = $1 ORDER BY s.stage_position, s.created_at, s.service_id`,

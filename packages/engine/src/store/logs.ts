@@ -57,6 +57,12 @@ export const lastLogTime = statement<{ source_at: string }>(
   `SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1`,
 );
 
+/** Instance, number. Newest first. */
+export const lastLogLines = statement<{ message: string }>(
+  'lastLogLines',
+  `SELECT message FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT $2`,
+);
+
 /** Keeps the newest lines of each service within a number of lines and days. */
 export const trimServiceLogs = statement(
   'trimServiceLogs',

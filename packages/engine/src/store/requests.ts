@@ -17,6 +17,7 @@ export const findMergeable = statement<{ id: string }>(
         SELECT 1 FROM deployment later JOIN deployment_service s ON s.deployment_id = later.id
          WHERE later.environment_id = d.environment_id AND later.status = 'QUEUED'
            AND later.sequence > d.sequence AND s.service_id = ANY ($4::uuid[]))
+      AND NOT EXISTS (SELECT 1 FROM deployment_service s WHERE s.deployment_id = d.id AND s.event IS NOT NULL)
     ORDER BY d.sequence DESC LIMIT 1 FOR UPDATE OF d`,
 );
 
@@ -42,10 +43,10 @@ export const insertReleases = statement(
 export const insertServices = statement(
   'insertDeploymentServices',
   `INSERT INTO deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout,
-                                   stage_id, stage_name, stage_position)
-   SELECT $1, s.service_id, s.service_type, s.service_name, s.icon_uri, s.release_id, s.rollout, s.stage_id, s.stage_name, s.stage_position
+                                   stage_id, stage_name, stage_position, event)
+   SELECT $1, s.service_id, s.service_type, s.service_name, s.icon_uri, s.release_id, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.event
      FROM jsonb_to_recordset($2::jsonb) AS s(service_id uuid, service_type text, service_name text, icon_uri text, release_id uuid,
-                                             rollout uuid, stage_id uuid, stage_name text, stage_position integer)
+                                             rollout uuid, stage_id uuid, stage_name text, stage_position integer, event text)
    ON CONFLICT (deployment_id, service_id) DO UPDATE SET release_id = excluded.release_id, stage_id = excluded.stage_id,
      stage_name = excluded.stage_name, stage_position = excluded.stage_position`,
 );
@@ -86,7 +87,7 @@ export const requestPlace = statement<{ organization_id: string; environment_id:
 export const requestCancel = statement<{ id: string }>(
   'requestCancel',
   `UPDATE deployment SET cancel_requested_at = clock_timestamp(), cancel_force = $2
-    WHERE environment_id = $1 AND status = 'RUNNING' AND cancel_requested_at IS NULL RETURNING id`,
+    WHERE environment_id = $1 AND status = 'RUNNING' AND (cancel_requested_at IS NULL OR ($2 AND NOT cancel_force)) RETURNING id`,
 );
 
 export const markCanceling = statement(

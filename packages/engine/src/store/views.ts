@@ -1,5 +1,5 @@
 import { statement } from '@davit/db';
-import type { Action, FailureRecord, ReleaseCommit, TerraformAction } from '../model.ts';
+import type { Action, FailureRecord, ReleaseCommand, ReleaseCommit, TerraformAction } from '../model.ts';
 import type { Origin } from '../port.ts';
 import type { Phase } from '../states.ts';
 
@@ -142,6 +142,7 @@ export interface HistoryRow {
   readonly finished_at: string | null;
   readonly release_id: string | null;
   readonly commit: ReleaseCommit | null;
+  readonly ran: ReleaseCommand | null;
   readonly stage_id: string | null;
   readonly stage_name: string;
   readonly stage_position: number;
@@ -149,7 +150,9 @@ export interface HistoryRow {
 
 const historyColumns = `s.deployment_id, d.environment_id, d.execution_number, d.action, d.origin, d.triggered_by,
   d.created_at AS deployment_created_at, s.service_id, s.service_type, ${terraformAction('s')}, s.service_name, s.icon_uri, s.phase, s.failure,
-  s.started_at, s.finished_at, s.release_id, r.commit, s.stage_id, s.stage_name, s.stage_position`;
+  s.started_at, s.finished_at, s.release_id, r.commit, s.stage_id, s.stage_name, s.stage_position,
+  CASE WHEN r.id IS NOT NULL THEN jsonb_build_object('source', r.config -> 'source', 'entrypoint', r.config -> 'entrypoint',
+    'arguments', r.config -> 'arguments') END AS ran`;
 
 export const servicesOfDeployments = statement<HistoryRow>(
   'servicesOfDeployments',

@@ -15,8 +15,8 @@ export interface World {
   readonly engine: Engine;
   readonly secrets: Map<string, string>;
   readonly deleted: string[];
-  /** What Terraform configurations told, by service. */
-  readonly outputs: Map<string, readonly ServiceOutput[]>;
+  /** What services told, by service. */
+  readonly outputs: ReadonlyMap<string, readonly ServiceOutput[]>;
   readonly workFolder: string;
   readonly environmentId: string;
   /** Ends this engine as a stop of the server does, and begins another one on the same database and cluster. */
@@ -35,7 +35,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
   const secrets = new Map<string, string>();
   const deleted: string[] = [];
-  const outputs: World['outputs'] = new Map();
+  const outputs = new Map<string, readonly ServiceOutput[]>();
   const terraform = new Terraform({ TERRAFORM: 'terraform', OPEN_TOFU: null });
   const place = {
     organizationId: randomUUID(),
@@ -138,6 +138,7 @@ const settings: EngineSettings = {
   terminationGraceSeconds: 1,
   drainSeconds: 1,
   logRetentionDays: 7,
+  keptReleases: 10,
   logLinesPerService: 10_000,
 };
 

@@ -1,44 +1,24 @@
-import { readFile } from 'node:fs/promises';
-import { AppError, type ErrorDetail } from '@davit/base';
-import { Ajv } from 'ajv';
+import type { ErrorDetail } from '@davit/base';
 import { vendorWords, type Catalogue, type CatalogueVendor } from './catalogue.ts';
+import { parseDocument, readDocument, type DocumentKind } from './document.ts';
 import { catalogueSchema } from './schema.ts';
 
-const ownFile = new URL('../../data/cloud-catalogue.json', import.meta.url);
-const mostFaults = 20;
+const kind: DocumentKind<Catalogue> = {
+  what: 'catalogue of cloud vendors',
+  variable: 'DAVIT_CATALOGUE',
+  ownFile: new URL('../../data/cloud-catalogue.json', import.meta.url),
+  schema: catalogueSchema,
+  contradictions,
+};
 
 /** Reads the catalogue of cloud vendors: of `file`, or Davit's own. Throws CATALOGUE_INVALID that names what is wrong. */
-export async function readCatalogue(file: string | null): Promise<Catalogue> {
-  const name = file ?? 'the catalogue of this version';
-  let text: string;
-  try {
-    text = await readFile(file ?? ownFile, 'utf8');
-  } catch (error) {
-    throw invalid(name, [{ path: '', message: `cannot be read: ${error instanceof Error ? error.message : String(error)}` }]);
-  }
-  return parseCatalogue(text, name);
+export function readCatalogue(file: string | null): Promise<Catalogue> {
+  return readDocument(kind, file);
 }
 
 /** The same of its text. `name` is for the message. */
 export function parseCatalogue(text: string, name: string): Catalogue {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw invalid(name, [{ path: '', message: `is not JSON: ${error instanceof Error ? error.message : String(error)}` }]);
-  }
-  const ajv = new Ajv({ allErrors: true, strict: false });
-  const isCatalogue = ajv.compile<Catalogue>(catalogueSchema);
-  if (!isCatalogue(value)) throw invalid(name, (isCatalogue.errors ?? []).map(toDetail));
-  const faults = contradictions(value);
-  if (faults.length > 0) throw invalid(name, faults);
-  return value;
-}
-
-function toDetail(error: { instancePath: string; message?: string; params: Record<string, unknown> }): ErrorDetail {
-  const unknown = error.params['additionalProperty'];
-  const message = typeof unknown === 'string' ? `has the unknown property ${unknown}` : (error.message ?? 'is not valid');
-  return { path: error.instancePath.slice(1).replaceAll('/', '.'), message };
+  return parseDocument(kind, text, name);
 }
 
 /** What a schema cannot say: names that are there twice, places that do not exist. */
@@ -72,14 +52,4 @@ function contradictionsOf(vendor: CatalogueVendor, path: string): ErrorDetail[] 
 
 function repeated(names: readonly string[]): string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
-}
-
-function invalid(name: string, errors: readonly ErrorDetail[]): AppError {
-  const lines = errors.slice(0, mostFaults).map(({ path, message }) => `  ${path} ${message}`.trimEnd());
-  const more = errors.length > mostFaults ? `\n  and ${errors.length - mostFaults} more` : '';
-  return new AppError({
-    code: 'CATALOGUE_INVALID',
-    message: `The catalogue of cloud vendors (${name}) is wrong:\n${lines.join('\n')}${more}\nCorrect the file, or unset DAVIT_CATALOGUE.`,
-    errors,
-  });
 }

@@ -9,7 +9,7 @@ const amount = { type: 'number', exclusiveMinimum: 0 };
 const truth = { type: 'boolean' };
 
 /** All properties are required but those named in `optional`; others are refused, as one may be misspelt. */
-function shape(properties: Readonly<Record<string, unknown>>, optional: readonly string[] = []): Record<string, unknown> {
+export function shape(properties: Readonly<Record<string, unknown>>, optional: readonly string[] = []): Record<string, unknown> {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required, additionalProperties: false };
 }

@@ -29,6 +29,7 @@ const frameworkCodes: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['BODY_TOO_LARGE', 'The body is larger than this server accepts.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', wrongMediaType],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['MALFORMED_REQUEST', 'The body has another length than Content-Length says.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['ROUTE_NOT_FOUND', 'A part of the path is longer than any id is.'],
   FST_ERR_BAD_URL: ['ROUTE_NOT_FOUND', 'The path is not a valid URL path.'],
 };
 

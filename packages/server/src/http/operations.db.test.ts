@@ -28,7 +28,7 @@ const credentialsBodies = {
 } as const;
 
 /** Words of paths that are no ids, by the word that the path begins with. */
-const places: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const places: Record<string, Readonly<Record<string, string>>> = {
   aws: { region: 'eu-west-3', databaseType: 'POSTGRESQL' },
   vendora: { zone: 'fr-par-1' },
   vendorb: { region: 'francecentral', managedK8sSegment: 'managed_k8s' },
@@ -124,6 +124,19 @@ async function makeIds(): Promise<Record<string, string>> {
     params: inEnvironment,
     body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
   });
+  const job = await client.call('createJob', {
+    params: inEnvironment,
+    body: {
+      name: 'migrate',
+      healthchecks: {},
+      source: { image: { registry_id: registry.id, image_name: 'cache', tag: '7' } },
+      schedule: { on_start: {} },
+    },
+  });
+  const database = await client.call('createDatabase', {
+    params: inEnvironment,
+    body: { name: 'store', type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' },
+  });
   const helm = await client.call('createHelm', {
     params: inEnvironment,
     body: { name: 'chart', source: { git_repository: { url: 'https://git.example.org/shop/chart.git' } } },
@@ -155,6 +168,12 @@ async function makeIds(): Promise<Record<string, string>> {
     params,
     body: { mode: 'MATCH', type: 'PATH', value: 'src' },
   });
+  const customDomain = await client.call('createApplicationCustomDomain', { params, body: { domain: 'shop.example.org' } });
+  const containerDomain = await client.call('createContainerCustomDomain', {
+    params: { containerId: container.id },
+    body: { domain: 'cache.example.org' },
+  });
+  places['container'] = { customDomainId: containerDomain.id };
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
   const credentials = await Promise.all(
@@ -175,6 +194,8 @@ async function makeIds(): Promise<Record<string, string>> {
     environmentId: environment.id,
     applicationId: application.id,
     containerId: container.id,
+    jobId: job.id,
+    databaseId: database.id,
     helmId: helm.id,
     terraformId: terraform.id,
     serviceId: application.id,
@@ -191,6 +212,7 @@ async function makeIds(): Promise<Record<string, string>> {
     deploymentRuleId: rule.id,
     deploymentRestrictionId: restriction.id,
     webhookId: webhook.id,
+    customDomainId: customDomain.id,
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     customRoleId: role.id,
@@ -251,7 +273,9 @@ function bodyOf(operation: Operation): unknown {
   const image = { registry_id: ids['containerRegistryId'], image_name: 'stolen', tag: '1' };
   const place = { alias_scope: 'APPLICATION', alias_parent_id: ids['applicationId'] };
   const override = { override_scope: 'APPLICATION', override_parent_id: ids['applicationId'] };
-  const scope = operation.path.startsWith('/container') ? 'CONTAINER' : 'APPLICATION';
+  const word = operation.path.split('/')[1]?.toUpperCase() ?? '';
+  const scope = ['CONTAINER', 'JOB'].includes(word) ? word : 'APPLICATION';
+  const job = { source: { image }, schedule: { on_start: {} }, healthchecks: {} };
   const many = { overwrite: true, vars: [{ name: 'COLOR', value: 'blue', scope, is_secret: false }] };
   const variable = { ...key, ...place, ...override, ...many };
   const application = ids['applicationId'];
@@ -261,6 +285,8 @@ function bodyOf(operation: Operation): unknown {
   const window = { timezone: 'UTC', start_time: time, stop_time: time, weekdays: [], mode: 'STAGING', cluster_id: randomUUID() };
   const files = { dockerfile_path: 'Dockerfile', files: ['Dockerfile'] };
   const webhook = { target_url: 'https://strange.example.org', events: ['DEPLOYMENT_STARTED'] };
+  const inEnvironment = { environment_id: ids['environmentId'] };
+  if (operation.tag === 'Database') return { name: 'stolen', type: 'REDIS', version: '7', mode: 'CONTAINER', ...inEnvironment };
   if (operation.tag === 'Webhook') return { ...webhook, kind: 'STANDARD' };
   return {
     ...files,
@@ -273,11 +299,14 @@ function bodyOf(operation: Operation): unknown {
     ...roles,
     ...variable,
     ...repository,
-    source: repository,
     terraform_files_source: repository,
     ...registry,
     ...group,
     ...image,
+    ...inEnvironment,
+    ...job,
+    ...(operation.tag === 'Helm' && { source: repository }),
+    domain: 'stolen.example.org',
   };
 }
 
@@ -409,6 +438,10 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
     const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'e' } });
     const stages = await client.call('listEnvironmentDeploymentStage', { params: { environmentId: environment.id } });
     const stageId = stages.results[0]?.id ?? '';
+    const registry = await client.call('createContainerRegistry', {
+      params: { organizationId: other.id },
+      body: { name: 'registry', kind: 'GENERIC_CR', url: site.url, config: {} },
+    });
     const firsts: Record<string, string> = {
       organizationId: other.id,
       projectId: project.id,
@@ -418,6 +451,12 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
         await client.call('createApplication', {
           params: { environmentId: environment.id },
           body: { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } },
+        })
+      ).id,
+      containerId: (
+        await client.call('createContainer', {
+          params: { environmentId: environment.id },
+          body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
         })
       ).id,
     };

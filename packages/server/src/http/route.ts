@@ -1,5 +1,5 @@
 import { isUuid } from '@davit/base';
-import type { Operation } from '@davit/contract';
+import { isPaged, type Operation } from '@davit/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { admits, callerAt, refusal, targetNotFound } from '../auth/authorize.ts';
 import type { Caller } from '../auth/caller.ts';
@@ -8,7 +8,7 @@ import { answersRecord, changeOf, etagOf } from './change.ts';
 import { securityHeaders, toError } from './failures.ts';
 import { limitRequest } from './limit.ts';
 import { OtherStatus, type AnyCall, type MountedOperation } from './mount.ts';
-import { pageOf, isPaged } from './paging.ts';
+import { pageOf } from './paging.ts';
 import type { Room } from './server.ts';
 import { bodyChecker, queryChecker } from './validation.ts';
 
@@ -174,7 +174,7 @@ function readHandler(operation: Operation, run: (request: OperationRequest) => P
     if (operation.status !== 200) void reply.code(operation.status);
     if (operation.mediaType !== undefined) void reply.type(operation.mediaType);
     void reply.headers(securityHeaders);
-    if (paged) return pageOf(request.query, run(request));
+    if (paged) return pageOf(request.query, () => run(request));
     return tagged ? run(request).then((record) => tag(reply, record)) : run(request);
   };
 }

@@ -66,6 +66,7 @@ const formatNames: Readonly<Record<string, string>> = {
 const patternNames: Readonly<Record<string, string>> = {
   '\\S': 'must not be blank',
   '^/': 'must begin with /',
+  '^(https?://\\S+)?$': 'must be an address that begins with https:// or http://',
   '^/.+': 'must be an absolute path other than /',
   '^[0-9a-fA-F]{7,64}$': 'must be 7 to 64 hexadecimal digits',
 };

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { Authenticator } from '../auth/authenticator.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { Sessions } from '../auth/sessions.ts';
+import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
@@ -58,17 +59,18 @@ const installationRead = statement<{ id: string }>('installation_read', 'select 
 
 /**
  * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
- * CATALOGUE_INVALID where the file of cloud vendors is wrong.
+ * CATALOGUE_INVALID where the file of cloud vendors or that of databases is wrong.
  */
 export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>): Promise<Api<Made>> {
   const { config, database, connectionString, logger } = input;
   const catalogue = await readCatalogue(config.catalogueFile);
+  const databases = await readDatabaseCatalogue(config.databaseCatalogueFile);
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
   const engine = input.engine({
     database,
     connectionString,
-    hooks: engineHooks(database, vault, config.variablePrefix),
+    hooks: engineHooks(database, vault, config),
     settings: engineSettings(config, installation),
     log: logger ?? silent,
   });
@@ -81,6 +83,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     vault,
     config,
     catalogue,
+    databases,
     readDockerfile: dockerfileFacts,
     tokens: authenticator,
     sessions,
@@ -160,6 +163,7 @@ function engineSettings(config: Configuration, installation: string): EngineSett
     readyTimeoutSeconds: config.readyTimeoutSeconds,
     terminationGraceSeconds: config.terminationGraceSeconds,
     drainSeconds: config.drainSeconds,
+    keptReleases: config.keptReleases,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
   };

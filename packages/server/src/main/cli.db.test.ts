@@ -177,11 +177,45 @@ test('administrators’ tokens are made, listed and taken away on the command li
   expect(await davit(['token', 'revoke', 'ops']).exit).toBe(1);
 });
 
+test('the operator restricts an organization and lifts it again, while the server runs', async () => {
+  const server = davit(['serve']);
+  const [, url] = await server.prints(address);
+  const token = (await readFile(path.join(folder, 'admin-token'), 'utf8')).trim();
+  const headers = { authorization: `Token ${token}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ name: 'Shipyard', plan: 'FREE' });
+  const made = await fetch(`${url}/organization`, { method: 'POST', headers, body });
+  const { id }: { id: string } = JSON.parse(await made.text());
+  const restriction = async (): Promise<unknown> => {
+    const read: Record<string, unknown> = JSON.parse(await (await fetch(`${url}/organization/${id}`, { headers })).text());
+    return read['billing_deployment_restriction'] ?? null;
+  };
+  expect(await davit(['organization', 'restrict', 'shipyard']).exit).toBe(0);
+  expect(await restriction()).toBe('NO_CREDIT_CARD');
+  expect(await davit(['organization', 'restrict', id, 'UNPAID']).exit).toBe(0);
+  expect(await restriction()).toBe('UNPAID');
+  const listed = davit(['organization', 'list']);
+  expect(await listed.exit).toBe(0);
+  expect(listed.text()).toContain(`${id}  Shipyard  UNPAID`);
+  const events = await (await fetch(`${url}/organization/${id}/events`, { headers })).text();
+  expect(events).toContain('operator of the instance');
+  expect(await davit(['organization', 'allow', 'Shipyard']).exit).toBe(0);
+  expect(await restriction()).toBeNull();
+  expect(await davit(['organization', 'allow', 'nobody']).exit).toBe(1);
+});
+
 test('help is no error, and what is no command is', async () => {
   const help = davit(['--help']);
   expect(await help.exit).toBe(0);
   expect(help.text()).toContain('davit serve');
-  for (const args of [[], ['dance'], ['token', 'create'], ['serve', '--fast'], ['token', 'create', 'x', '--expires', 'soon']]) {
+  for (const args of [
+    [],
+    ['dance'],
+    ['token', 'create'],
+    ['serve', '--fast'],
+    ['token', 'create', 'x', '--expires', 'soon'],
+    ['organization', 'restrict'],
+    ['organization', 'restrict', 'a', 'b c'],
+  ]) {
     expect({ args, code: await davit(args).exit }).toEqual({ args, code: 2 });
   }
 });

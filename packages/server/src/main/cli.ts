@@ -10,6 +10,12 @@ const help = `davit: a self-hosted deployment platform
                                       make a token of the instance administrator; shown once
   davit token list                    list these tokens, without their values
   davit token revoke <id or name>     take one away; it stops working at once
+  davit organization list             list the organizations, with what they may not do
+  davit organization restrict <id or name> [<restriction>]
+                                      block deployments. NO_CREDIT_CARD (default): on managed clusters only;
+                                      any other word: everywhere
+  davit organization allow <id or name>
+                                      lift it
   davit doctor                        check database, container engine, gateway and disk
 
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
@@ -34,6 +40,8 @@ export async function run(args: readonly string[]): Promise<number> {
         return await (await import('./doctor.ts')).doctor(readConfiguration(), print);
       case 'token':
         return await token(rest, values.expires);
+      case 'organization':
+        return await organization(rest);
       case undefined:
         return misuse('which command?');
       default:
@@ -74,6 +82,20 @@ async function token(args: readonly string[], expires: string | undefined): Prom
     return misuse('--expires must be a time in the future, such as 2031-01-31T12:00:00Z');
   }
   return commands.createToken(readConfiguration(), { name, expiresAt: until?.toISOString() ?? null }, print);
+}
+
+async function organization(args: readonly string[]): Promise<number> {
+  const commands = await import('./commands.ts');
+  const [verb, idOrName, word] = args;
+  if (verb === 'list') return commands.listOrganizations(readConfiguration(), print);
+  if (idOrName === undefined || (verb !== 'restrict' && verb !== 'allow') || (verb === 'allow' && word !== undefined)) {
+    return misuse('organization restrict <id or name> [<restriction>], organization allow <id or name>, or organization list');
+  }
+  if (word !== undefined && !/^[A-Z][A-Z0-9_]{0,63}$/.test(word)) {
+    return misuse('a restriction is a word of capital letters, digits and _, such as NO_CREDIT_CARD or UNPAID');
+  }
+  const restriction = verb === 'allow' ? null : (word ?? 'NO_CREDIT_CARD');
+  return commands.restrictOrganization(readConfiguration(), { idOrName, restriction }, print);
 }
 
 function print(text: string): number {

@@ -1,4 +1,5 @@
 import { migrate, openDatabase, type Database } from '@davit/db';
+import { listRestrictions, restrict } from '../resources/organization/index.ts';
 import { createAdminToken, listAdminTokens, revokeAdminTokens } from '../resources/token/index.ts';
 import type { Configuration } from './config.ts';
 import { openState } from './state.ts';
@@ -57,6 +58,28 @@ export function revokeToken(config: Configuration, idOrName: string, print: Prin
     const count = await revokeAdminTokens(database, idOrName);
     if (count > 0) return print(`revoked ${count}`);
     process.stderr.write(`davit: there is no administrator's token ${JSON.stringify(idOrName)}\n`);
+    return 1;
+  });
+}
+
+export function listOrganizations(config: Configuration, print: Print): Promise<number> {
+  return withDatabase(config, async (database) => {
+    const rows = await listRestrictions(database);
+    const lines = rows.map((row) => `${row.id}  ${row.name}  ${row.billing_deployment_restriction ?? 'not restricted'}\n`);
+    return print(lines.join('') || 'there are none\n');
+  });
+}
+
+/** `restriction`: null lifts it. */
+export function restrictOrganization(
+  config: Configuration,
+  { idOrName, restriction }: { readonly idOrName: string; readonly restriction: string | null },
+  print: Print,
+): Promise<number> {
+  return withDatabase(config, async (database) => {
+    const row = await restrict(database, idOrName, restriction);
+    if (row !== undefined) return print(`${row.name}: ${row.billing_deployment_restriction ?? 'not restricted'}`);
+    process.stderr.write(`davit: there is no organization ${JSON.stringify(idOrName)}; davit organization list shows them\n`);
     return 1;
   });
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
@@ -31,6 +32,8 @@ export interface Configuration {
   readonly gatewayHost: string;
   readonly gatewayPort: number;
   readonly gatewayDomain: string;
+  /** Whom custom domains are checked with, `address` or `address:port`; empty: the servers of this machine. */
+  readonly dnsServers: readonly string[];
   readonly role: (typeof roles)[number];
   readonly allowPrivateTargets: boolean;
   readonly allowLocalRepositories: boolean;
@@ -48,6 +51,7 @@ export interface Configuration {
   readonly maximumDeployments: number;
   readonly terminationGraceSeconds: number;
   readonly drainSeconds: number;
+  readonly keptReleases: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   readonly stopWithinSeconds: number;
@@ -56,6 +60,8 @@ export interface Configuration {
   /** Name or path of the programs that run Terraform configurations; null: these are not run. */
   readonly terraformProgram: string | null;
   readonly tofuProgram: string | null;
+  /** Types and versions of databases with their images; null: the file that comes with this version. */
+  readonly databaseCatalogueFile: string | null;
   readonly logLevel: (typeof logLevels)[number];
   readonly logRequests: boolean;
   /** Names that begin with DAVIT_ and mean nothing here; a warning at start tells them, as one may be misspelt. */
@@ -83,6 +89,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
     gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
+    dnsServers: reader.addresses('DAVIT_DNS_SERVERS'),
     role: reader.word('DAVIT_ROLE', roles, 'all'),
     allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
     allowLocalRepositories: reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false),
@@ -97,12 +104,14 @@ export function readConfiguration(environment: Environment = process.env): Confi
     maximumDeployments: reader.integer('DAVIT_MAXIMUM_DEPLOYMENTS', 20, 1, 1000),
     terminationGraceSeconds: reader.integer('DAVIT_TERMINATION_GRACE_SECONDS', 30, 1, 3600),
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
+    keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
     catalogueFile: reader.optional('DAVIT_CATALOGUE'),
     terraformProgram: reader.optional('DAVIT_TERRAFORM_PROGRAM'),
     tofuProgram: reader.optional('DAVIT_TOFU_PROGRAM'),
+    databaseCatalogueFile: reader.optional('DAVIT_DATABASE_CATALOGUE'),
     logLevel: reader.word('DAVIT_LOG_LEVEL', logLevels, 'info'),
     logRequests: reader.truth('DAVIT_LOG_REQUESTS', false),
   };
@@ -217,6 +226,22 @@ class Reader {
 
   #list(name: string): string[] {
     return (this.optional(name) ?? '').split(/[\s,]+/).filter((word) => word !== '');
+  }
+
+  /** IP addresses with a port or without, divided by commas or blanks. */
+  addresses(name: string): string[] {
+    const list = this.#list(name);
+    const isAddress = (text: string): boolean => {
+      const [, six, four] = /^(?:\[(.*)\]|([^:]*))(?::\d{1,5})?$/.exec(text) ?? [];
+      return isIP(text) !== 0 || isIP(six ?? '') === 6 || isIP(four ?? '') === 4;
+    };
+    const wrong = list.find((text) => !isAddress(text));
+    if (wrong !== undefined)
+      this.#fault(
+        name,
+        `must be addresses of DNS servers, as in 192.0.2.53 or [2001:db8::53]:5353, not ${JSON.stringify(wrong)}`,
+      );
+    return list;
   }
 
   prefix(name: string, byDefault: string): string {

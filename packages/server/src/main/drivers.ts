@@ -109,6 +109,7 @@ function lateCluster(connect: Connect): ClusterDriver {
     probe: async (workload, instance, which, signal) => (await cluster(forever)).probe(workload, instance, which, signal),
     followLogs: async (instanceId, since, onLine, signal) =>
       (await cluster(signal)).followLogs(instanceId, since, onLine, signal),
+    readFile: async (instanceId, file, signal) => (await cluster(signal)).readFile(instanceId, file, signal),
     watch: async (onEvent, signal) => (await cluster(signal)).watch(onEvent, signal),
   };
 }

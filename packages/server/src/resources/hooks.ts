@@ -1,7 +1,9 @@
 import type { Database } from '@davit/db';
 import type { EngineHooks } from '@davit/engine/port';
+import type { Configuration } from '../main/config.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { registryCredentials } from './container-registry/index.ts';
+import { domainRemarks } from './custom-domain/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
 import { removeService } from './service/index.ts';
@@ -9,7 +11,7 @@ import { readSecretValues, storeOutputs } from './variable/index.ts';
 import { tellDeployment } from './webhook/index.ts';
 
 /** What the engine asks of the resources. */
-export function engineHooks(database: Database, vault: Vault, prefix: string): EngineHooks {
+export function engineHooks(database: Database, vault: Vault, config: Configuration): EngineHooks {
   return {
     secrets: async (ids) => {
       const rows = await database.many(readSecretValues, [[...ids]]);
@@ -17,12 +19,13 @@ export function engineHooks(database: Database, vault: Vault, prefix: string): E
     },
     gitCredentials: (gitTokenId) => gitCredentials(database, vault, gitTokenId),
     registryCredentials: (registryId) => registryCredentials(database, vault, registryId),
+    domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
     deploymentStarted: (tx, id, action) => tellDeployment(tx, id, action, 'STARTED'),
     deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),
     environmentDeleted: (tx, environmentId) => removeEnvironment(tx, environmentId),
     seal: (recordId, text) => vault.seal(recordId, text),
     open: (recordId, sealed) => vault.open(recordId, sealed),
-    serviceOutputs: (serviceId, outputs) => storeOutputs({ database, vault, prefix }, serviceId, outputs),
+    serviceOutputs: (serviceId, outputs) => storeOutputs({ database, vault, prefix: config.variablePrefix }, serviceId, outputs),
   };
 }

@@ -4,6 +4,7 @@ import { mountAccount } from './account/index.ts';
 import { mountAnnotationGroup } from './annotation-group/index.ts';
 import { mountCloudCatalogue } from './cloud-catalogue/index.ts';
 import { mountCloudCredentials } from './cloud-credentials/index.ts';
+import { mountCustomDomain } from './custom-domain/index.ts';
 import { mountClone } from './clone/index.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountContainerRegistry } from './container-registry/index.ts';
@@ -49,6 +50,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountEnvironment(mounting, deps);
   mountDeploymentStage(mounting, deps);
   mountClone(mounting, deps);
+  mountCustomDomain(mounting, deps);
   mountDeploymentRestriction(mounting, deps);
   mountDeploymentRule(mounting, deps);
   mountDeployment(mounting, deps);

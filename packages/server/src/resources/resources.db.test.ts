@@ -145,7 +145,12 @@ describe('a git token', () => {
     const params = await environment();
     const body = { name: 'git', type: 'HOSTA', token: 'canary-7f3a91' } as const;
     const made = await client.call('createGitToken', { params, body });
-    expect(made).toMatchObject({ name: 'git', type: 'HOSTA', associated_services_count: 0, git_api_url: '' });
+    expect(made).toMatchObject({
+      name: 'git',
+      type: 'HOSTA',
+      associated_services_count: 0,
+      git_api_url: 'https://api.github.com',
+    });
     const all = statement<{ text: string }>(
       'test_all_git_tokens',
       "select string_agg(git_token::text, ' ') as text from git_token",

@@ -31,6 +31,11 @@ describe('what is asked of an engine', () => {
     });
   });
 
+  test('a build without the cache of earlier ones is asked for as such', () => {
+    expect(plan('FROM scratch\n').query['nocache']).toBeUndefined();
+    expect(plan('FROM scratch\n', { request: { ...buildRequest('/x'), withoutCache: true } }).query['nocache']).toBe('1');
+  });
+
   test('BuildKit builds what only it can, and the log says that it has no limits', () => {
     const { builder, query, memoryMiB, remarks } = plan('FROM scratch\nRUN --mount=type=cache,target=/c true\n');
     expect([builder, memoryMiB, query['version'], query['memory']]).toEqual(['buildkit', null, '2', undefined]);

@@ -43,6 +43,7 @@ export function planBuild(input: PlanInput): BuildPlan {
     forcerm: '1',
     version: builder === 'buildkit' ? '2' : '1',
   };
+  if (request.withoutCache === true) query['nocache'] = '1';
   if (request.targetStage !== null) query['target'] = request.targetStage;
   if (memoryMiB !== null) {
     query['memory'] = String(memoryMiB * 1024 * 1024);

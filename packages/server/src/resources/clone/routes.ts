@@ -1,10 +1,19 @@
 import { operations } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
+import { mountRole } from '../service/index.ts';
 import { cloneEnvironment } from './clone.ts';
+import { cloneService, type ServiceCloneRequest } from './service.ts';
 
 export function mountClone(mounting: Mounting, deps: Deps): void {
   mounting.on(operations.cloneEnvironment, ({ caller, params, body }) =>
     cloneEnvironment(deps, caller, params.environmentId, body),
   );
+  mountRole(mounting, 'clone', ({ caller, body }, reference) => cloneService(deps, caller, reference, toRequest(body)));
+}
+
+// Checked against the contract before it comes here.
+function toRequest(body: unknown): ServiceCloneRequest {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return body as ServiceCloneRequest;
 }

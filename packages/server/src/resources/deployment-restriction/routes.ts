@@ -7,9 +7,9 @@ type Params = Readonly<Record<string, string>>;
 
 /** The same for each type of service that has them. */
 export function mountDeploymentRestriction(mounting: Mounting, deps: Deps): void {
-  for (const type of ['APPLICATION', 'HELM', 'TERRAFORM'] as const) {
+  for (const type of ['APPLICATION', 'JOB', 'HELM', 'TERRAFORM'] as const) {
     // One type's operations stand for all: they differ in their words only.
-    const operations: (typeof restrictionOperations)['APPLICATION' | 'HELM' | 'TERRAFORM'] = restrictionOperations[type];
+    const operations: (typeof restrictionOperations)[keyof typeof restrictionOperations] = restrictionOperations[type];
     const service = (params: Params): restriction.RestrictedService => ({ id: params[`${kinds[type].noun}Id`] ?? '', type });
     const place = (params: Params) => ({ ...service(params), restrictionId: params['deploymentRestrictionId'] ?? '' });
     mounting

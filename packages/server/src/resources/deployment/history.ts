@@ -14,8 +14,9 @@ import { checkServiceVisible } from './status.ts';
 type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistory']>;
 type EnvironmentEntry = EnvironmentHistory['results'][number];
 type ServiceEntry = NonNullable<EnvironmentEntry['applications']>[number];
-type HelmHistory = Response<(typeof operations)['listHelmDeploymentHistory']>;
+type DatabaseHistory = Response<(typeof operations)['listDatabaseDeploymentHistory']>;
 type ApplicationHistory = Response<(typeof operations)['listApplicationDeploymentHistory']>;
+type JobHistory = Response<(typeof operations)['listJobDeploymentHistory']>;
 
 const pageSize = 20;
 
@@ -45,18 +46,39 @@ export async function listOldApplicationHistory(
   };
 }
 
-export async function listOldHelmHistory(
+export async function listOldJobHistory(
   deps: Deps,
   caller: Caller,
-  helmId: string,
+  jobId: string,
   startId: string | undefined,
-): Promise<HelmHistory> {
-  await checkServiceVisible(deps, caller, helmId, 'HELM');
-  const views = await deps.engine.serviceHistory(deps.database, helmId, { page: 1, pageSize, before: startId });
+): Promise<JobHistory> {
+  await checkServiceVisible(deps, caller, jobId, 'JOB');
+  const views = await deps.engine.serviceHistory(deps.database, jobId, { page: 1, pageSize, before: startId });
   return {
     page: 1,
     page_size: pageSize,
     results: views.map((view) => ({ ...toCommon(view, view.deploymentId), status: view.state })),
+  };
+}
+
+export async function listOldDatabaseHistory(
+  deps: Deps,
+  caller: Caller,
+  databaseId: string,
+  startId: string | undefined,
+): Promise<DatabaseHistory> {
+  await checkServiceVisible(deps, caller, databaseId, 'DATABASE');
+  const views = await deps.engine.serviceHistory(deps.database, databaseId, { page: 1, pageSize, before: startId });
+  return {
+    page: 1,
+    page_size: pageSize,
+    results: views.map(({ deploymentId, createdAt, updatedAt, name, state }) => ({
+      id: deploymentId,
+      created_at: createdAt,
+      updated_at: updatedAt,
+      name,
+      status: state,
+    })),
   };
 }
 

@@ -10,6 +10,7 @@ let fake: FakeCluster;
 let engine: Engine | undefined;
 let api: Client;
 let projectId: string;
+let registryId: string;
 
 beforeAll(async () => {
   fake = createFakeCluster();
@@ -20,7 +21,10 @@ beforeAll(async () => {
   await engine?.start();
   const organization = await server.organization();
   api = server.client(organization.tokens.WRITE);
-  projectId = (await api.call('createProject', { params: { organizationId: organization.id }, body: { name: 'shop' } })).id;
+  const params = { organizationId: organization.id };
+  projectId = (await api.call('createProject', { params, body: { name: 'shop' } })).id;
+  const registry = { name: 'shared', kind: 'GENERIC_CR' as const, url: 'https://registry.example.org', config: {} };
+  registryId = (await api.call('createContainerRegistry', { params, body: registry })).id;
 });
 afterAll(async () => {
   await engine?.stop();
@@ -103,6 +107,31 @@ test('several services are deployed, stopped, restarted and taken off in one dep
   expect((await api.call('listServicesByEnvironmentId', it.at)).results.map(({ id }) => id)).toEqual([it.api]);
 });
 
+test('containers go with applications, at the tag that is wished and kept', async () => {
+  const it = await world();
+  const make = async (name: string): Promise<string> => {
+    const body = { name, registry_id: registryId, image_name: name, tag: '7', healthchecks: {} };
+    return (await api.call('createContainer', { ...it.at, body })).id;
+  };
+  const [cache, proxy] = [await make('cache'), await make('proxy')];
+  const body = { applications: [{ application_id: it.web }], containers: [{ id: cache, image_tag: '8' }, { id: proxy }] };
+  await api.call('deployAllServices', { ...it.at, body });
+  const [deployed] = await settled(it.at);
+  expect(deployed).toMatchObject({ action_status: 'SUCCESS' });
+  expect(
+    fake.calls
+      .filter(({ method }) => method === 'pull')
+      .map(({ detail }) => detail)
+      .toSorted(),
+  ).toEqual(['registry.example.org/cache:8', 'registry.example.org/proxy:7']);
+  expect(await api.call('getContainer', { params: { containerId: cache } })).toMatchObject({ tag: '8' });
+  const refused = api.call('deployAllServices', {
+    ...it.at,
+    body: { containers: [{ id: proxy }, { id: cache, image_tag: '-' }] },
+  });
+  await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ path: 'containers.1.image_tag' }] });
+});
+
 test('one wrong id refuses all, and says where it is', async () => {
   const it = await world();
   const elsewhere = await world();
@@ -137,8 +166,7 @@ test('a request that names nothing, a service twice, or a version that cannot be
     [{ applications: [], databases: null }, ''],
     [{ applications: [web, web] }, 'applications.1.application_id'],
     [{ applications: [{ ...web, git_commit_id: 'main' }] }, 'applications.0.git_commit_id'],
-    [{ jobs: [{ id: it.web, image_tag: 'v1', git_commit_id: 'abcdef1' }] }, 'jobs.0.image_tag'],
-    [{ containers: [{ id: it.web, image_tag: 'v1' }] }, 'containers.0.image_tag'],
+    [{ containers: [{ id: it.web, image_tag: '-' }] }, 'containers.0.image_tag'],
     [{ jobs: [{}] }, 'jobs.0.id'],
   ];
   for (const [body, path] of refusals) {

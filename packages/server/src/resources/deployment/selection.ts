@@ -1,10 +1,19 @@
-import type { Body, operations, Response, ServiceType } from '@davit/contract';
+import { AppError } from '@davit/base';
+import { kinds, type Body, type operations, type Response, type ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Action, RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from '../service/index.ts';
+import {
+  composeSelected,
+  deleteSelected,
+  deployWish,
+  selectInstalled,
+  selectRunning,
+  type DeployWish,
+  type Selected,
+} from '../service/index.ts';
 import { invalid, Problems } from '../shared/problems.ts';
 import { triggerOf } from '../shared/trigger.ts';
 import { withServiceFields } from './deployment.ts';
@@ -23,7 +32,9 @@ export async function deploySelected(
   request: DeployRequest,
 ): Promise<EnvironmentStatus> {
   const selected = selectedVersions(request);
-  await act(deps, caller, { environmentId, action: 'DEPLOY' }, (tx) => composeSelected(deps, tx, environmentId, selected));
+  await act(deps, caller, { environmentId, action: 'DEPLOY' }, (tx) =>
+    composeSelected(deps, tx, caller, { environmentId, selected }),
+  );
   return environmentStatus(deps, deps.database, environmentId);
 }
 
@@ -85,16 +96,15 @@ function selectedIds(request: IdsRequest): Selected[] {
     ['terraform_ids', 'TERRAFORM', request.terraform_ids ?? []],
   ];
   const selected = lists.flatMap(([list, type, ids]) =>
-    ids.map((id, index): Selected => ({ id: id.toLowerCase(), type, path: `${list}.${index}`, commitId: null })),
+    ids.map((id, index): Selected => ({ id: id.toLowerCase(), type, path: `${list}.${index}` })),
   );
   return notEmpty([...new Map(selected.toReversed().map((one) => [one.id, one])).values()].toReversed());
 }
 
 interface Version {
   readonly id: string | null | undefined;
-  readonly commitId?: string | null | undefined;
-  /** What else the request says about the version, by its field. */
-  readonly others?: Readonly<Record<string, string | null | undefined>>;
+  /** As a request to deploy this service alone has it. */
+  readonly request: object;
 }
 
 /** The services of the lists with their versions; one that is named twice could be meant at two, so that is refused. */
@@ -102,8 +112,8 @@ function selectedVersions(request: DeployRequest): Selected[] {
   const problems = new Problems();
   const lists: readonly (readonly [string, ServiceType, string, readonly Version[]])[] = [
     ['applications', 'APPLICATION', '.application_id', (request.applications ?? []).map(toApplicationVersion)],
-    ['databases', 'DATABASE', '', (request.databases ?? []).map((id) => ({ id }))],
-    ['containers', 'CONTAINER', '.id', (request.containers ?? []).map(({ id, ...others }) => ({ id, others }))],
+    ['databases', 'DATABASE', '', (request.databases ?? []).map((id) => ({ id, request: {} }))],
+    ['containers', 'CONTAINER', '.id', (request.containers ?? []).map(toVersion)],
     ['jobs', 'JOB', '.id', (request.jobs ?? []).map(toVersion)],
     ['helms', 'HELM', '.id', (request.helms ?? []).map(toVersion)],
     ['terraforms', 'TERRAFORM', '.id', (request.terraforms ?? []).map(toVersion)],
@@ -112,13 +122,13 @@ function selectedVersions(request: DeployRequest): Selected[] {
   const selected = lists.flatMap(([list, type, member, versions]) =>
     versions.flatMap((version, index): Selected[] => {
       const at = `${list}.${index}`;
-      checkVersion(at, version, problems);
       const id = version.id?.toLowerCase();
       if (id === undefined) problems.add(`${at}${member}`, 'is required');
       else if (seen.has(id)) problems.add(`${at}${member}`, 'is named twice; name each service once');
       else {
         seen.add(id);
-        return [{ id, type, path: `${at}${member}`, commitId: version.commitId?.toLowerCase() ?? null }];
+        const wish = wishOf(type, version.request, (path, message) => problems.add(`${at}.${path}`, message));
+        return [{ id, type, path: `${at}${member}`, ...(wish && { wish }) }];
       }
       return [];
     }),
@@ -127,27 +137,25 @@ function selectedVersions(request: DeployRequest): Selected[] {
   return notEmpty(selected);
 }
 
-function toApplicationVersion(entry: NonNullable<DeployRequest['applications']>[number]): Version {
-  return { id: entry.application_id, commitId: entry.git_commit_id };
-}
-
-type NamedVersion = Readonly<Record<string, string | null | undefined>> & {
-  readonly id?: string | null | undefined;
-  readonly git_commit_id?: string | null | undefined;
-};
-
-function toVersion({ id, git_commit_id, ...others }: NamedVersion): Version {
-  return { id, commitId: git_commit_id, others };
-}
-
-// A version that nothing would deploy must not be accepted as if it were.
-function checkVersion(at: string, { commitId, others = {} }: Version, problems: Problems): void {
-  for (const [field, value] of Object.entries(others)) {
-    if (value === undefined || value === null) continue;
-    if (field === 'image_tag' && typeof commitId === 'string') {
-      problems.add(`${at}.image_tag`, 'cannot be sent together with git_commit_id; send one of them');
-    } else problems.add(`${at}.${field}`, 'cannot be chosen for several services at once; deploy this service by itself');
+/** By the rules of the type's own request to deploy. Undefined for a type that is not served: its ids name nothing. */
+function wishOf(type: ServiceType, request: object, tell: (path: string, message: string) => void): DeployWish | undefined {
+  try {
+    return type in kinds ? deployWish(type, request) : undefined;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'VALIDATION_FAILED') throw error;
+    for (const { path, message } of error.errors) tell(path, message);
+    return undefined;
   }
+}
+
+type ApplicationVersion = NonNullable<DeployRequest['applications']>[number];
+
+function toApplicationVersion({ application_id: id, ...request }: ApplicationVersion): Version {
+  return { id, request };
+}
+
+function toVersion({ id, ...request }: { readonly id?: string | null }): Version {
+  return { id, request };
 }
 
 function notEmpty(selected: Selected[]): Selected[] {

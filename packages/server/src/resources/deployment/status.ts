@@ -35,6 +35,9 @@ export async function readStatuses(deps: Deps, caller: Caller, environmentId: st
   };
 }
 
+// As many as the pool of connections has room for beside what else is asked; one after the other, 2,000 environments took 5 s.
+const environmentsAtOnce = 8;
+
 /** The status of each container whose image is in this registry. Three queries for each environment that they are in. */
 export async function readRegistryStatuses(
   deps: Deps,
@@ -44,9 +47,11 @@ export async function readRegistryStatuses(
   const containers = (await registryUses(deps, caller, place)).filter(({ item_type }) => item_type === 'CONTAINER');
   const ids = new Set(containers.map(({ service_id }) => service_id));
   const results: ServiceStatus[] = [];
-  for (const environmentId of new Set(containers.map(({ environment_id }) => environment_id))) {
-    const statuses = await serviceStatuses(deps, deps.database, environmentId);
-    results.push(...statuses.filter(({ id }) => ids.has(id)));
+  const environments = [...new Set(containers.map(({ environment_id }) => environment_id))];
+  for (let first = 0; first < environments.length; first += environmentsAtOnce) {
+    const some = environments.slice(first, first + environmentsAtOnce);
+    const statuses = await Promise.all(some.map((id) => serviceStatuses(deps, deps.database, id)));
+    results.push(...statuses.flat().filter(({ id }) => ids.has(id)));
   }
   return { results };
 }
@@ -69,7 +74,7 @@ function toStatus(
     id: environmentId,
     state: stateOf(view, statuses),
     last_deployment_state: last?.state ?? 'READY',
-    last_deployment_date: last?.at ?? null,
+    ...(last === null ? {} : { last_deployment_date: last.at }),
     last_deployment_id: last?.executionId ?? null,
     total_deployment_duration_in_seconds:
       last === null || last.totalMilliseconds === null ? null : Math.round(last.totalMilliseconds / 1000),

@@ -74,7 +74,6 @@ export function toEnvironmentQueueEntry(view: engine.DeploymentView): Environmen
         identifier: toHistoryService(service).identifier,
         status: 'QUEUED',
         icon_uri: service.iconUri,
-        details: {},
       })),
     })),
   };

@@ -1,8 +1,7 @@
 import { operationList } from '@davit/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cloudRecipes, peopleRecipes, sharedRecipes } from './testing/organization.ts';
+import { recipes } from './testing/recipes.ts';
 import { Scene, type Recipe } from './testing/scene.ts';
-import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './testing/services.ts';
 
 /* Every operation that changes something is in the audit log, and is refused on an old version. */
 
@@ -11,17 +10,6 @@ beforeAll(async () => {
   scene = await Scene.open();
 });
 afterAll(() => scene.close());
-
-const recipes = {
-  ...placeRecipes,
-  ...ruleRecipes,
-  ...selectionRecipes,
-  ...serviceRecipes,
-  ...variableRecipes,
-  ...sharedRecipes,
-  ...peopleRecipes,
-  ...cloudRecipes,
-};
 
 /** Operations that leave nothing in the log of an organization, and why. */
 const silent: Readonly<Record<string, string>> = {

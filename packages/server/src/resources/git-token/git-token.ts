@@ -5,6 +5,7 @@ import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import type { Vault } from '../../secrets/vault.ts';
+import { gitApiUrls } from '../../vendors.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, toAssociatedService } from '../service-use/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
@@ -116,5 +117,9 @@ function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promis
 }
 
 function toRecord({ workspace, git_api_url, ...row }: store.GitTokenRow): GitToken {
-  return { ...row, git_api_url: git_api_url ?? '', ...(workspace === null ? {} : { workspace }) };
+  return {
+    ...row,
+    git_api_url: git_api_url === null || git_api_url === '' ? gitApiUrls[row.type] : git_api_url,
+    ...(workspace === null ? {} : { workspace }),
+  };
 }

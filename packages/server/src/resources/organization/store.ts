@@ -80,3 +80,21 @@ export const projectNames = statement<{ name: string }>(
   'organization_project_names',
   'select name from project where organization_id = $1 order by created_at, id',
 );
+
+export interface RestrictedRow {
+  readonly id: string;
+  readonly name: string;
+  readonly billing_deployment_restriction: string | null;
+}
+
+export const organizationRestrictions = statement<RestrictedRow>(
+  'organization_restrictions',
+  'select id, name, billing_deployment_restriction from organization order by lower(name), id',
+);
+
+/** Id or name, ignoring case; the restriction. */
+export const organizationRestrict = statement<RestrictedRow>(
+  'organization_restrict',
+  `update organization set billing_deployment_restriction = $2, updated_at = clock_timestamp()
+    where id::text = lower($1) or lower(name) = lower($1) returning id, name, billing_deployment_restriction`,
+);

@@ -50,12 +50,8 @@ export function publicHost(
 }
 
 /** Names under which other services of the environment reach a service: one that never changes, and its name if that is one. */
-export function internalHosts(
-  service: { readonly serviceId: string; readonly serviceName: string },
-  prefix: string,
-): readonly string[] {
+export function internalHosts(service: { readonly serviceName: string }, stable: string): readonly string[] {
   const name = service.serviceName.toLowerCase();
-  const stable = `${prefix}-z${shortId(service.serviceId)}`;
   const isLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name) && name !== 'localhost' && /[a-z]/.test(name);
   return isLabel && name !== stable ? [stable, name] : [stable];
 }

@@ -3,13 +3,15 @@ import { isUuid } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { refuseTakenName } from '../shared/naming.ts';
 import { relinker, type IdMap } from '../shared/relink.ts';
 import { cloneSecrets, secretIdsAmong, type SecretCopy } from '../variable/index.ts';
 import { claimPorts } from './host-ports.ts';
+import { kindOf } from './kinds/index.ts';
 import { isBeingDeleted } from './lock.ts';
 import type { ServiceFacts } from './rows.ts';
 import { hostPorts, type PortSpec } from './shapes/ports.ts';
-import { freeHostPort, insertClone, shareEnvironmentFacts } from './store.ts';
+import { freeHostPort, insertClone, insertStage, shareEnvironmentFacts, stageForClone } from './store.ts';
 
 /** From which environment services are copied, and into which, whose stages are copies too. */
 export interface ServiceClone {
@@ -46,6 +48,36 @@ export async function cloneServices(deps: Deps, tx: Queryable, caller: Caller, c
   return ids;
 }
 
+/**
+ * Copies one service, under another name, into an environment of the same organization: into the stage of the same name where that
+ * has one. Answers id of the copy. NAME_TAKEN, IN_USE.
+ */
+export async function cloneServiceTo(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { facts, name, to }: { readonly facts: ServiceFacts; readonly name: string; readonly to: ServiceClone['to'] },
+): Promise<{ readonly id: string; readonly relink: (text: string) => string }> {
+  const id = randomUUID();
+  const relink = relinker(new Map<string, string>([[facts.id, id]]).set(facts.environment_id, to.environmentId));
+  const stages = new Map([[facts.stage_id, await stageFor(tx, facts, to.environmentId)]]);
+  const clone = { organizationId: facts.organization_id, from: { environmentId: facts.environment_id }, to, stages };
+  await refuseTakenName({ index: 'service_name', noun: 'service', name, where: 'in that environment' }, () =>
+    cloneService(deps, tx, caller, { clone, facts: { ...facts, name }, id, relink }),
+  );
+  return { id, relink };
+}
+
+async function stageFor(tx: Queryable, facts: ServiceFacts, environmentId: string): Promise<string> {
+  const { stageName } = kindOf(facts.type);
+  const values = [environmentId, facts.stage_id, facts.stage_name, stageName];
+  const found = await tx.maybe(stageForClone, values);
+  if (found !== undefined) return found.id;
+  // All its stages were deleted.
+  await tx.run(insertStage, [environmentId, stageName]);
+  return (await tx.one(stageForClone, values)).id;
+}
+
 interface OneClone {
   readonly clone: ServiceClone;
   readonly facts: ServiceFacts;
@@ -61,7 +93,7 @@ async function cloneService(deps: Deps, tx: Queryable, caller: Caller, one: OneC
   const secrets = (await secretIdsAmong(tx, uuidsIn(spec))).map((from): SecretCopy => ({
     from,
     to: randomUUID(),
-    serviceId: id,
+    serviceId: kindOf(facts.type).sharesSecrets === true ? null : id,
   }));
   const copying = { relink, secrets: new Map(secrets.map(({ from, to }) => [from, to])) };
   const copy = await withFreePorts(deps, tx, clone.to.driver, copyOf(spec, copying));

@@ -44,21 +44,19 @@ export async function releasable(
   facts: ServiceFacts,
   composed: ComposedRelease,
 ): Promise<ReleaseConfig> {
-  assertRunnable(facts);
   assertResolvable(facts, composed);
   const { config, derived } = composed;
   await storeDerivedSecrets(deps, tx, { organizationId: facts.organization_id, serviceId: facts.id }, derived);
   return config;
 }
 
-/** CLUSTER_KIND_UNSUPPORTED where the cluster cannot run services of this type. */
-export function assertRunnable({ type, name, driver }: Pick<ServiceFacts, 'type' | 'name' | 'driver'>): void {
-  const refusal = kindOf(type).refusal?.(driver) ?? null;
-  if (refusal !== null) throw new AppError({ code: 'CLUSTER_KIND_UNSUPPORTED', message: `${name} ${refusal}` });
-}
-
-/** VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones. */
-export function assertResolvable(facts: Pick<ServiceFacts, 'name'>, { circles }: ComposedRelease): void {
+/**
+ * VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones.
+ * CLUSTER_KIND_UNSUPPORTED for what its kind cannot run here.
+ */
+export function assertResolvable(facts: Pick<ServiceFacts, 'name' | 'type' | 'spec'>, { circles }: ComposedRelease): void {
+  const obstacle = kindOf(facts.type).obstacle?.(facts.spec) ?? null;
+  if (obstacle !== null) throw new AppError({ code: 'CLUSTER_KIND_UNSUPPORTED', message: `${facts.name} ${obstacle}` });
   const [way] = circles;
   if (way !== undefined) throw cycle(way, `at the service ${facts.name}`);
 }

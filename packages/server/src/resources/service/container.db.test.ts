@@ -121,7 +121,7 @@ describe('a container', () => {
       errors: [{ path: 'release_id' }],
     });
     const wrong = client.call('deployContainer', { params, body: { image_tag: '-' } });
-    await expect(wrong).rejects.toMatchObject({ status: 400, errors: [{ path: 'tag' }] });
+    await expect(wrong).rejects.toMatchObject({ status: 400, errors: [{ path: 'image_tag' }] });
     expect((await client.call('getContainer', { params })).tag).toBe('9');
   });
 });

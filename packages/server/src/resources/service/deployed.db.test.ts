@@ -10,6 +10,7 @@ let fake: FakeCluster;
 let engine: Engine | undefined;
 let api: Client;
 let environmentId: string;
+let organizationId: string;
 
 const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
 
@@ -21,6 +22,7 @@ beforeAll(async () => {
   });
   await engine?.start();
   const organization = await server.organization();
+  organizationId = organization.id;
   api = server.client(organization.tokens.WRITE);
   const project = await api.call('createProject', { params: { organizationId: organization.id }, body: { name: 'shop' } });
   environmentId = (await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'Test' } })).id;
@@ -141,6 +143,29 @@ test('a rollback runs the release of before, and the configuration of now is out
   const other = await newApplication();
   const call = api.call('deployApplication', { ...at(other), body: { release_id: first.release_id ?? '' } });
   await expect(call).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' });
+});
+
+test('the older history of a container has what ran, newest first, and goes on after an entry', async () => {
+  const registry = { name: randomUUID(), kind: 'GENERIC_CR' as const, url: 'https://registry.example.org/team', config: {} };
+  const registry_id = (await api.call('createContainerRegistry', { params: { organizationId }, body: registry })).id;
+  const image = { registry_id, image_name: 'cache', tag: '7', entrypoint: "run 'a b'", arguments: ['--x'] };
+  const made = await api.call('createContainer', { params: { environmentId }, body: { name: randomUUID(), ...image } });
+  const params = { containerId: made.id };
+  for (const image_tag of ['8', '9']) {
+    await api.call('deployContainer', { params, body: { image_tag } });
+    await eventually(async () => ((await api.call('getContainerStatus', { params })).state === 'DEPLOYED' ? true : undefined));
+  }
+  const { results, ...page } = await api.call('listContainerDeploymentHistory', { params });
+  const ran = { image_name: 'registry.example.org/team/cache', entrypoint: "run 'a b'", arguments: ['--x'] };
+  expect(page).toEqual({ page: 1, page_size: 20 });
+  expect(results).toMatchObject([
+    { name: made.name, status: 'DEPLOYED', tag: '9', ...ran },
+    { name: made.name, status: 'DEPLOYED', tag: '8', ...ran },
+  ]);
+  const query = { startId: results[0]?.id ?? '' };
+  expect((await api.call('listContainerDeploymentHistory', { params, query })).results).toEqual([results[1]]);
+  const elsewhere = { startId: randomUUID() };
+  expect((await api.call('listContainerDeploymentHistory', { params, query: elsewhere })).results).toEqual([]);
 });
 
 test('a failed deployment says why and leaves the service out of date', async () => {

@@ -1,8 +1,11 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import { canSee, type Caller } from '../../auth/caller.ts';
-import { hostPorts, type PortSpec } from './shapes/ports.ts';
-import { claimHostPorts, readForeignHostPorts, releaseHostPorts } from './store.ts';
+import type { Deps } from '../../deps.ts';
+import { kindOf } from './kinds/index.ts';
+import type { ServiceRow } from './rows.ts';
+import { hostPorts, isRouted, type PortSpec } from './shapes/ports.ts';
+import { claimHostPorts, freeHostPort, lockFreePorts, readForeignHostPorts, releaseHostPorts } from './store.ts';
 
 export interface HostPortClaim {
   readonly serviceId: string;
@@ -26,4 +29,29 @@ export async function claimPorts(tx: Queryable, caller: Caller, { serviceId, dri
   const message = `is ${taken.transport} port ${taken.port} of this machine, which is used by ${by}; choose another`;
   const path = `ports.${index}.external_port`;
   throw new AppError({ code: 'IN_USE', message: `${path} ${message}`, errors: [{ path, message }] });
+}
+
+/** Where the search for a free port begins, as the machine's own services have the usual ones: 15432 for 5432. */
+const assignedFrom = 10_000;
+
+/** Gives public TCP and UDP ports of which nobody chose the port of the machine a free one. */
+export async function withAssignedPorts(
+  deps: Deps,
+  tx: Queryable,
+  { type, driver, spec }: Pick<ServiceRow, 'type' | 'driver' | 'spec'>,
+): Promise<ServiceRow['spec']> {
+  const wanted = kindOf(type).workload(spec).ports;
+  const isOpen = (port: PortSpec): boolean => port.publicly_accessible && !isRouted(port) && port.external_port === null;
+  if (!wanted.some(isOpen)) return spec;
+  await tx.run(lockFreePorts, [driver]);
+  const taken: number[] = [deps.config.gatewayPort, deps.config.port];
+  const ports: PortSpec[] = [];
+  for (const port of wanted) {
+    const near = (port.internal_port + assignedFrom) % 65_536;
+    const free = isOpen(port) ? await tx.maybe(freeHostPort, [driver, port.protocol, taken, near]) : undefined;
+    if (free !== undefined) taken.push(free.port);
+    ports.push(free === undefined ? port : { ...port, external_port: free.port });
+  }
+  // At the same place in every spec whose workload has any.
+  return Object.assign({}, spec, { ports });
 }

@@ -1,11 +1,14 @@
-export { cloneServices, type ServiceClone } from './clone.ts';
-export { mountService } from './routes.ts';
+export { cloneServices, cloneServiceTo, type ServiceClone } from './clone.ts';
+export { mountRole, mountService } from './routes.ts';
 export { composeServices } from './facets/action/environment.ts';
+export type { DeployWish } from './kinds/kind.ts';
+export { deployWish } from './kinds/index.ts';
 export { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from './facets/action/selection.ts';
 export { toGitRepository } from './shapes/git.ts';
-export { lockService } from './lock.ts';
+export { lockService, type ServiceReference } from './lock.ts';
 export { environmentLinks } from './facets/link/link.ts';
 export { serviceStatuses } from './facets/status/status.ts';
 export { servicePlaces } from './facets/variable/variable.ts';
 export { listServices } from './list.ts';
-export { removeService } from './service.ts';
+export { readService, removeService } from './service.ts';
+export { hasPublicAddress, validationDomain, visibleFacts } from './custom-domain.ts';

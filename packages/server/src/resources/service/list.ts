@@ -49,5 +49,7 @@ async function readRecords(deps: Deps, db: Queryable, environmentId: string, typ
     db,
     rows.map(({ spec }) => spec),
   );
-  return Promise.all(rows.map(async (row) => kindOf(row.type).record(row, await capsOf(deps.engine, row.driver), groups)));
+  return Promise.all(
+    rows.map(async (row) => kindOf(row.type).record(row, await capsOf(deps.engine, row.driver), groups, deps.config)),
+  );
 }

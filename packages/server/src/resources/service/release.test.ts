@@ -48,7 +48,9 @@ function facts(changes: Partial<ServiceFacts> = {}, spec: Partial<ApplicationSpe
     stage_name: 'APPLICATION DEFAULT',
     stage_position: 3,
     is_skipped: false,
+    databases: [],
     deleting: false,
+    domains: [],
     ...changes,
     spec: {
       description: '',
@@ -155,7 +157,7 @@ test('a public port of the machine has no host names, a private port no address 
 });
 
 test('a service named like a host is reached by that name too', () => {
-  const hosts = (serviceName: string): readonly string[] => internalHosts({ serviceId: '1a2b3c4d', serviceName }, 'app');
+  const hosts = (serviceName: string): readonly string[] => internalHosts({ serviceName }, 'app-z1a2b3c4d');
   expect(hosts('API')).toEqual(['app-z1a2b3c4d', 'api']);
   for (const name of ['a b', '-a', 'localhost', '80', 'a.b', 'ä', 'x'.repeat(64)]) expect(hosts(name)).toEqual(['app-z1a2b3c4d']);
 });

@@ -1,9 +1,19 @@
 import type { ReleaseConfig, ReleasePort } from '@davit/engine/port';
 import type { Configuration } from '../../main/config.ts';
-import { builtIns, effective, type BuiltIn, type BuiltInFacts, type DerivedSecret, type VariableRow } from '../variable/index.ts';
-import { hostAndPort, internalHosts, publicHost } from './address.ts';
+import {
+  builtIns,
+  databaseBuiltIns,
+  effective,
+  type BuiltIn,
+  type BuiltInFacts,
+  type DerivedSecret,
+  type VariableRow,
+} from '../variable/index.ts';
+import { hostAndPort, internalHosts, publicHost, shortId } from './address.ts';
+import { customHosts } from './custom-domain.ts';
 import type { ServiceFacts } from './rows.ts';
 import { kindOf } from './kinds/index.ts';
+import { toReleaseOptions } from './shapes/advanced-settings.ts';
 import { parseCommand } from './shapes/command.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 import { toDriverProbe } from './shapes/probe.ts';
@@ -30,28 +40,27 @@ export function composeRelease(
   settings: ReleaseSettings,
 ): ComposedRelease {
   const kind = kindOf(facts.type);
-  const spec = kind.process(facts.spec);
-  const { environment, files, derived, circles } = effective(
-    // What a service told itself is for others: each of its runs would else make it out of date.
-    variables.filter((row) => row.output_of !== facts.id),
-    serviceBuiltIns(facts, settings),
-  );
+  const spec = kind.workload(facts.spec);
+  const own = kind.process?.(facts.spec);
+  const { files, derived, circles, ...seen } = effective(...(own === undefined ? visible(facts, variables, settings) : nothing));
   const config: ReleaseConfig = {
     version: 1,
     name: facts.name,
     source: kind.source(facts),
-    entrypoint: commandWords(spec.entrypoint),
-    arguments: spec.arguments,
-    environment,
+    entrypoint: own?.entrypoint ?? commandWords(spec.entrypoint),
+    arguments: own?.arguments ?? spec.arguments,
+    environment: own?.environment ?? seen.environment,
     files,
     ports: spec.ports.map((port) => toReleasePort(port, facts, settings)),
     volumes: spec.storage.map(({ id, mount_point, size }) => ({ id, mountPath: mountPath(mount_point), sizeGiB: size })),
-    hostnames: internalHosts(addressed(facts), kind.hostPrefix),
+    hostnames: internalHosts(addressed(facts), stableHost(facts)),
     cpuMillicores: spec.cpu,
     memoryMiB: spec.memory,
     instances: spec.min_running_instances,
     readiness: toDriverProbe(spec.healthchecks.readiness_probe),
     liveness: toDriverProbe(spec.healthchecks.liveness_probe),
+    ...toReleaseOptions(facts.spec.advanced_settings ?? {}),
+    ...kind.release?.(facts),
   };
   return { config, derived, circles };
 }
@@ -59,7 +68,7 @@ export function composeRelease(
 /** The built-in variables of a service. */
 export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings): readonly BuiltIn[] {
   const kind = kindOf(facts.type);
-  const defaultPort = kind.process(facts.spec).ports.find((port) => isPublicRouted(port) && port.is_default);
+  const defaultPort = kind.workload(facts.spec).ports.find((port) => isPublicRouted(port) && port.is_default);
   const host =
     defaultPort === undefined
       ? null
@@ -84,10 +93,25 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     isBuilt: source.type === 'GIT',
     branch: source.type === 'GIT' ? source.branch : null,
     deployedCommitId: facts.deployed_commit?.id ?? null,
-    internalHost: internalHosts(addressed(facts), kind.hostPrefix)[0] ?? '',
+    internalHost: stableHost(facts),
     externalHost: host === null ? null : hostAndPort(host, settings.gatewayPort),
   };
-  return builtIns(known, settings.variablePrefix);
+  const ofDatabases = databaseBuiltIns(facts.databases, settings.variablePrefix);
+  return [...builtIns(known, settings.variablePrefix), ...ofDatabases];
+}
+
+type Seen = Parameters<typeof effective>;
+
+function visible(facts: ServiceFacts, variables: readonly VariableRow[], settings: ReleaseSettings): Seen {
+  // What a service told itself is for others: each of its runs would else make it out of date.
+  return [variables.filter((row) => row.output_of !== facts.id), serviceBuiltIns(facts, settings)];
+}
+
+const nothing: Seen = [[], []];
+
+function stableHost({ id, type, spec }: ServiceFacts): string {
+  const kind = kindOf(type);
+  return kind.host?.(id, spec) ?? `${kind.hostPrefix}-z${shortId(id)}`;
 }
 
 function addressed(facts: ServiceFacts): { serviceId: string; serviceName: string; environmentName: string } {
@@ -108,6 +132,7 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
     hosts: isRouted ? [publicHost(addressed(facts), label, settings.gatewayDomain)] : [],
     pathPrefix: port.public_path ?? '/',
     pathRewrite: port.public_path_rewrite,
+    ...customHosts(port, facts),
   };
 }
 

@@ -1,29 +1,64 @@
-import { kinds, operations, serviceOperations, type ServedType } from '@davit/contract';
+import { kinds, operations, serviceOperations, type Operation, type ServedType } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
+import * as database from './facets/database/database.ts';
 import type { Removal } from './facets/action/terraform.ts';
-import { readHistory } from './facets/history/history.ts';
+import { readHistory, readOldHistory } from './facets/history/history.ts';
+import * as settings from './facets/settings/settings.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
 import type { ServiceReference } from './lock.ts';
 import { listOutdated, listServicesOfType } from './list.ts';
 import * as service from './service.ts';
+import type { SettingsType } from './shapes/advanced-settings.ts';
 
 /** All operations on services by their type; those on the services of an environment are the deployment room's, variables their own. */
 export function mountService(mounting: Mounting, deps: Deps): void {
   for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
   mounting.on(operations.listTerraformVersions, async () => ({ results: [...(await deps.engine.terraformVersions())] }));
+  const defaults = (type: SettingsType) => async () => settings.defaultSettings(deps, type);
+  mounting
+    .onAny(operations.getDefaultApplicationAdvancedSettings, defaults('APPLICATION'))
+    .onAny(operations.getDefaultContainerAdvancedSettings, defaults('CONTAINER'))
+    .onAny(operations.getDefaultHelmAdvancedSettings, defaults('HELM'))
+    .onAny(operations.getDefaultJobAdvancedSettings, defaults('JOB'))
+    .onAny(operations.getDefaultTerraformAdvancedSettings, defaults('TERRAFORM'));
 }
 
 function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds)[ServedType]): void {
   const handlers = sharedHandlers(deps);
   const reference = ({ params }: AnyCall): ServiceReference => ({ id: params[`${noun}Id`] ?? '', type });
   for (const [role, operation] of Object.entries(serviceOperations[type])) {
+    if (servedElsewhere.has(role)) continue;
     const handler = handlers[role];
     if (handler === undefined) throw new Error(`nothing serves the role ${role} of ${operation.id}`);
     mounting.onAny(operation, (call) => handler(call, reference(call)));
+  }
+}
+
+/** Roles that other resources serve for all kinds, as they need more than the service: `mountRole` mounts them. */
+const servedElsewhere: ReadonlySet<string> = new Set([
+  'clone',
+  'customDomains',
+  'customDomain',
+  'createCustomDomain',
+  'editCustomDomain',
+  'deleteCustomDomain',
+  'checkCustomDomains',
+]);
+
+/** Mounts a role of `servedElsewhere`, for each kind that has it. */
+export function mountRole(
+  mounting: Mounting,
+  role: string,
+  handler: (call: AnyCall, reference: ServiceReference) => Promise<unknown>,
+): void {
+  for (const { type, noun } of Object.values(kinds)) {
+    const operation = Object.entries<Operation>(serviceOperations[type]).find(([name]) => name === role)?.[1];
+    if (operation === undefined) continue;
+    mounting.onAny(operation, (call) => handler(call, { id: call.params[`${noun}Id`] ?? '', type }));
   }
 }
 
@@ -40,8 +75,10 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     read: ({ caller }, reference) => service.readService(deps, caller, reference),
     edit: ({ caller, body }, reference) => service.editService(deps, caller, reference, named(body)),
     delete: ({ caller, query }, reference) => action.deleteService(deps, caller, reference, removal(query)),
-    deploy: (call, reference) => action.deployService(deps, call.caller, reference, { body: call.body, dryRun: dryRun(call) }),
-    redeploy: (call, reference) => action.redeployService(deps, call.caller, reference, dryRun(call)),
+    deploy: (call, reference) =>
+      action.deployService(deps, call.caller, reference, { body: call.body, query: call.query, dryRun: dryRun(call) }),
+    redeploy: (call, reference) =>
+      action.redeployService(deps, call.caller, reference, { query: call.query, dryRun: dryRun(call) }),
     restart: (call, reference) => action.restartService(deps, call.caller, reference, dryRun(call)),
     stop: (call, reference) => action.stopService(deps, call.caller, reference, dryRun(call)),
     uninstall: async ({ caller, query }, reference) =>
@@ -49,7 +86,13 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     status: ({ caller }, reference) => readServiceStatus(deps, caller, reference),
     statuses: (call, { type }) => listStatuses(deps, call.caller, place(call, type)),
     history: ({ caller, query }, reference) => readHistory(deps, caller, reference, query),
+    advancedSettings: ({ caller }, reference) => settings.readSettings(deps, caller, reference),
+    editAdvancedSettings: ({ caller, body }, reference) => settings.editSettings(deps, caller, reference, toMembers(body)),
+    oldHistory: ({ caller, query }, reference) => readOldHistory(deps, caller, reference, text(query['startId'])),
     links: ({ caller }, reference) => readLinks(deps, caller, reference),
+    credentials: ({ caller }, reference) => database.readCredentials(deps, caller, reference),
+    versions: ({ caller }, reference) => database.listVersions(deps, caller, reference),
+    configuration: (call, { type }) => database.listConfiguration(deps, call.caller, place(call, type).environmentId),
     log: ({ caller, query }, reference) => readLog(deps, caller, reference, wholeNumber(query['tail'])),
   };
 }
@@ -63,6 +106,14 @@ function named(body: unknown): service.NewService {
 /** Of Terraform configurations; no other type has these. */
 function removal(query: AnyCall['query']): Removal {
   return { skipDestroy: query['force_terraform_action'] === 'SKIP_DESTROY', resourcesOnly: query['resources_only'] === true };
+}
+
+function toMembers(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null ? { ...body } : {};
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function wholeNumber(value: unknown): number | undefined {

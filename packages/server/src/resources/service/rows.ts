@@ -1,5 +1,6 @@
 import type { ContainerRegistryKind } from '@davit/contract';
 import type { ReleaseCommit } from '@davit/engine/port';
+import type { DatabaseFacts } from '../variable/index.ts';
 import type { ServiceSpec } from './kinds/kind.ts';
 
 /** A container registry, as the services that use it show it. */
@@ -53,5 +54,9 @@ export interface ServiceFacts extends ServiceRow {
   readonly stage_name: string;
   readonly stage_position: number;
   readonly is_skipped: boolean;
+  /** Of its environment. */
+  readonly databases: readonly DatabaseFacts[];
   readonly deleting: boolean;
+  /** Hosts of its custom domains, sorted. */
+  readonly domains: readonly string[];
 }

@@ -5,11 +5,11 @@ import type { Deps } from '../../deps.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalidReference, notFound, Problems } from '../shared/problems.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { storeServiceSecrets } from '../variable/index.ts';
+import { insertSecretValue } from '../variable/index.ts';
 import { capsOf } from './caps.ts';
 import { forgetEnvironment, readVisibleEnvironment, rememberedEnvironment } from './environment.ts';
 import { readGroups, shareGroups } from './groups.ts';
-import { claimPorts } from './host-ports.ts';
+import { claimPorts, withAssignedPorts } from './host-ports.ts';
 import { kindOf } from './kinds/index.ts';
 import type { Caps, SpecRules } from './kinds/kind.ts';
 import { lockService, type ServiceReference } from './lock.ts';
@@ -24,7 +24,12 @@ import * as store from './store.ts';
 export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
   const row = await deps.database.maybe(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
-  return kindOf(type).record(row, await capsOf(deps.engine, row.driver), await readGroups(deps.database, [row.spec]));
+  return kindOf(type).record(
+    row,
+    await capsOf(deps.engine, row.driver),
+    await readGroups(deps.database, [row.spec]),
+    deps.config,
+  );
 }
 
 /** What requests to create have in common; the rest is the kind's. */
@@ -49,11 +54,11 @@ export async function createService(deps: Deps, caller: Caller, place: Place, re
 async function createAtOnce(deps: Deps, caller: Caller, place: Place, request: NewService): Promise<ServiceRecord | undefined> {
   const environment = await rememberedEnvironment(deps, caller, place.environmentId);
   const { row, rules } = await newService(deps, environment, place, request);
-  if (rules.problems.found.length > 0 || rules.secrets.size > 0 || hasReferences(row)) return undefined;
+  if (rules.problems.found.length > 0 || rules.secrets.length > 0 || hasReferences(row)) return undefined;
   const times = await refuseTaken(request.name, () =>
     deps.database.together(store.insertService, insertValues(row, environment)),
   );
-  if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps);
+  if (times !== undefined) return kindOf(row.type).record({ ...row, ...times }, rules.caps, undefined, deps.config);
   forgetEnvironment(deps, place.environmentId);
   return undefined;
 }
@@ -63,8 +68,9 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
   return deps.database.transaction(async (tx) => {
     await openEnvironment(tx, caller, place.environmentId, 'change');
     const environment = await readVisibleEnvironment(tx, caller, place.environmentId);
-    const { row, rules } = await newService(deps, environment, place, request);
+    const { row: wanted, rules } = await newService(deps, environment, place, request);
     rules.problems.throwIfAny();
+    const row = { ...wanted, spec: await withAssignedPorts(deps, tx, wanted) };
     const named = await shareNamed(tx, row);
     await shareGroups(tx, row.organization_id, request);
     const values = insertValues(row, environment);
@@ -75,10 +81,10 @@ async function createLocked(deps: Deps, caller: Caller, place: Place, request: N
       await tx.run(store.insertStage, [place.environmentId, kindOf(place.type).stageName]);
       return tx.one(store.insertService, values);
     });
-    await storeServiceSecrets(deps, tx, { organizationId: row.organization_id, serviceId: row.id }, rules.secrets);
-    await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: kindOf(row.type).process(row.spec).ports });
+    await storeSecrets(deps, tx, row, rules.secrets);
+    await claimPorts(tx, caller, { serviceId: row.id, driver: row.driver, ports: kindOf(row.type).workload(row.spec).ports });
     const groups = await readGroups(tx, [row.spec]);
-    return kindOf(row.type).record({ ...row, ...times, ...named }, rules.caps, groups);
+    return kindOf(row.type).record({ ...row, ...times, ...named }, rules.caps, groups, deps.config);
   });
 }
 
@@ -89,8 +95,8 @@ async function newService(
   environment: store.EnvironmentRow,
   { environmentId, type }: Place,
   request: NewService,
-): Promise<{ readonly row: NewRow; readonly rules: CollectingRules }> {
-  const rules = await specRules(deps, environment.driver, environment.auto_preview);
+): Promise<{ readonly row: NewRow; readonly rules: NewRules }> {
+  const rules = await specRules(deps, { driver: environment.driver, autoPreview: environment.auto_preview, isInstalled: false });
   const row = {
     id: randomUUID(),
     organization_id: environment.organization_id,
@@ -126,7 +132,7 @@ export async function editService(
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
     const { row, caps } = await editLocked(deps, tx, caller, { facts, request });
-    return kindOf(row.type).record(row, caps, await readGroups(tx, [row.spec]));
+    return kindOf(row.type).record(row, caps, await readGroups(tx, [row.spec]), deps.config);
   });
 }
 
@@ -137,15 +143,18 @@ export async function editLocked(
   caller: Caller,
   { facts, request }: { readonly facts: ServiceFacts; readonly request: Partial<NewService> },
 ): Promise<{ readonly row: ServiceFacts; readonly caps: Caps | null }> {
-  const rules = await specRules(deps, facts.driver, false);
-  const spec = kindOf(facts.type).edit(request, facts.spec, rules);
+  const kind = kindOf(facts.type);
+  const isInstalled = kind.mindsInstalled === true && (await deps.engine.isKnown(tx, facts.id));
+  const rules = await specRules(deps, { driver: facts.driver, autoPreview: false, isInstalled });
+  const edited = kind.edit(request, facts.spec, rules);
   rules.problems.throwIfAny();
+  const spec = await withAssignedPorts(deps, tx, { ...facts, spec: edited });
   const named = await shareNamed(tx, { ...facts, spec });
   await shareGroups(tx, facts.organization_id, request);
   const name = request.name ?? facts.name;
   const written = await refuseTaken(name, () => tx.one(store.updateService, [facts.id, name, JSON.stringify(spec)]));
-  await storeServiceSecrets(deps, tx, { organizationId: facts.organization_id, serviceId: facts.id }, rules.secrets);
-  await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: kindOf(facts.type).process(spec).ports });
+  await storeSecrets(deps, tx, facts, rules.secrets);
+  await claimPorts(tx, caller, { serviceId: facts.id, driver: facts.driver, ports: kind.workload(spec).ports });
   return { row: { ...facts, ...written, ...named, name, spec }, caps: rules.caps };
 }
 
@@ -154,18 +163,27 @@ export async function removeService(tx: Queryable, id: string): Promise<void> {
   await tx.run(store.deleteService, [id]);
 }
 
-/** Rules with the secrets that a request brought, by the ids that the spec has in their places. */
-interface CollectingRules extends SpecRules {
-  readonly secrets: ReadonlyMap<string, string>;
+interface NewSecret {
+  readonly id: string;
+  readonly text: string;
 }
 
-async function specRules(deps: Deps, driver: string, autoPreview: boolean): Promise<CollectingRules> {
-  const secrets = new Map<string, string>();
+interface NewRules extends SpecRules {
+  readonly secrets: readonly NewSecret[];
+}
+
+async function specRules(
+  deps: Deps,
+  { driver, autoPreview, isInstalled }: { driver: string; autoPreview: boolean; isInstalled: boolean },
+): Promise<NewRules> {
+  const secrets: NewSecret[] = [];
   return {
+    databases: deps.databases,
+    isInstalled,
     secrets,
-    secret: (value) => {
+    newSecret: (text) => {
       const id = randomUUID();
-      secrets.set(id, value);
+      secrets.push({ id, text });
       return id;
     },
     problems: new Problems(),
@@ -174,6 +192,14 @@ async function specRules(deps: Deps, driver: string, autoPreview: boolean): Prom
     allowLocalRepositories: deps.config.allowLocalRepositories,
     autoPreview,
   };
+}
+
+async function storeSecrets(deps: Deps, tx: Queryable, row: NewRow, secrets: readonly NewSecret[]): Promise<void> {
+  const parents = kindOf(row.type).sharesSecrets === true ? [row.environment_id, null] : [null, row.id];
+  for (const { id, text } of secrets) {
+    const owner = [id, row.organization_id, null, ...parents];
+    await tx.run(insertSecretValue, [...owner, deps.vault.seal(id, text), []]);
+  }
 }
 
 function reservedPorts({ config }: Deps): ReservedPorts {
@@ -186,7 +212,7 @@ function reservedPorts({ config }: Deps): ReservedPorts {
 /** Whether it takes or names something that others have, for which an insert alone is not enough. */
 function hasReferences(row: NewRow): boolean {
   const { annotations_groups, labels_groups } = row.spec;
-  const { ports } = kindOf(row.type).process(row.spec);
+  const { ports } = kindOf(row.type).workload(row.spec);
   const hasGroups = annotations_groups !== undefined || labels_groups !== undefined;
   return hasGroups || hostPorts(ports).length > 0 || namesOthers(row.spec);
 }
@@ -197,12 +223,12 @@ type Named = Pick<ServiceRow, 'git_token_name' | 'registry' | 'chart'>;
 /** The same records stay until the transaction ends. INVALID_REFERENCE when the organization has none of an id. */
 async function shareNamed(tx: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<Named> {
   const { gitTokenId, registryId, helmRepositoryId, valuesTokenId } = referencesOf(row.spec);
-  const path = kindOf(row.type).repositoryPath ?? 'git_repository';
-  const token = { organizationId: row.organization_id, id: gitTokenId, path: `${path}.git_token_id` };
+  const { docker = '', image = '' } = kindOf(row.type).places ?? {};
+  const token = { organizationId: row.organization_id, id: gitTokenId, path: `${docker}git_repository.git_token_id` };
   const valuesToken = { ...token, id: valuesTokenId, path: 'values_override.file.git.git_repository.git_token_id' };
   return {
     git_token_name: await gitTokenName(tx, token),
-    registry: registryId === null ? null : await registryDetails(tx, row.organization_id, registryId),
+    registry: registryId === null ? null : await registryDetails(tx, row.organization_id, registryId, image),
     chart:
       row.type === 'HELM'
         ? {
@@ -236,10 +262,10 @@ async function chartRepository(tx: Queryable, organizationId: string, id: string
   );
 }
 
-async function registryDetails(tx: Queryable, organizationId: string, id: string): Promise<RegistryDetails> {
+async function registryDetails(tx: Queryable, organizationId: string, id: string, place: string): Promise<RegistryDetails> {
   const registry = await tx.maybe(store.shareRegistry, [id, organizationId]);
   if (registry !== undefined) return registry;
-  throw invalidReference('registry_id', 'is not the id of a container registry of this organization; create one first');
+  throw invalidReference(`${place}registry_id`, 'is not the id of a container registry of this organization; create one first');
 }
 
 async function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {

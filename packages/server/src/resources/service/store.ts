@@ -18,7 +18,9 @@ const recordTables = `service s
 
 const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name AS stage_name, st.position AS stage_position,
   p.created_at AS project_created_at, e.name AS environment_name, e.mode AS environment_mode, e.created_at AS environment_created_at,
-  e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region`;
+  e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region,
+  ARRAY(SELECT d.host FROM custom_domain d WHERE d.service_id = s.id ORDER BY d.host) AS domains,
+  databases_of(s.environment_id) AS databases`;
 
 const factsTables = `${recordTables}
   JOIN environment e ON e.id = s.environment_id
@@ -206,6 +208,15 @@ export const shareHelmRepository = statement<NonNullable<ChartDetails['repositor
   `SELECT id, name, url FROM helm_repository WHERE id = $1 AND organization_id = $2 FOR KEY SHARE`,
 );
 
+/** Release, service: a custom domain that the release has and another service, too. */
+export const domainOfAnother = statement<{ domain: string }>(
+  'domainOfAnotherService',
+  `SELECT d.domain FROM custom_domain d, release r
+    WHERE r.id = $1 AND d.service_id <> $2
+      AND jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', d.host))
+    LIMIT 1`,
+);
+
 export const readRelease = statement<{ id: string }>(
   'readReleaseOfService',
   `SELECT id FROM release WHERE id = $1 AND service_id = $2`,
@@ -249,10 +260,23 @@ export const insertClone = statement(
    SELECT $1, organization_id, project_id, id, $3, gen_random_uuid(), $4, $5, $6, $7::jsonb, $8 FROM environment WHERE id = $2`,
 );
 
+/** Environment, stage and its name, name of the stage that new services of the type go into: in which stage a copy is there. */
+export const stageForClone = statement<{ id: string }>(
+  'stageForServiceClone',
+  `SELECT id FROM deployment_stage WHERE environment_id = $1
+    ORDER BY id = $2 DESC, lower(name) = lower($3) DESC, lower(name) = lower($4) DESC, position DESC LIMIT 1 FOR KEY SHARE`,
+);
+
 /** Driver, transport, ports that nobody may have, wanted port: that one, or the first free one after it. */
 export const freeHostPort = statement<{ port: number }>(
   'freeHostPort',
   `SELECT n AS port FROM generate_series($4::integer, 65535) AS n
     WHERE n <> ALL ($3::integer[]) AND NOT EXISTS (SELECT 1 FROM host_port WHERE driver = $1 AND transport = $2 AND port = n)
     LIMIT 1`,
+);
+
+/** Driver. Who looks for a free port of the machine waits for the others who do, so that two do not find the same. */
+export const lockFreePorts = statement(
+  'lockFreeHostPorts',
+  `SELECT pg_advisory_xact_lock(hashtextextended('free host ports ' || $1::text, 0))`,
 );

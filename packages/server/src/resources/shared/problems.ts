@@ -11,6 +11,13 @@ export class Problems {
     this.#found.push({ path, message });
   }
 
+  /** The same collection, for checks that name places from a member of the request on: `source.docker` and the like. */
+  below(prefix: string): Problems {
+    const below = new Problems();
+    below.add = (path, message) => this.add(`${prefix}.${path}`, message);
+    return below;
+  }
+
   get found(): readonly ErrorDetail[] {
     return this.#found;
   }

@@ -1,4 +1,5 @@
-import type { ServiceType } from '@davit/contract';
+import type { DatabaseType, ServiceType } from '@davit/contract';
+import type { ValuePart } from '@davit/engine/port';
 import { derivedId } from './derived-id.ts';
 import type { Level } from './row.ts';
 
@@ -48,7 +49,10 @@ export interface BuiltIn {
   /** Key without the prefix: what aliases remember, as the prefix can be configured. */
   readonly name: string;
   readonly key: string;
+  /** Empty where it is secret. */
   readonly value: string;
+  /** Of what it is made where that is secret; null: it is not. */
+  readonly secret: readonly ValuePart[] | null;
   /** The widest scope that sees it. */
   readonly level: Level;
   /** The service that it tells of; null: it tells of the surroundings. */
@@ -116,6 +120,60 @@ export function builtIns(facts: BuiltInFacts, prefix: string): readonly BuiltIn[
   return [...environmentBuiltIns(facts, prefix), builtIn(place, `${type}_ID`, id), builtIn(place, `${type}_NAME`, name), ...own];
 }
 
+/** A database as what the services of its environment see of it. As the SQL function `databases_of` gives it. */
+export interface DatabaseFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly created_at: string;
+  readonly spec: {
+    readonly type: DatabaseType;
+    readonly password_secret_id: string;
+    readonly recipe: { readonly port: number; readonly login: string; readonly database: string; readonly url: string };
+  };
+}
+
+/** The name of a database for its neighbours, which never changes: `z1a2b3c4d-postgresql` (semantics 4.6). */
+export function databaseHost(id: string, type: DatabaseType): string {
+  return `z${shortId(id)}-${type.toLowerCase()}`;
+}
+
+/** With what a database is connected to, from one address. */
+export function databaseUrl(url: string, known: Readonly<Record<string, string | ValuePart>>): readonly ValuePart[] {
+  return url.split(/(\{[a-z]+\})/).flatMap((piece) => {
+    const value = /^\{[a-z]+\}$/.test(piece) ? known[piece.slice(1, -1)] : undefined;
+    const part = value ?? piece;
+    return part === '' ? [] : [part];
+  });
+}
+
+/**
+ * What databases tell all services of their environment, as soon as they are created. The address is always the one inside the
+ * environment: only processes there get these variables, and from there it works whether the database is public or not.
+ */
+export function databaseBuiltIns(databases: readonly DatabaseFacts[], prefix: string): readonly BuiltIn[] {
+  return databases.flatMap(({ id, name, created_at: createdAt, spec }) => {
+    const { login, database, port, url } = spec.recipe;
+    const host = databaseHost(id, spec.type);
+    const password = { secret: spec.password_secret_id };
+    const address = databaseUrl(url, { login, password, host, port: String(port), database });
+    const place = { ownerId: id, level: 1, createdAt, prefix, owner: { id, name, type: 'DATABASE' } } as const;
+    const values: readonly (readonly [string, string | readonly ValuePart[]])[] = [
+      ['HOST', host],
+      ['HOST_INTERNAL', host],
+      ['PORT', String(port)],
+      ['LOGIN', login],
+      ['PASSWORD', [password]],
+      ['DEFAULT_DATABASE_NAME', database],
+      ['DATABASE_URL', address],
+      ['DATABASE_URL_INTERNAL', address],
+    ];
+    return values.map(([suffix, value]) => {
+      const key = `${spec.type}_Z${shortId(id).toUpperCase()}_${suffix}`;
+      return typeof value === 'string' ? builtIn(place, key, value) : { ...builtIn(place, key, ''), secret: value };
+    });
+  });
+}
+
 interface BuiltInPlace {
   readonly ownerId: string;
   readonly level: Level;
@@ -126,7 +184,7 @@ interface BuiltInPlace {
 
 function builtIn({ ownerId, level, createdAt, prefix, owner }: BuiltInPlace, name: string, value: string): BuiltIn {
   const id = derivedId('built-in', ownerId, name);
-  return { id, name, key: `${prefix}_${name}`, value, level, owner: owner ?? null, createdAt, isSetAtStart: false };
+  return { id, name, key: `${prefix}_${name}`, value, secret: null, level, owner: owner ?? null, createdAt, isSetAtStart: false };
 }
 
 function shortId(id: string): string {

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { invalidReference } from '../shared/problems.ts';
 import type { IdMap } from '../shared/relink.ts';
 import { referenceKeys } from './references.ts';
-import type { VariableRow } from './row.ts';
+import { level, type VariableRow } from './row.ts';
 import { insertSecretValue, insertVariables, readEnvironmentVariables, readSecretValues, readVariables } from './store.ts';
 
 /** What the copy of an environment is made of. */
@@ -40,8 +40,61 @@ export async function cloneVariables(deps: Pick<Deps, 'vault'>, tx: Queryable, c
       !outputs.has(row.id) &&
       !outputs.has(row.target_id ?? ''),
   );
+  await copyRows(deps, tx, { ...clone, rows, outside: await projectTargets(tx, clone, rows, seen) });
+}
+
+/**
+ * Copies the variables and secrets of one service, under `environment_id` of a request. What its aliases and overrides point at
+ * outside of it they point at in the other environment, by its key: INVALID_REFERENCE when that has none, or mounts another file
+ * at the path of one.
+ */
+export async function cloneServiceVariables(
+  deps: Pick<Deps, 'vault'>,
+  tx: Queryable,
+  { organizationId, from, to, services, relink }: VariableClone,
+): Promise<void> {
+  const seen = await tx.many(readEnvironmentVariables, [from.environmentId]);
+  const rows = seen.filter(({ service_id }) => service_id !== null && services.has(service_id));
+  const isMoved = from.environmentId !== to.environmentId;
+  const wider = isMoved ? await tx.many(readVariables, [[to.environmentId, to.projectId]]) : [];
+  for (const row of rows) refuseSamePath(row, wider);
+  const outside = rows.flatMap((row): [string, string][] => {
+    const target = seen.find(({ id }) => id === row.target_id);
+    if (target === undefined || level(target) === 2 || wider.some(({ id }) => id === target.id)) return [];
+    return isMoved ? [[target.id, sameVariable(row, target, wider)]] : [];
+  });
+  await copyRows(deps, tx, { organizationId, from, to, services, relink, rows, outside: new Map(outside) });
+}
+
+function refuseSamePath(row: VariableRow, others: readonly VariableRow[]): void {
+  const other = others.find(({ key, mount_path }) => mount_path !== null && mount_path === row.mount_path && key !== row.key);
+  if (other === undefined) return;
+  throw invalidReference(
+    'environment_id',
+    `names an environment where ${other.key} is mounted at ${row.mount_path}, as ${row.key} of the service is; change one of them first`,
+  );
+}
+
+function sameVariable(row: VariableRow, target: VariableRow, others: readonly VariableRow[]): string {
+  const same = others.filter(({ key, is_secret }) => key === target.key && is_secret === target.is_secret);
+  const found = same.find(({ environment_id }) => environment_id !== null) ?? same[0];
+  if (found !== undefined) return found.id;
+  const noun = target.is_secret ? 'secret' : 'variable';
+  throw invalidReference(
+    'environment_id',
+    `names an environment without a ${noun} ${target.key}, which ${row.key} points at; create it there first`,
+  );
+}
+
+interface RowsClone extends VariableClone {
+  readonly rows: readonly VariableRow[];
+  /** What variables point at that are not copied, where the copies point at others. */
+  readonly outside: IdMap;
+}
+
+async function copyRows(deps: Pick<Deps, 'vault'>, tx: Queryable, { rows, outside, ...clone }: RowsClone): Promise<void> {
   const ids = new Map(rows.map((row) => [row.id, randomUUID()]));
-  const targets = new Map([...ids, ...(await projectTargets(tx, clone, rows, seen))]);
+  const targets = new Map([...ids, ...outside]);
   const secrets = rows.flatMap((row): SecretCopy[] =>
     row.secret_value_id === null
       ? []

@@ -37,19 +37,6 @@ export async function storeDerivedSecrets(
   }
 }
 
-/** Stores secrets that a service's own record names, encrypted, under their ids. In the transaction that writes the record. */
-export async function storeServiceSecrets(
-  deps: Pick<Deps, 'vault'>,
-  tx: Queryable,
-  owner: SecretOwner,
-  secrets: ReadonlyMap<string, string>,
-): Promise<void> {
-  for (const [id, text] of secrets) {
-    const values = [id, owner.organizationId, null, null, owner.serviceId, deps.vault.seal(id, text), []];
-    await tx.run(insertSecretValue, values);
-  }
-}
-
 function secretsOf({ references }: DerivedSecret): string[] {
   return Object.values(references).flatMap((parts) => parts.flatMap((part) => (typeof part === 'string' ? [] : [part.secret])));
 }

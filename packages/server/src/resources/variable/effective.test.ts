@@ -37,7 +37,7 @@ function secret(key: string, id: string, referenceKeys: readonly string[] = []):
 }
 
 function builtIn(name: string, value: string, isSetAtStart = false): BuiltIn {
-  return { id: name, name, key: `DAVIT_${name}`, value, level: 2, owner: null, createdAt: '', isSetAtStart };
+  return { id: name, name, key: `DAVIT_${name}`, value, secret: null, level: 2, owner: null, createdAt: '', isSetAtStart };
 }
 
 function values(result: Effective): Record<string, readonly ValuePart[]> {

@@ -24,7 +24,11 @@ export interface Effective {
   readonly circles: readonly (readonly string[])[];
 }
 
-type Content = { readonly text: string } | { readonly secretId: string; readonly referenceKeys: readonly string[] };
+type Content =
+  | { readonly text: string }
+  | { readonly secretId: string; readonly referenceKeys: readonly string[] }
+  /** Of a built-in variable that is secret: nothing of it is written by people, so nothing in it is a reference. */
+  | { readonly parts: readonly ValuePart[] };
 
 /** What a key stands for at the service, before interpolation. */
 interface Source {
@@ -110,8 +114,8 @@ function sourcesByKey(rows: readonly VariableRow[], known: readonly BuiltIn[]): 
     winners.set(row.key, row);
   }
   const usable = known.filter((builtIn) => !builtIn.isSetAtStart);
-  const builtInByName = new Map(usable.map((builtIn) => [builtIn.name, plainSource(builtIn.value)]));
-  const sources = new Map(usable.map((builtIn) => [builtIn.key, plainSource(builtIn.value)]));
+  const builtInByName = new Map(usable.map((builtIn) => [builtIn.name, builtInSource(builtIn)]));
+  const sources = new Map(usable.map((builtIn) => [builtIn.key, builtInSource(builtIn)]));
   for (const [key, row] of winners) {
     const source = row.type === 'ALIAS' ? aliasSource(row, { byId, winners, builtInByName }) : ownSource(row, byId);
     // An alias of a built-in that is not there now (no public port any more): the key is unset as well.
@@ -120,8 +124,13 @@ function sourcesByKey(rows: readonly VariableRow[], known: readonly BuiltIn[]): 
   return sources;
 }
 
-function plainSource(text: string): Source {
-  return { content: { text }, mountPath: null, interpolates: false, hasOwnFile: false };
+function builtInSource({ value, secret }: BuiltIn): Source {
+  return {
+    content: secret === null ? { text: value } : { parts: secret },
+    mountPath: null,
+    interpolates: false,
+    hasOwnFile: false,
+  };
 }
 
 function ownSource(row: VariableRow, byId: ReadonlyMap<string, VariableRow>): Source {
@@ -155,6 +164,7 @@ function aliasSource(alias: VariableRow, { byId, winners, builtInByName }: Looku
 
 function usedKeys(source: Source): readonly string[] {
   if (!source.interpolates) return [];
+  if ('parts' in source.content) return [];
   return 'text' in source.content ? referenceKeys(source.content.text) : source.content.referenceKeys;
 }
 
@@ -174,6 +184,7 @@ class Resolver {
   }
 
   content({ content, interpolates }: Source): readonly ValuePart[] {
+    if ('parts' in content) return content.parts;
     if ('secretId' in content) {
       return [{ secret: interpolates ? this.#secretId(content.secretId, content.referenceKeys) : content.secretId }];
     }

@@ -1,10 +1,25 @@
-export { builtIns, type BuiltIn, type BuiltInFacts } from './builtin.ts';
-export { cloneSecrets, cloneVariables, secretIdsAmong, type SecretCopy, type VariableClone } from './clone.ts';
+export {
+  builtIns,
+  databaseBuiltIns,
+  databaseHost,
+  databaseUrl,
+  type BuiltIn,
+  type BuiltInFacts,
+  type DatabaseFacts,
+} from './builtin.ts';
+export {
+  cloneSecrets,
+  cloneServiceVariables,
+  cloneVariables,
+  secretIdsAmong,
+  type SecretCopy,
+  type VariableClone,
+} from './clone.ts';
 export { effective, type DerivedSecret, type Effective } from './effective.ts';
-export { storeDerivedSecrets, storeServiceSecrets, type SecretOwner } from './derived-secret.ts';
+export { storeDerivedSecrets, type SecretOwner } from './derived-secret.ts';
 export type { ServicePlaceReference, ServicePlaces, VariablePlace } from './place.ts';
 export { storeOutputs } from './output.ts';
 export { mountVariable } from './routes.ts';
 export { level, type VariableRow } from './row.ts';
 export { cycle, visibleVariables } from './scene.ts';
-export { readEnvironmentVariables, readSecretValues } from './store.ts';
+export { insertSecretValue, readEnvironmentVariables, readSecretValues } from './store.ts';

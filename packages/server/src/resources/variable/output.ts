@@ -12,8 +12,8 @@ export interface OutputRoom {
 }
 
 /**
- * What a service (a job, a Terraform configuration) told when it last ran: variables of its environment that nobody can edit, each with an alias of the plain name
- * where that is free. Replaces what an earlier run told, keeping ids. Idempotent; nothing when the service is gone.
+ * What the last successful run of a service (a job, a Terraform configuration) told: variables of its environment that nobody can
+ * edit, each with an alias of the plain name where that is free. Replaces what an earlier run told, keeping ids. Idempotent; nothing when the service is gone.
  */
 export async function storeOutputs(room: OutputRoom, serviceId: string, outputs: readonly ServiceOutput[]): Promise<void> {
   await room.database.transaction(async (tx) => {

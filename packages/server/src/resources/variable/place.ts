@@ -4,7 +4,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { notFound } from '../shared/problems.ts';
-import { environmentBuiltIns, projectBuiltIns, type BuiltIn } from './builtin.ts';
+import { databaseBuiltIns, environmentBuiltIns, projectBuiltIns, type BuiltIn } from './builtin.ts';
 import { level, type Level, type VariableRow } from './row.ts';
 import { holdProjectFacts, readEnvironmentFacts, readProjectFacts, type EnvironmentFactsRow } from './store.ts';
 
@@ -95,7 +95,10 @@ function projectPlace(
 async function environmentPlace({ config }: Deps, db: Queryable, caller: Caller, id: string): Promise<VariablePlace> {
   const row = await db.maybe(readEnvironmentFacts, [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
-  const builtIns = environmentBuiltIns({ ...toFacts(row), domain: config.gatewayDomain }, config.variablePrefix);
+  const builtIns = [
+    ...environmentBuiltIns({ ...toFacts(row), domain: config.gatewayDomain }, config.variablePrefix),
+    ...databaseBuiltIns(row.databases, config.variablePrefix),
+  ];
   return {
     organizationId: row.organization_id,
     projectId: row.project_id,

@@ -42,6 +42,12 @@ export function builtInRecord(builtIn: BuiltIn): VariableRecord {
   };
 }
 
+/** The record of a built-in variable that is secret. */
+export function builtInSecretRecord(builtIn: BuiltIn): SecretRecord {
+  const { value: _value, ...record } = builtInRecord(builtIn);
+  return record;
+}
+
 /** What an alias or override points at, as its record shows it; undefined: nothing that is there. */
 function related(row: VariableRow, place: VariablePlace, rows: readonly VariableRow[]): Related | undefined {
   if (row.target_builtin !== null) {
@@ -55,18 +61,23 @@ function related(row: VariableRow, place: VariablePlace, rows: readonly Variable
     id: target.id,
     key: target.key,
     value: target.type === 'ALIAS' ? (behind?.value ?? '') : (target.value ?? ''),
-    mount_path: target.mount_path ?? behind?.mount_path ?? null,
+    mount_path: target.mount_path ?? behind?.mount_path ?? '',
     ...wordsOf(target, place),
     description: target.description,
     enable_interpolation_in_file: target.enable_interpolation_in_file,
   };
 }
 
+/** The path of the file that an alias or override stands for; null: it stands for no file. */
+function pathOf(target: Related | undefined): string | null {
+  return target === undefined || target.mount_path === '' ? null : target.mount_path;
+}
+
 type Related = NonNullable<VariableRecord['aliased_variable']> &
   Pick<VariableRow, 'description' | 'enable_interpolation_in_file'>;
 
 const plain = {
-  mount_path: null,
+  mount_path: '',
   scope: 'BUILT_IN',
   variable_type: 'BUILT_IN',
   description: null,
@@ -113,7 +124,7 @@ export function variableRecord(row: VariableRow, place: VariablePlace, rows: rea
   return {
     ...common(row, place),
     value: row.type === 'ALIAS' ? (target?.value ?? '') : (row.value ?? ''),
-    mount_path: row.mount_path ?? target?.mount_path ?? null,
+    mount_path: row.mount_path ?? pathOf(target),
     ...(row.type === 'ALIAS' && shown !== undefined ? { aliased_variable: shown } : {}),
     ...(row.type === 'OVERRIDE' && shown !== undefined ? { overridden_variable: shown } : {}),
   };
@@ -130,7 +141,7 @@ export function secretRecord(row: VariableRow, place: VariablePlace, rows: reado
   const { value: _value, ...shown } = target ?? { value: null };
   return {
     ...common(row, place),
-    mount_path: row.mount_path ?? target?.mount_path ?? null,
+    mount_path: row.mount_path ?? pathOf(target),
     ...(row.type === 'ALIAS' && 'id' in shown ? { aliased_secret: shown } : {}),
     ...(row.type === 'OVERRIDE' && 'id' in shown ? { overridden_secret: shown } : {}),
   };
@@ -150,7 +161,8 @@ export function anyRecord(row: VariableRow, place: VariablePlace, rows: readonly
 }
 
 export function anyBuiltInRecord(builtIn: BuiltIn): AnyRecord {
-  return { ...withNotes(builtInRecord(builtIn)), value: builtIn.value, is_secret: false };
+  const isSecret = builtIn.secret !== null;
+  return { ...withNotes(builtInRecord(builtIn)), value: isSecret ? null : builtIn.value, is_secret: isSecret };
 }
 
 function withNotes(record: VariableRecord) {

@@ -6,7 +6,17 @@ import { checkKey } from './key.ts';
 import { standsAt, type VariablePlace } from './place.ts';
 import { variableRecord } from './record.ts';
 import { level, levelNouns, type VariableRow } from './row.ts';
-import { isOfSort, notEditable, placeNoun, sortNoun, rowsOf, type IsSecret, type Scene, type Stored } from './scene.ts';
+import {
+  isBuiltInOfSort,
+  isOfSort,
+  notEditable,
+  placeNoun,
+  sortNoun,
+  rowsOf,
+  type IsSecret,
+  type Scene,
+  type Stored,
+} from './scene.ts';
 import { findVariable } from './store.ts';
 import { content, insert } from './variable.ts';
 
@@ -41,7 +51,7 @@ export async function createAlias(scene: Scene, wish: TargetWish, request: Alias
     replaces: false,
     key: request.key,
     type: 'ALIAS',
-    is_secret: row?.is_secret ?? false,
+    is_secret: row?.is_secret ?? builtIn?.secret != null,
     value: null,
     secret_value_id: null,
     reference_keys: null,
@@ -110,7 +120,7 @@ async function findTarget({ tx, place }: Scene, rows: readonly VariableRow[], wi
   const { id, isSecret, scopePath } = wish;
   const row = rows.find((one) => one.id === id && isOfSort(one, isSecret));
   if (row !== undefined) return { row };
-  const builtIn = isSecret === true ? undefined : place.builtIns.find((one) => one.id === id);
+  const builtIn = place.builtIns.find((one) => one.id === id && isBuiltInOfSort(one, isSecret));
   if (builtIn !== undefined) return { builtIn };
   const found = await tx.maybe(findVariable, [id, place.organizationId]);
   if (found === undefined || !isOfSort(found, isSecret)) throw notFound(sortNoun(isSecret));

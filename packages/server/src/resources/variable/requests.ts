@@ -2,12 +2,14 @@ import { AppError } from '@davit/base';
 import type { Body, operations, Query, VariableScope } from '@davit/contract';
 import type { Caller } from '../../auth/caller.ts';
 import { invalid, invalidReference, notFound } from '../shared/problems.ts';
+import type { BuiltIn } from './builtin.ts';
 import { importVariables, type Import, type ImportRequest } from './import.ts';
 import { holdPlace, placeReference, readPlace, type PlaceReference, type VariablePlace, type VariableRoom } from './place.ts';
 import {
   anyBuiltInRecord,
   anyRecord,
   builtInRecord,
+  builtInSecretRecord,
   secretRecord,
   variableRecord,
   type AnyRecord,
@@ -15,7 +17,7 @@ import {
   type VariableRecord,
 } from './record.ts';
 import { createAlias, createOverride } from './relation.ts';
-import { visibleAt, type IsSecret, type Scene, type Stored } from './scene.ts';
+import { isBuiltInOfSort, visibleAt, type IsSecret, type Scene, type Stored } from './scene.ts';
 import { findVariable, type FoundVariable } from './store.ts';
 import { createVariable, editVariable, removeVariable } from './variable.ts';
 
@@ -48,7 +50,7 @@ export async function listVariables(
   const place = await readPlace(room, caller, reference);
   const rows = await visibleAt(room.deps.database, place);
   const stored = rows.filter((row) => !row.is_secret).map((row) => variableRecord(row, place, rows));
-  return { results: oldestFirst([...place.builtIns.map(builtInRecord), ...stored]) };
+  return { results: oldestFirst([...builtInsOf(place, false).map(builtInRecord), ...stored]) };
 }
 
 export async function listSecrets(
@@ -58,7 +60,8 @@ export async function listSecrets(
 ): Promise<{ results: SecretRecord[] }> {
   const place = await readPlace(room, caller, reference);
   const rows = await visibleAt(room.deps.database, place);
-  return { results: rows.filter((row) => row.is_secret).map((row) => secretRecord(row, place, rows)) };
+  const stored = rows.filter((row) => row.is_secret).map((row) => secretRecord(row, place, rows));
+  return { results: oldestFirst([...builtInsOf(place, true).map(builtInSecretRecord), ...stored]) };
 }
 
 /** Variables, secrets or both in one list. NOT_FOUND, VALIDATION_FAILED. */
@@ -71,7 +74,11 @@ export async function listAny(
   const rows = await visibleAt(room.deps.database, place);
   const wanted = query.is_secret ?? null;
   const stored = rows.filter((row) => wanted === null || row.is_secret === wanted).map((row) => anyRecord(row, place, rows));
-  return { results: oldestFirst([...(wanted === true ? [] : place.builtIns.map(anyBuiltInRecord)), ...stored]) };
+  return { results: oldestFirst([...builtInsOf(place, wanted ?? undefined).map(anyBuiltInRecord), ...stored]) };
+}
+
+function builtInsOf(place: VariablePlace, isSecret: IsSecret): readonly BuiltIn[] {
+  return place.builtIns.filter((one) => isBuiltInOfSort(one, isSecret));
 }
 
 function oldestFirst<Record extends { readonly created_at: string }>(records: Record[]): Record[] {

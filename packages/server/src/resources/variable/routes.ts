@@ -20,6 +20,7 @@ export function mountVariable(mounting: Mounting, deps: Deps, services: ServiceP
   mountScope(mounting, room, scopes.ENVIRONMENT, 'ENVIRONMENT');
   mountService(mounting, room, scopes.APPLICATION, 'APPLICATION');
   mountService(mounting, room, scopes.CONTAINER, 'CONTAINER');
+  mountService(mounting, room, scopes.JOB, 'JOB');
   mountAny(mounting, room);
 }
 

@@ -2,6 +2,7 @@ import { AppError } from '@davit/base';
 import { isForeignKeyViolation, isUniqueViolation, type Queryable } from '@davit/db';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../shared/problems.ts';
+import type { BuiltIn } from './builtin.ts';
 import { idOf, levelOf, type VariablePlace } from './place.ts';
 import { levelNouns, type VariableRow } from './row.ts';
 import { readVariables } from './store.ts';
@@ -46,6 +47,11 @@ export async function rowsOf({ tx, place, known }: Pick<Scene, 'tx' | 'place' | 
 /** Whether an operation about these sees the row. */
 export function isOfSort(row: Pick<VariableRow, 'is_secret'>, isSecret: IsSecret): boolean {
   return isSecret === undefined || row.is_secret === isSecret;
+}
+
+/** The same for a built-in variable. */
+export function isBuiltInOfSort({ secret }: BuiltIn, isSecret: IsSecret): boolean {
+  return isSecret === undefined || (secret !== null) === isSecret;
 }
 
 export function sortNoun(isSecret: IsSecret): string {

@@ -1,5 +1,6 @@
 import { statement } from '@davit/db';
 import type { ServiceScope } from '@davit/contract';
+import type { DatabaseFacts } from './builtin.ts';
 import type { VariableRow } from './row.ts';
 
 const columns = `v.id, v.project_id, v.environment_id, v.service_id, v.key, v.type, v.is_secret, v.value, v.secret_value_id,
@@ -67,13 +68,14 @@ export interface EnvironmentFactsRow {
   readonly cluster_id: string;
   readonly cloud_provider: string;
   readonly region: string;
+  readonly databases: readonly DatabaseFacts[];
 }
 
 /** Id, organization of the caller. */
 export const readEnvironmentFacts = statement<EnvironmentFactsRow>(
   'readEnvironmentFactsForVariables',
   `SELECT e.id, e.organization_id, e.project_id, p.created_at AS project_created_at, e.name, e.mode, e.created_at, e.cluster_id,
-          c.cloud_provider, c.region
+          c.cloud_provider, c.region, databases_of(e.id) AS databases
      FROM environment e JOIN project p ON p.id = e.project_id JOIN cluster c ON c.id = e.cluster_id
     WHERE e.id = $1 AND ($2::uuid IS NULL OR e.organization_id = $2)`,
 );

@@ -8,6 +8,7 @@ import { variableRecord } from './record.ts';
 import { referenceKeys } from './references.ts';
 import { level, levelNouns, type VariableRow } from './row.ts';
 import {
+  isBuiltInOfSort,
   isOfSort,
   keyTaken,
   notEditable,
@@ -192,7 +193,7 @@ function ownRow({ rows, place }: View, id: string, isSecret: IsSecret): Variable
     throw notEditable(`${row?.key ?? ''} is an output of a service: its next successful run writes it`);
   }
   if (row !== undefined && standsAt(row, place)) return row;
-  const builtIn = isSecret === true ? undefined : place.builtIns.find((one) => one.id === id);
+  const builtIn = place.builtIns.find((one) => one.id === id && isBuiltInOfSort(one, isSecret));
   if (builtIn !== undefined) {
     throw notEditable(`${builtIn.key} is a built-in variable: it follows from what it tells of`);
   }

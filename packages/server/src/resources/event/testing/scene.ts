@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Operation } from '@davit/contract';
 import { statement } from '@davit/db';
 import { TestIssuer } from '@davit/testkit/issuer';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { startTestServer, type TestServer, type TestServerOptions } from '@davit/testkit/server';
 
 export type Ids = Readonly<Record<string, string>>;
 
@@ -53,10 +53,11 @@ export class Scene {
     this.organizationId = organizationId;
   }
 
-  static async open(): Promise<Scene> {
+  /** `options`: of the server, beside its issuer. */
+  static async open(options: TestServerOptions = {}): Promise<Scene> {
     const issuer = await TestIssuer.start();
-    const environment = { DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_AUDIENCE: 'davit' };
-    const server = await startTestServer({ environment });
+    const environment = { DAVIT_OIDC_ISSUER: issuer.url, DAVIT_OIDC_AUDIENCE: 'davit', ...options.environment };
+    const server = await startTestServer({ ...options, environment });
     const scene = new Scene(server, issuer, (await server.organization('owner')).id);
     const registry = { name: 'shared', kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} };
     const containerRegistryId = await scene.make('containerRegistry', registry);
@@ -91,6 +92,17 @@ export class Scene {
     return made.deployment_request_id ?? made.id ?? '';
   }
 
+  /** Sends what changes something, such as `PUT /application/…`. Throws where it fails. */
+  async change(call: string, body: unknown): Promise<void> {
+    const response = await this.#fetch(call, this.server.adminToken, body);
+    if (!response.ok) throw new Error(`${call}: ${response.status} ${await response.text()}`);
+  }
+
+  async read(path: string): Promise<unknown> {
+    const response = await this.#fetch(`GET ${path}`, this.server.adminToken);
+    return JSON.parse(await response.text());
+  }
+
   /** A project of its own with an environment that has a service of each type. */
   async fresh(): Promise<Ids> {
     const projectId = await this.make('project', named());
@@ -99,15 +111,19 @@ export class Scene {
     const applicationId = await this.make(`${at}/application`, { name: 'web', ...source });
     const image = { registry_id: this.here['containerRegistryId'], image_name: 'cache', tag: '7' };
     const containerId = await this.make(`${at}/container`, { name: 'cache', ...image });
+    const job = { healthchecks: {}, source: { image }, schedule: { on_start: {} } };
+    const jobId = await this.make(`${at}/job`, { name: 'migrate', ...job });
+    const postgres = { type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' };
+    const databaseId = await this.make(`${at}/database`, { name: 'store', ...postgres });
     // In an environment of its own: one with a Helm chart is not deployed.
     const charts = await this.make(`/project/${projectId}/environment`, { name: 'charts' });
     const helmId = await this.make(`/environment/${charts}/helm`, { name: 'chart', source });
     const terraformId = await this.make(`${at}/terraform`, { name: 'infra', terraform_files_source: source });
-    const services = { applicationId, containerId, helmId, terraformId };
+    const services = { applicationId, containerId, jobId, databaseId, helmId, terraformId };
     return { ...this.here, projectId, environmentId, ...services, serviceId: applicationId };
   }
 
-  /** The same, with a deployment of the application or the container that waits. */
+  /** The same, with a deployment of one of the services that waits. */
   async deployed(noun = 'application'): Promise<Ids> {
     const ids = await this.fresh();
     return { ...ids, deploymentRequestId: await this.make(`/${noun}/${ids[`${noun}Id`]}/deploy`) };

@@ -31,6 +31,7 @@ const window = {
 const projectRule = ({ clusterId }: Ids): object => ({ ...named(), ...window, mode: 'STAGING', cluster_id: clusterId });
 const projectRuleMade = making('deploymentRuleId', ({ projectId }) => `/project/${projectId}/deploymentRule`, projectRule);
 const restriction = (): object => ({ mode: 'MATCH', type: 'PATH', value: randomUUID() });
+
 /** The operations on restrictions of one type of service. */
 function recipesOfRestriction(Noun: string): Recipes {
   const noun = Noun.toLowerCase();
@@ -69,6 +70,7 @@ export const ruleRecipes: Recipes = {
     event: 'UPDATE PROJECT DEPLOYMENT_RULE',
   },
   ...recipesOfRestriction('Application'),
+  ...recipesOfRestriction('Job'),
   ...recipesOfRestriction('Helm'),
   ...recipesOfRestriction('Terraform'),
 };
@@ -142,6 +144,16 @@ export const serviceRecipes: Recipes = {
     image_name: 'cache',
     tag: '7',
   })),
+  // Nothing restarts a job.
+  ...without(
+    'rebootJob',
+    recipesOfService('Job', ({ containerRegistryId }) => ({
+      healthchecks: {},
+      source: { image: { registry_id: containerRegistryId, image_name: 'cache', tag: '7' } },
+      schedule: { on_start: {} },
+    })),
+  ),
+  ...recipesOfService('Database', () => ({ type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' })),
   createHelm: { ids: here, body: () => ({ ...named(), source }), event: 'CREATE HELM' },
   editHelm: { ids: here, body: () => ({ ...named(), source }), event: 'UPDATE HELM' },
   deleteHelm: { ids: fresh, event: 'DELETE HELM' },
@@ -152,6 +164,10 @@ export const serviceRecipes: Recipes = {
   redeployTerraform: { ids: waitingTerraform, event: 'TRIGGER_REDEPLOY TERRAFORM' },
   uninstallTerraform: { ids: waitingTerraform, event: 'TRIGGER_UNINSTALL TERRAFORM' },
 };
+
+function without(id: string, recipes: Recipes): Recipes {
+  return Object.fromEntries(Object.entries(recipes).filter(([name]) => name !== id));
+}
 
 const sorts = [
   { Sort: 'EnvironmentVariable', segment: 'environmentVariable', word: 'VARIABLE' },
@@ -197,8 +213,10 @@ export const variableRecipes: Recipes = {
   ...recipesOfScope('Environment'),
   ...recipesOfScope('Application'),
   ...recipesOfScope('Container'),
+  ...recipesOfScope('Job'),
   importEnvironmentVariable: { ids: here, body: vars('APPLICATION'), event: 'CREATE APPLICATION VARIABLE' },
   importContainerEnvironmentVariable: { ids: here, body: vars('CONTAINER'), event: 'CREATE CONTAINER VARIABLE' },
+  importJobEnvironmentVariable: { ids: here, body: vars('JOB'), event: 'CREATE JOB VARIABLE' },
   importEnvironmentVariables: {
     ids: here,
     query: ({ applicationId }) => `service_type=APPLICATION&service_id=${applicationId}`,

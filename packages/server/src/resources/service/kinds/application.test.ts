@@ -1,9 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { parseDatabaseCatalogue } from '../../../catalogue/databases.ts';
 import { Problems } from '../../shared/problems.ts';
 import type { CreateRequest, EditRequest, PortRequest } from '../shapes/request.ts';
 import { editedApplication, newApplication, toApplicationRecord, type ApplicationSpec } from './application.ts';
 import type { SpecRules } from './kind.ts';
 
+const databases = parseDatabaseCatalogue(await readFile(new URL('../../../../data/databases.json', import.meta.url), 'utf8'), '');
 const caps = { cpuMillicores: 2000, memoryMiB: 4096 };
 const minimal: CreateRequest = { name: 'web', git_repository: { url: 'https://github.com/acme/shop.git' } };
 const port = (internal_port: number, more: Partial<PortRequest> = {}): PortRequest => ({
@@ -14,15 +17,8 @@ const port = (internal_port: number, more: Partial<PortRequest> = {}): PortReque
 
 function rules(changes: Partial<SpecRules> = {}): SpecRules {
   const reserved = new Map([[4480, 'the gateway of Davit']]);
-  return {
-    problems: new Problems(),
-    caps,
-    reserved,
-    allowLocalRepositories: false,
-    autoPreview: true,
-    secret: () => '',
-    ...changes,
-  };
+  const given = { problems: new Problems(), caps, reserved, allowLocalRepositories: false, autoPreview: true };
+  return { ...given, databases, isInstalled: false, newSecret: () => '', ...changes };
 }
 
 /** What is wrong with a request, as `path: message`. */

@@ -26,7 +26,7 @@ export const application = defineKind({
   create: newApplication,
   edit: editedApplication,
   record: toApplicationRecord,
-  process: (spec: ApplicationSpec) => spec,
+  workload: (spec: ApplicationSpec) => spec,
   source: ({ spec }: SourceRow<ApplicationSpec>) => ({
     type: 'GIT',
     url: spec.git_repository.url,
@@ -80,7 +80,11 @@ export function editedApplication(request: EditRequest, former: ApplicationSpec,
   return spec;
 }
 
-function checkBuild(spec: ApplicationSpec, problems: Problems): void {
+/** What is wrong with how an image is to be built from a repository. */
+export function checkBuild(
+  spec: Pick<ApplicationSpec, 'dockerfile_path' | 'docker_target_build_stage'>,
+  problems: Problems,
+): void {
   const { dockerfile_path: path, docker_target_build_stage: stage } = spec;
   if (path === '' || path.startsWith('/') || path.startsWith('-') || leavesRoot(path) || hasControlCharacter(path)) {
     problems.add('dockerfile_path', 'must be a path relative to git_repository.root_path, such as Dockerfile, without ..');

@@ -2,6 +2,7 @@ import { kinds, type Body, type operations } from '@davit/contract';
 import { invalid, type Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { RegistryDetails, ServiceRow } from '../rows.ts';
+import { commandLine } from '../shapes/command.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
 import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
@@ -25,19 +26,29 @@ export const container = defineKind({
   create: newContainer,
   edit: editedContainer,
   record: toContainerRecord,
-  process: (spec: ContainerSpec) => spec,
+  workload: (spec: ContainerSpec) => spec,
   source: ({ spec, registry }: SourceRow<ContainerSpec>) => ({
     type: 'IMAGE',
     image: imageReference(registry, spec.image_name),
     tag: spec.tag,
     registryId: spec.registry_id,
   }),
+  oldHistory: ({ ran }) => {
+    if (ran === null) return {};
+    const { source, entrypoint } = ran;
+    return {
+      ...(source.type === 'IMAGE' && { image_name: source.image, tag: source.tag }),
+      arguments: [...ran.arguments],
+      ...(entrypoint.length > 0 && { entrypoint: commandLine(entrypoint) }),
+    };
+  },
   wish: (request: DeployRequest) => {
     const tag = request?.image_tag ?? null;
     const releaseId = request?.release_id ?? null;
     if (tag !== null && releaseId !== null) {
       throw invalid('release_id', 'cannot be sent together with image_tag: a release has its image; send one of them');
     }
+    if (tag !== null && !tagForm.test(tag)) throw invalid('image_tag', tagRule);
     return { releaseId, commitId: null, ...(tag !== null && { edit: { tag } }) };
   },
 });
@@ -66,8 +77,9 @@ function editedContainer(request: EditRequest, former: ContainerSpec, rules: Spe
 // The grammars of the OCI Distribution Specification 1.1.
 const nameForm = /^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$/;
 const tagForm = /^(\w[\w.-]{0,127}|sha256:[0-9a-f]{64})$/;
+const tagRule = 'must be a tag, as in 1.2 or latest (letters, digits, . _ -), or a digest: sha256: and 64 digits';
 
-function checkImage({ image_name, tag }: ContainerSpec, problems: Problems): void {
+export function checkImage({ image_name, tag }: Pick<ContainerSpec, 'image_name' | 'tag'>, problems: Problems): void {
   if (!nameForm.test(image_name)) {
     problems.add(
       'image_name',
@@ -75,13 +87,13 @@ function checkImage({ image_name, tag }: ContainerSpec, problems: Problems): voi
     );
   }
   if (!tagForm.test(tag)) {
-    problems.add('tag', 'must be a tag, as in 1.2 or latest (letters, digits, . _ -), or a digest: sha256: and 64 digits');
+    problems.add('tag', tagRule);
   }
 }
 
 /** `registry.example.org:5000/folder/team/web` */
-function imageReference(registry: RegistryDetails | null, name: string): string {
-  if (registry === null) throw new Error('a container has no registry');
+export function imageReference(registry: RegistryDetails | null, name: string): string {
+  if (registry === null) throw new Error('a service of an image has no registry');
   const { host, pathname } = new URL(registry.url);
   return [host, ...pathname.split('/'), name].filter((part) => part !== '').join('/');
 }

@@ -1,4 +1,5 @@
 import { kinds, type Body, type operations, type Response } from '@davit/contract';
+import { toCommit } from '../../shared/engine-views.ts';
 import type { Problems } from '../../shared/problems.ts';
 import type { ServiceRow } from '../rows.ts';
 import { toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
@@ -43,11 +44,12 @@ export const helm = defineKind({
   type: kinds.HELM.type,
   stageName: 'CONTAINER DEFAULT',
   hostPrefix: 'helm',
-  repositoryPath,
+  places: { docker: 'source.', image: '' },
+  oldHistory: (view) => ({ commit: toCommit(view.commit, view.createdAt) }),
   create: newHelm,
   edit: editedHelm,
   record: toHelmRecord,
-  process: () => noProcess,
+  workload: () => noProcess,
   source: ({ spec }: SourceRow<HelmSpec>) => ({
     type: 'HELM',
     git:
@@ -66,7 +68,7 @@ export const helm = defineKind({
     ports: spec.ports,
     timeoutSeconds: spec.timeout_sec,
   }),
-  refusal: () =>
+  obstacle: () =>
     'is a Helm chart, which needs a Kubernetes cluster; this version of Davit deploys on container engines only. Its record ' +
     'stays as it is. To deploy the rest of the environment, attach it to its stage with is_skipped, or delete it.',
   wish: (request: DeployRequest) => {

@@ -1,14 +1,23 @@
 import { application } from './application.ts';
 import { container } from './container.ts';
+import { database } from './database.ts';
 import { helm } from './helm.ts';
+import { job } from './job.ts';
+import type { DeployWish, ServiceKind } from './kind.ts';
 import { terraform } from './terraform.ts';
-import type { ServiceKind } from './kind.ts';
 
-const all: ReadonlyMap<string, ServiceKind> = new Map([application, container, helm, terraform].map((kind) => [kind.type, kind]));
+const all: ReadonlyMap<string, ServiceKind> = new Map(
+  [application, container, database, job, helm, terraform].map((kind) => [kind.type, kind]),
+);
 
 /** The kind of a service by its type. */
 export function kindOf(type: string): ServiceKind {
   const kind = all.get(type);
   if (kind === undefined) throw new Error(`no service of type ${type} can exist`);
   return kind;
+}
+
+/** What a request to deploy a service of this type asks for. VALIDATION_FAILED. */
+export function deployWish(type: string, request: unknown): DeployWish {
+  return kindOf(type).wish(request);
 }

@@ -1,8 +1,11 @@
 import type { ServedType } from '@davit/contract';
-import type { ReleaseSource } from '@davit/engine/port';
+import type { HistoryServiceView, JobEvent, ReleaseConfig, ReleaseSource } from '@davit/engine/port';
+import type { DatabaseCatalogue } from '../../../catalogue/databases.ts';
+import type { Configuration } from '../../../main/config.ts';
 import type { Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
+import type { AdvancedSettingsSpec } from '../shapes/advanced-settings.ts';
 import type { ReservedPorts } from '../shapes/ports.ts';
 import type { GroupsSpec } from '../shapes/groups.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
@@ -22,13 +25,18 @@ export interface SpecRules {
   readonly allowLocalRepositories: boolean;
   /** Of the environment: what a new service has when its request says nothing. */
   readonly autoPreview: boolean;
-  /** Takes a secret of the request, to be stored with the service. Answers the id that the spec has in its place. */
-  secret(value: string): string;
+  readonly databases: DatabaseCatalogue;
+  /** Of an edit: whether the service has something on its cluster, data above all. Known where the kind `minds` it. */
+  readonly isInstalled: boolean;
+  /** Stores a text encrypted together with the service; gives the id by which its spec names it. */
+  readonly newSecret: (text: string) => string;
 }
 
 /** What the spec of every service has, whatever its type. */
 export interface ServiceSpec extends GroupsSpec {
   readonly icon_uri: string;
+  /** Those that somebody set; absent when there are none. */
+  readonly advanced_settings?: AdvancedSettingsSpec;
 }
 
 /** What one service type has of its own. Everything else is written once for all of them, over this. */
@@ -43,18 +51,39 @@ export interface ServiceKind {
   /** The spec after an edit. What is left out stays. */
   edit(request: unknown, former: ServiceSpec, rules: SpecRules): ServiceSpec;
   /** The contract's record. `groups`: those that the spec names. */
-  record(row: ServiceRow, caps: Caps | null, groups?: Groups): ServiceRecord;
+  record(row: ServiceRow, caps: Caps | null, groups: Groups | undefined, settings: RecordSettings): ServiceRecord;
   /** What of the spec is about processes and their addresses; nothing of it for a type that has none. */
-  process(spec: ServiceSpec): ProcessParts;
+  workload(spec: ServiceSpec): ProcessParts;
   /** What a release is made of. */
   source(row: SourceRow): ReleaseSource;
-  /** Why a cluster of that driver cannot run services of this type, to go on after its name; null: it can. Left out: all can. */
-  refusal?(driver: string): string | null;
-  /** Where a request names the git repository, if not as `git_repository`. */
-  readonly repositoryPath?: string;
-  /** What a request to deploy asks for. VALIDATION_FAILED is thrown. */
-  wish(request: unknown): DeployWish;
+  /** What an entry of the older history has beside id, times, name and state. */
+  oldHistory?(view: HistoryServiceView): object;
+  /** What a request to deploy, with its query, asks for. VALIDATION_FAILED is thrown. */
+  wish(request: unknown, query?: Readonly<Record<string, unknown>>): DeployWish;
+  /** What of a release only this kind has, where there is something. */
+  release?(row: SourceRow): Partial<ReleaseConfig>;
+  /** Where its requests name a repository and an image, if not at their top: for the paths of problems. */
+  readonly places?: { readonly docker: string; readonly image: string };
+  /** Whether an edit must know if the service is installed. */
+  readonly mindsInstalled?: boolean;
+  /**
+   * Its secrets belong to the environment: what else there was deployed with them, as what connects to a database is, must be able
+   * to start again when the service is gone.
+   */
+  readonly sharesSecrets?: boolean;
+  /** Its name for its neighbours, where that does not begin with `hostPrefix`. */
+  host?(id: string, spec: ServiceSpec): string;
+  /** What its process gets, where that does not follow from what a user can set: then also no variables. */
+  process?(spec: ServiceSpec): OwnProcess;
+  /** Why this one cannot be deployed, to go on after its name; null: it can. */
+  obstacle?(spec: ServiceSpec): string | null;
 }
+
+/** What a kind decides of its process instead of its users. */
+export type OwnProcess = Pick<ReleaseConfig, 'entrypoint' | 'arguments' | 'environment'>;
+
+/** What of the configuration of this installation records show. */
+export type RecordSettings = Pick<Configuration, 'gatewayDomain'>;
 
 /** What of a row a source comes from. */
 export type SourceRow<Spec extends ServiceSpec = ServiceSpec> = Pick<ServiceRow<Spec>, 'spec' | 'registry'>;
@@ -64,8 +93,12 @@ export interface DeployWish {
   readonly releaseId: string | null;
   readonly commitId: string | null;
   readonly edit?: object;
-  /** Instead of an apply. */
+  /** Of a Terraform configuration: instead of an apply. */
   readonly terraformAction?: 'PLAN' | 'FORCE_UNLOCK' | 'MIGRATE_STATE';
+  /** Of a job: the event that is run, whatever the action would run. */
+  readonly event?: JobEvent;
+  /** Throws VALIDATION_FAILED when what is asked for does not fit the service. */
+  readonly check?: (spec: ServiceSpec) => void;
 }
 
 interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {
@@ -74,12 +107,18 @@ interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {
   readonly hostPrefix: string;
   create(request: Create, rules: SpecRules): Spec;
   edit(request: Edit, former: Spec, rules: SpecRules): Spec;
-  record(row: ServiceRow<Spec>, caps: Caps | null, groups?: Groups): ServiceRecord;
-  process(spec: Spec): ProcessParts;
+  record(row: ServiceRow<Spec>, caps: Caps | null, groups: Groups | undefined, settings: RecordSettings): ServiceRecord;
+  workload(spec: Spec): ProcessParts;
   source(row: SourceRow<Spec>): ReleaseSource;
-  refusal?(driver: string): string | null;
-  readonly repositoryPath?: string;
-  wish(request: Deploy): DeployWish;
+  oldHistory?(view: HistoryServiceView): object;
+  wish(request: Deploy, query?: Readonly<Record<string, unknown>>): DeployWish;
+  release?(row: SourceRow<Spec>): Partial<ReleaseConfig>;
+  readonly places?: { readonly docker: string; readonly image: string };
+  readonly mindsInstalled?: boolean;
+  readonly sharesSecrets?: boolean;
+  host?(id: string, spec: Spec): string;
+  process?(spec: Spec): OwnProcess;
+  obstacle?(spec: Spec): string | null;
 }
 
 /** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */

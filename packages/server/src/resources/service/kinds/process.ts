@@ -1,16 +1,15 @@
 import { toGroupRecords, type Groups } from '../groups.ts';
 import { parseCommand } from '../shapes/command.ts';
-import { toGroups, type GroupsSpec } from '../shapes/groups.ts';
+import { toGroups } from '../shapes/groups.ts';
 import { toPorts, type PortSpec } from '../shapes/ports.ts';
 import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
 import type { ApplicationRecord, ProcessRequest } from '../shapes/request.ts';
 import { toStorage, type StorageSpec } from '../shapes/storage.ts';
-import type { SpecRules } from './kind.ts';
+import type { ServiceSpec, SpecRules } from './kind.ts';
 
 /** What a user can set of a service that runs as processes, wherever its image comes from, with defaults applied. */
-export interface ProcessSpec extends GroupsSpec {
+export interface ProcessSpec extends ServiceSpec {
   readonly description: string;
-  readonly icon_uri: string;
   readonly cpu: number;
   readonly memory: number;
   readonly gpu: number;
@@ -89,6 +88,7 @@ export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rule
     storage: request.storage ? toStorage(request.storage, former.storage, problems) : former.storage,
     healthchecks: request.healthchecks ? toHealthchecks(request.healthchecks, problems) : former.healthchecks,
     ...toGroups(request, former),
+    ...(former.advanced_settings !== undefined && { advanced_settings: former.advanced_settings }),
   };
   const command = parseCommand(spec.entrypoint ?? '');
   if ('fault' in command) problems.add('entrypoint', `${command.fault}; quote it as for a shell`);

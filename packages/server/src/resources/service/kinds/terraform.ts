@@ -45,11 +45,11 @@ export const terraform = defineKind({
   // First: what it makes is what the other services use.
   stageName: 'DATABASE DEFAULT',
   hostPrefix: 'terraform',
-  repositoryPath,
+  places: { docker: 'terraform_files_source.', image: '' },
   create: newTerraform,
   edit: editedTerraform,
   record: toTerraformRecord,
-  process: ({ job_resources }: TerraformSpec) => ({
+  workload: ({ job_resources }: TerraformSpec) => ({
     ...noProcess,
     cpu: job_resources.cpu_milli,
     memory: job_resources.ram_mib,

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseCommand } from './command.ts';
+import { commandLine, parseCommand } from './command.ts';
 
 const words = (text: string): unknown => parseCommand(text);
 
@@ -47,4 +47,12 @@ test('texts without expansions are split as /bin/sh splits them', () => {
     }),
     { numRuns: 60 },
   );
+});
+
+test('words become a command line that has the same words again', () => {
+  expect(commandLine(['/bin/app', 'a b', ''])).toBe("/bin/app 'a b' ''");
+  const property = fc.property(fc.array(fc.string({ unit: 'binary' })), (list) => {
+    expect(parseCommand(commandLine(list))).toEqual({ words: list });
+  });
+  fc.assert(property);
 });

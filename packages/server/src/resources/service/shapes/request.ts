@@ -4,7 +4,8 @@ export type CreateRequest = Body<(typeof operations)['createApplication']>;
 export type EditRequest = Body<(typeof operations)['editApplication']>;
 export type DeployRequest = Body<(typeof operations)['deployApplication']>;
 /** A record of a service of any type. */
-export type ServiceRecord = Response<(typeof operations)['getApplication' | 'getContainer' | 'getHelm' | 'getTerraform']>;
+type Read = 'getApplication' | 'getContainer' | 'getDatabase' | 'getJob' | 'getHelm' | 'getTerraform';
+export type ServiceRecord = Response<(typeof operations)[Read]>;
 export type ApplicationRecord = Response<(typeof operations)['getApplication']>;
 
 /** What requests for services that run as processes share. */

@@ -38,7 +38,7 @@ export function toTerraformVariables(request: Request, former: TerraformVariable
       problems.add(`${path}.key`, 'must be the name of a variable: letters, digits, _ and -, not first a digit');
     }
     if (secret !== true) return { key: name, value: value ?? '', secret_id: null };
-    if (typeof value === 'string' && value !== '') return { key: name, value: '', secret_id: rules.secret(value) };
+    if (typeof value === 'string' && value !== '') return { key: name, value: '', secret_id: rules.newSecret(value) };
     const before = kept.get(name) ?? null;
     if (before === null) problems.add(`${path}.value`, 'is required for a secret that has none yet');
     return { key: name, value: '', secret_id: before };

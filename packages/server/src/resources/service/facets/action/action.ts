@@ -1,21 +1,23 @@
+import { AppError } from '@davit/base';
 import type { operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
-import type { Action, RequestedService, TerraformAction } from '@davit/engine/port';
+import type { Action, DeploymentRequest, JobEvent, RequestedService, TerraformAction } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { openEnvironment } from '../../../environment/index.ts';
 import { toPlan } from '../../../shared/engine-views.ts';
 import { notFound } from '../../../shared/problems.ts';
-import { assertResolvable, assertRunnable, currentRelease, releasable } from '../../composition.ts';
+import { assertResolvable, currentRelease, releasable } from '../../composition.ts';
 import { kindOf } from '../../kinds/index.ts';
+import type { DeployWish } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
 import type { ComposedRelease } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
 import { editLocked, removeService } from '../../service.ts';
-import { findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
+import { domainOfAnother, findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
 import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
-import { toRequest } from './request.ts';
+import { forEvent, toRequest } from './request.ts';
 import { forTerraform, takenAway, type Removal } from './terraform.ts';
 
 export type DeployAnswer = Response<(typeof operations)['deployApplication']>;
@@ -32,7 +34,16 @@ interface Wanted {
   readonly edit?: object;
   /** What a Terraform configuration is run for instead of an apply. */
   readonly terraformAction?: TerraformAction;
+  /** Of a job: the event to run. */
+  readonly event?: JobEvent | undefined;
+  /** Throws when the service is not one that this can be asked of. */
+  readonly check?: DeployWish['check'];
   /** Answers what would be done instead of doing it. */
+  readonly dryRun: boolean;
+}
+
+interface AskedOfDeployment {
+  readonly query: Readonly<Record<string, unknown>>;
   readonly dryRun: boolean;
 }
 
@@ -44,25 +55,25 @@ export async function deployService(
   deps: Deps,
   caller: Caller,
   reference: ServiceReference,
-  { body, dryRun }: { readonly body: unknown; readonly dryRun: boolean },
+  { body, query, dryRun }: AskedOfDeployment & { readonly body: unknown },
 ): Promise<DeployAnswer> {
-  const { releaseId, commitId, edit, terraformAction } = kindOf(reference.type).wish(body);
+  const { releaseId, commitId, edit, ...further } = kindOf(reference.type).wish(body, query);
   const wish: Wish = releaseId === null ? { commitId: () => commitId } : { releaseId };
-  const answer = await act(deps, caller, reference, {
-    action: 'DEPLOY',
-    wish,
-    dryRun,
-    ...(edit && { edit }),
-    ...(terraformAction && { terraformAction }),
-  });
+  const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, ...further, ...(edit && { edit }) });
   if (dryRun || reference.type !== 'APPLICATION') return answer;
   return { ...answer, status: 'QUEUED', application_id: reference.id, created_at: new Date().toISOString() };
 }
 
 /** Asks for a deployment of the commit that is deployed, with the configuration of now. */
-export function redeployService(deps: Deps, caller: Caller, reference: ServiceReference, dryRun: boolean): Promise<ActionAnswer> {
+export function redeployService(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  { query, dryRun }: AskedOfDeployment,
+): Promise<ActionAnswer> {
   const wish: Wish = { commitId: (view) => view.deployedCommit?.id ?? null };
-  return act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun });
+  const { event, check } = kindOf(reference.type).wish(undefined, query);
+  return act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, event, check });
 }
 
 /** New instances of the release that runs. NEVER_DEPLOYED when none does. */
@@ -126,12 +137,13 @@ async function act(deps: Deps, caller: Caller, reference: ServiceReference, want
   const purpose = wanted.action === 'DEPLOY' ? 'deploy' : 'change';
   return deps.database.transaction(async (tx) => {
     const locked = await lockService(deps, tx, caller, { ...reference, purpose });
+    wanted.check?.(locked.spec);
     const { edit } = wanted;
     const facts = edit === undefined ? locked : (await editLocked(deps, tx, caller, { facts: locked, request: edit })).row;
     const composed = await currentRelease(deps, tx, facts);
     const release = await wantedRelease(deps, tx, { facts, composed, wish: wanted.wish });
     if (release !== undefined && 'config' in release) await releasable(deps, tx, facts, composed);
-    await deps.engine.request(tx, forTerraform(toRequest(caller, facts, wanted.action, release), wanted.terraformAction));
+    await deps.engine.request(tx, asked(toRequest(caller, facts, wanted.action, release), wanted));
     return statusWith(deps, tx, facts, composed);
   });
 }
@@ -141,11 +153,16 @@ async function plan(deps: Deps, caller: Caller, { id, type }: ServiceReference, 
   if (facts === undefined) throw notFound('service');
   await openEnvironment(deps.database, caller, facts.environment_id, wanted.action === 'DEPLOY' ? 'deploy' : 'change');
   await assertStays(deps, deps.database, facts);
+  wanted.check?.(facts.spec);
   const composed = await currentRelease(deps, deps.database, facts);
   const release = await wantedRelease(deps, deps.database, { facts, composed, wish: wanted.wish });
-  const request = forTerraform(toRequest(caller, facts, wanted.action, release), wanted.terraformAction);
-  const planned = await deps.engine.plan(request);
+  const planned = await deps.engine.plan(asked(toRequest(caller, facts, wanted.action, release), wanted));
   return { ...(await statusWith(deps, deps.database, facts, composed)), plan: toPlan(planned) };
+}
+
+/** The request with what only some types can be asked for. */
+function asked(request: DeploymentRequest, { event, terraformAction }: Wanted): DeploymentRequest {
+  return forTerraform(forEvent(request, event), terraformAction);
 }
 
 async function wantedRelease(
@@ -160,9 +177,13 @@ async function wantedRelease(
   if (wish === undefined) return undefined;
   if ('releaseId' in wish) {
     if ((await db.maybe(readRelease, [wish.releaseId, facts.id])) === undefined) throw notFound('release of this service');
-    return { releaseId: wish.releaseId };
+    const lost = await db.maybe(domainOfAnother, [wish.releaseId, facts.id]);
+    if (lost === undefined) return { releaseId: wish.releaseId };
+    throw new AppError({
+      code: 'RELEASE_NOT_USABLE',
+      message: `The release answers under ${lost.domain}, which belongs to another service now.`,
+    });
   }
-  assertRunnable(facts);
   assertResolvable(facts, composed);
   const [view] = await deps.engine.services(db, [facts.id]);
   return { config: composed.config, commitId: wish.commitId(view ?? { deployedCommit: null }) };

@@ -1,4 +1,4 @@
-import type { Action, DeploymentRequest, RequestedService } from '@davit/engine/port';
+import type { Action, DeploymentRequest, JobEvent, RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import { triggerOf } from '../../../shared/trigger.ts';
 import type { ServiceFacts } from '../../rows.ts';
@@ -23,6 +23,11 @@ export function toRequest(
     trigger: triggerOf(caller),
     services: [toRequestedService(facts, release)],
   };
+}
+
+/** The same for a run of one event of a job; without an event it is what it was. */
+export function forEvent(request: DeploymentRequest, event: JobEvent | undefined): DeploymentRequest {
+  return event === undefined ? request : { ...request, services: request.services.map((service) => ({ ...service, event })) };
 }
 
 export function toRequestedService(facts: ServiceFacts, release: RequestedService['release']): RequestedService {

@@ -1,12 +1,14 @@
 import type { ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { RequestedService } from '@davit/engine/port';
+import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { invalid, invalidReference } from '../../../shared/problems.ts';
 import { currentReleases, releasable } from '../../composition.ts';
+import type { DeployWish } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted } from '../../lock.ts';
 import type { ServiceFacts } from '../../rows.ts';
-import { removeService } from '../../service.ts';
+import { editLocked, removeService } from '../../service.ts';
 import { lockSelectedFacts, setDeleting } from '../../store.ts';
 import { toRequestedService } from './request.ts';
 
@@ -16,8 +18,8 @@ export interface Selected {
   readonly type: ServiceType;
   /** Where the request names it, as in `applications.0.application_id`. */
   readonly path: string;
-  /** To deploy at; null: the newest one. */
-  readonly commitId: string | null;
+  /** What a deployment of it is asked for. */
+  readonly wish?: DeployWish;
 }
 
 /*
@@ -25,23 +27,31 @@ export interface Selected {
  * INVALID_REFERENCE for the first id that names no service of that type in the environment; BEING_DELETED.
  */
 
-/** For a deployment of the services with the configuration of now, in the order of deployment. Refuses skipped ones. */
+/**
+ * For a deployment of the services with the configuration of now, edited first where a version is wished that belongs to it, in
+ * the order of deployment. Refuses skipped ones.
+ */
 export async function composeSelected(
   deps: Deps,
   tx: Queryable,
-  environmentId: string,
-  selected: readonly Selected[],
+  caller: Caller,
+  { environmentId, selected }: { readonly environmentId: string; readonly selected: readonly Selected[] },
 ): Promise<RequestedService[]> {
-  const services = await lockStaying(deps, tx, environmentId, selected);
-  refuseSkipped(services, selected);
-  const commits = new Map(selected.map(({ id, commitId }) => [id, commitId]));
+  const locked = await lockStaying(deps, tx, environmentId, selected);
+  refuseSkipped(locked, selected);
+  const wishes = new Map(selected.map(({ id, wish }) => [id, wish]));
+  const services: ServiceFacts[] = [];
+  for (const facts of locked) {
+    const request = wishes.get(facts.id)?.edit;
+    services.push(request === undefined ? facts : (await editLocked(deps, tx, caller, { facts, request })).row);
+  }
   const releases = await currentReleases(deps, tx, environmentId, services);
   const requested: RequestedService[] = [];
   for (const [index, facts] of services.entries()) {
     const release = releases[index];
     if (release === undefined) continue;
     const config = await releasable(deps, tx, facts, release);
-    requested.push(toRequestedService(facts, { config, commitId: commits.get(facts.id) ?? null }));
+    requested.push(toRequestedService(facts, { config, commitId: wishes.get(facts.id)?.commitId ?? null }));
   }
   return requested;
 }

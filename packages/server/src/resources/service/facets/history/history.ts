@@ -3,6 +3,7 @@ import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { toHistoryService } from '../../../shared/engine-views.ts';
 import { notFound } from '../../../shared/problems.ts';
+import { kindOf } from '../../kinds/index.ts';
 import type { ServiceReference } from '../../lock.ts';
 import { findService } from '../../store.ts';
 
@@ -20,6 +21,30 @@ export async function readHistory(
   await assertVisible(deps, caller, id, type);
   const views = await deps.engine.serviceHistory(deps.database, id, { page, pageSize });
   return { page, page_size: pageSize, results: views.map(toHistoryService) };
+}
+
+/** The same in the shape of before, which goes on after a deployment instead of by pages. */
+export async function readOldHistory(
+  deps: Deps,
+  caller: Caller,
+  { id, type }: ServiceReference,
+  startId: string | undefined,
+): Promise<object> {
+  await assertVisible(deps, caller, id, type);
+  const page = { page: 1, pageSize: defaultPageSize, before: startId };
+  const views = await deps.engine.serviceHistory(deps.database, id, page);
+  return {
+    page: 1,
+    page_size: defaultPageSize,
+    results: views.map((view) => ({
+      id: view.deploymentId,
+      created_at: view.createdAt,
+      updated_at: view.updatedAt,
+      name: view.name,
+      status: view.state,
+      ...kindOf(type).oldHistory?.(view),
+    })),
+  };
 }
 
 export async function assertVisible(deps: Deps, caller: Caller, id: string, type: string | null): Promise<void> {

@@ -53,10 +53,12 @@ export function toLinks(
         const url = `${scheme}://${settings.gatewayDomain}:${port.externalPort}`;
         return [{ ...own, url, external_port: port.externalPort }];
       }
-      return port.hosts.map((host) => ({
+      const link = (host: string, is_service_domain: boolean): LinkRecord => ({
         ...own,
+        is_service_domain,
         url: httpUrl(host, settings.gatewayPort, port.pathPrefix),
         external_port: settings.gatewayPort,
-      }));
+      });
+      return [...port.hosts.map((host) => link(host, true)), ...(port.customHosts ?? []).map((host) => link(host, false))];
     });
 }

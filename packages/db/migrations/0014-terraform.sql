@@ -15,7 +15,3 @@ create table terraform_state (
   stored_at timestamptz not null default clock_timestamp()
 );
 create index terraform_state_environment on terraform_state (environment_id);
-
--- Variables that a service has told when it ran, and their aliases; they go with the service.
-alter table variable add column if not exists output_of uuid references service (id) on delete cascade;
-create index if not exists variable_output on variable (output_of) where output_of is not null;

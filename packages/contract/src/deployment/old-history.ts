@@ -1,0 +1,13 @@
+import Type from 'typebox';
+import { DateTime, Uuid } from '../shape.ts';
+
+/* What the histories of before have in common. */
+
+export const oldHistoryEntry = {
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: Type.Optional(DateTime),
+  name: Type.Optional(Type.String()),
+};
+export const oldHistoryQuery = Type.Partial(Type.Object({ startId: Uuid }));
+export const oldHistoryPage = { page: Type.Integer(), page_size: Type.Integer() };

@@ -1,0 +1,168 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import { operation } from '../operation.ts';
+import { Nullable, Words } from '../shape.ts';
+import type { ServiceType } from '../shared/words.ts';
+import type { Kind } from './kinds.ts';
+
+/*
+ * Settings of the public description that do something here. One that does nothing is not in this list, and to set it is refused:
+ * what is stored without effect would be taken for done. Defaults that are not said here are the installation's.
+ */
+
+const seconds = (most: number, byDefault?: number) =>
+  Type.Integer({ minimum: 1, maximum: most, ...(byDefault !== undefined && { default: byDefault }) });
+const listed = (byDefault: string, description: string) => Type.String({ default: byDefault, maxLength: 10_000, description });
+const truth = (description: string) => Type.Boolean({ default: false, description });
+
+const processSettings = {
+  'deployment.termination_grace_period_seconds': seconds(3600),
+  'deployment.update_strategy.type': Words(['RollingUpdate', 'Recreate'] as const, {
+    default: 'RollingUpdate',
+    description: 'Recreate: the running instances stop before new ones start',
+  }),
+  'security.read_only_root_filesystem': truth('Processes can write to volumes only; files of FILE variables cannot be placed'),
+};
+
+const buildSettings = {
+  'build.timeout_max_sec': seconds(86_400, 3600),
+  'build.cpu_max_in_milli': Type.Integer({ minimum: 100, maximum: 1_024_000 }),
+  'build.ram_max_in_gib': Type.Integer({ minimum: 1, maximum: 1024 }),
+  'build.disable_buildkit_cache': truth('Every step of a build runs anew'),
+};
+
+const gatewaySettings = {
+  'deployment.custom_domain_check_enabled': Type.Boolean({
+    default: true,
+    description: 'The log of a deployment says what is wrong with custom domains in DNS',
+  }),
+  'network.ingress.proxy_body_size_mb': Type.Integer({
+    minimum: 0,
+    maximum: 1_048_576,
+    default: 0,
+    description: 'Requests that announce a longer body are answered 413; 0: no limit',
+  }),
+  'network.ingress.proxy_connect_timeout_seconds': seconds(300, 4),
+  'network.ingress.proxy_read_timeout_seconds': seconds(86_400, 3600),
+  'network.ingress.grpc_read_timeout_seconds': seconds(86_400, 3600),
+  'network.ingress.whitelist_source_range': listed(
+    '0.0.0.0/0,::/0',
+    'Addresses and networks, divided by commas; all others are answered 403',
+  ),
+  'network.ingress.denylist_source_range': listed('', 'Addresses and networks, divided by commas, that are answered 403'),
+  'network.ingress.enable_sticky_session': truth('A cookie keeps a client at one instance'),
+  'network.ingress.enable_cors': truth('Preflight requests are answered, and pages of the allowed origins may read answers'),
+  'network.ingress.cors_allow_origin': listed('*', 'Origins, divided by commas'),
+  'network.ingress.cors_allow_methods': listed('GET, PUT, POST, DELETE, PATCH, OPTIONS', 'Divided by commas'),
+  'network.ingress.cors_allow_headers': listed(
+    'DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, Range, Authorization',
+    'Divided by commas',
+  ),
+  'network.ingress.extra_headers': listed('{}', 'Headers of every answer: the text of a JSON object of strings'),
+};
+
+/** Settings that a service of each type has. A type of which none does anything has none. */
+export const advancedSettings = {
+  APPLICATION: { ...processSettings, ...buildSettings, ...gatewaySettings },
+  CONTAINER: { ...processSettings, ...gatewaySettings },
+  DATABASE: {},
+  JOB: {},
+  HELM: {},
+  TERRAFORM: {},
+} as const satisfies Record<ServiceType, object>;
+
+/** All settings of a type, and a request that changes some of them: null means the default again. */
+function shapes<P extends Record<string, TSchema>>(settings: P) {
+  type Change = Partial<{ [Name in keyof P]: Static<P[Name]> | null }>;
+  const nullable = Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, Nullable(schema)]));
+  return { all: Type.Object(settings), change: Type.Unsafe<Change>(Type.Partial(Type.Object(nullable))) };
+}
+
+export const applicationSettings = shapes(advancedSettings.APPLICATION);
+export const containerSettings = shapes(advancedSettings.CONTAINER);
+
+const target = 'service' as const;
+
+/** Read and edit. `Word`: of the kind in ids; an application's have none. */
+export function advancedSettingsOperations<
+  const K extends Kind,
+  const Word extends string,
+  All extends TSchema,
+  Change extends TSchema,
+>(kind: K, { Word, all, change }: { readonly Word: Word; readonly all: All; readonly change: Change }) {
+  const path = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/advancedSettings` as const;
+  const tag = kind.Noun;
+  return {
+    advancedSettings: operation({
+      id: `get${Word}AdvancedSettings`,
+      method: 'GET',
+      path,
+      tag,
+      summary: `Read the advanced settings of ${kind.one}, defaults included`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: all,
+      errors: [],
+    }),
+    editAdvancedSettings: operation({
+      id: `edit${Word}AdvancedSettings`,
+      method: 'PUT',
+      path,
+      tag,
+      summary: `Edit the advanced settings of ${kind.one}; what is left out stays, null is the default, and the next deployment applies them`,
+      scope: 'WRITE',
+      target,
+      body: change,
+      status: 201,
+      response: all,
+      errors: [400, 409],
+    }),
+  };
+}
+
+const defaults = { method: 'GET', scope: 'READ', target: 'instance', status: 200, errors: [] } as const;
+
+export const getDefaultApplicationAdvancedSettings = operation({
+  id: 'getDefaultApplicationAdvancedSettings',
+  path: '/defaultApplicationAdvancedSettings',
+  tag: 'Application',
+  summary: 'Read the defaults of the advanced settings of applications',
+  response: applicationSettings.all,
+  ...defaults,
+});
+
+export const getDefaultContainerAdvancedSettings = operation({
+  id: 'getDefaultContainerAdvancedSettings',
+  path: '/defaultContainerAdvancedSettings',
+  tag: 'Container',
+  summary: 'Read the defaults of the advanced settings of containers',
+  response: containerSettings.all,
+  ...defaults,
+});
+
+export const getDefaultHelmAdvancedSettings = operation({
+  id: 'getDefaultHelmAdvancedSettings',
+  path: '/defaultHelmAdvancedSettings',
+  tag: 'Helm',
+  summary: 'Read the defaults of the advanced settings of helm services; there are none yet',
+  response: Type.Object(advancedSettings.HELM),
+  ...defaults,
+});
+
+export const getDefaultJobAdvancedSettings = operation({
+  id: 'getDefaultJobAdvancedSettings',
+  path: '/defaultJobAdvancedSettings',
+  tag: 'Job',
+  summary: 'Read the defaults of the advanced settings of jobs; there are none yet',
+  response: Type.Object(advancedSettings.JOB),
+  ...defaults,
+});
+
+export const getDefaultTerraformAdvancedSettings = operation({
+  id: 'getDefaultTerraformAdvancedSettings',
+  path: '/defaultTerraformAdvancedSettings',
+  tag: 'Terraform',
+  summary: 'Read the defaults of the advanced settings of terraform services; there are none yet',
+  response: Type.Object(advancedSettings.TERRAFORM),
+  ...defaults,
+});

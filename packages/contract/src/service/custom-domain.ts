@@ -1,0 +1,162 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, List, Nullable, Uuid, Words } from '../shape.ts';
+import type { Kind } from './kinds.ts';
+
+/** What DNS says of a domain, in the contract's words. */
+export const domainChecks = [
+  'RESOLVES_TO_IP',
+  'MATCHES_LOAD_BALANCER_HOST',
+  'DOMAIN_NOT_CONFIGURED',
+  'DOMAIN_LINKED_TO_WRONG_HOST',
+  'GENERIC_FAILURE',
+] as const;
+
+const CustomDomain = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: Type.Optional(DateTime),
+  domain: Type.String(),
+  generate_certificate: Type.Boolean(),
+  use_cdn: Type.Optional(Type.Boolean()),
+  validation_domain: Type.Optional(Type.String()),
+  // The only word that the contract has.
+  status: Type.Optional(Words(['VALIDATION_PENDING'] as const)),
+});
+
+/** The same with what is found out at the moment of reading. */
+const CustomDomainStatus = Type.Object({
+  ...CustomDomain.properties,
+  dns_status: Words(domainChecks),
+  dns_details: Nullable(Type.String()),
+  certificate_status: Words(['NOT_SERVED'] as const),
+  certificate_details: Type.String(),
+});
+
+const flags = {
+  generate_certificate: Type.Optional(Nullable(Type.Boolean({ default: true }))),
+  use_cdn: Type.Optional(Nullable(Type.Boolean({ default: false }))),
+};
+// Longer than a host name may be, as one that is not ASCII becomes longer or shorter.
+const domain = Type.String({ minLength: 1, maxLength: 1000 });
+
+const target = 'service' as const;
+
+/** List, create, edit, delete and check. `Word`: of the kind in ids of what exists already; an application's have none. */
+export function customDomainOperations<const K extends Kind, const Word extends string>(
+  kind: K,
+  { Word }: { readonly Word: Word },
+) {
+  const all = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/customDomain` as const;
+  const one = `${all}/{customDomainId}` as const;
+  const tag = kind.Noun;
+  return {
+    customDomains: operation({
+      id: `list${kind.Noun as K['Noun']}CustomDomain`,
+      method: 'GET',
+      path: all,
+      tag,
+      summary: `List the custom domains of ${kind.one}`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: List(CustomDomain),
+      errors: [],
+    }),
+    createCustomDomain: operation({
+      id: `create${kind.Noun as K['Noun']}CustomDomain`,
+      method: 'POST',
+      path: all,
+      tag,
+      summary: `Give ${kind.one} a domain of your own; the next deployment makes it answer there`,
+      scope: 'WRITE',
+      target,
+      body: Type.Object({ domain, ...flags }),
+      status: 201,
+      response: CustomDomain,
+      errors: [400, 409],
+    }),
+    editCustomDomain: operation({
+      id: `edit${Word}CustomDomain`,
+      method: 'PUT',
+      path: one,
+      tag,
+      summary: `Edit a custom domain of ${kind.one}; the next deployment applies it`,
+      scope: 'WRITE',
+      target,
+      body: Type.Object({ domain: Type.Optional(domain), ...flags }),
+      status: 200,
+      response: CustomDomain,
+      errors: [400, 409],
+    }),
+    deleteCustomDomain: operation({
+      id: `delete${Word}CustomDomain`,
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: `Take a custom domain from ${kind.one}; it answers there until the next deployment`,
+      scope: 'WRITE',
+      target,
+      status: 204,
+      response: null,
+      errors: [409],
+    }),
+    checkCustomDomains: operation({
+      id: `check${kind.Noun as K['Noun']}CustomDomain`,
+      method: 'GET',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/checkCustomDomain`,
+      tag,
+      summary: `Ask DNS whether the custom domains of ${kind.one} lead here`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: List(
+        Type.Object({
+          domain_name: Type.String(),
+          status: Words(domainChecks),
+          error_details: Type.Optional(Nullable(Type.String())),
+        }),
+      ),
+      errors: [],
+    }),
+  };
+}
+
+/** Reading one, as kinds of processes have it. */
+export function customDomainStatusOperations<const K extends Kind, const Word extends string>(
+  kind: K,
+  { Word }: { readonly Word: Word },
+) {
+  return {
+    customDomain: operation({
+      id: `get${Word}CustomDomainStatus`,
+      method: 'GET',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/customDomain/{customDomainId}/status`,
+      tag: kind.Noun,
+      summary: `Read a custom domain of ${kind.one}, what DNS says of it now, and whether a certificate is served for it`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: CustomDomainStatus,
+      errors: [],
+    }),
+  };
+}
+
+/** Reading one, as helm has it. */
+export function customDomainReadOperations<const K extends Kind>(kind: K) {
+  return {
+    customDomain: operation({
+      id: `get${kind.Noun as K['Noun']}CustomDomain`,
+      method: 'GET',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/customDomain/{customDomainId}`,
+      tag: kind.Noun,
+      summary: `Read a custom domain of ${kind.one}, what DNS says of it now, and whether a certificate is served for it`,
+      scope: 'READ',
+      target,
+      status: 200,
+      response: CustomDomainStatus,
+      errors: [],
+    }),
+  };
+}

@@ -1,0 +1,134 @@
+import Type from 'typebox';
+import { AnnotationsGroup } from '../group/annotations-group.ts';
+import { LabelsGroup } from '../group/labels-group.ts';
+import { operation } from '../operation.ts';
+import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
+import { DryRun } from '../shared/deployment.ts';
+import { databaseAccessibilities, databaseModes, databaseTypes } from '../shared/words.ts';
+import { kinds } from './kinds.ts';
+import { processFields } from './parts.ts';
+import * as shared from './shared-operations.ts';
+
+const diskTypes = ['gp2', 'gp3'] as const;
+
+export const Database = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: Type.Optional(DateTime),
+  environment: Reference,
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  service_type: Words(['DATABASE'] as const),
+  icon_uri: Type.String(),
+  type: Words(databaseTypes),
+  version: Type.String(),
+  mode: Words(databaseModes),
+  accessibility: Words(databaseAccessibilities, { default: 'PRIVATE' }),
+  /** Where it answers: to services of its environment, or to everybody where it is public. */
+  host: Type.Optional(Type.String()),
+  port: Type.Optional(Type.Integer()),
+  cpu: Type.Integer(),
+  memory: Type.Integer(),
+  /** In GB. */
+  storage: Type.Integer(),
+  instance_type: Type.Optional(Type.String()),
+  maximum_cpu: Type.Optional(Type.Integer()),
+  maximum_memory: Type.Optional(Type.Integer()),
+  disk_encrypted: Type.Optional(Type.Boolean()),
+  disk_type: Type.Optional(Nullable(Words(diskTypes))),
+  annotations_groups: Type.Optional(Type.Array(AnnotationsGroup)),
+  labels_groups: Type.Optional(Type.Array(LabelsGroup)),
+});
+
+const Version = Type.String({ pattern: '^[0-9]+(\\.[0-9]+){0,3}$', maxLength: 50 });
+
+const fields = {
+  description: Type.Optional(Nullable(Text)),
+  accessibility: Type.Optional(Nullable(Words(databaseAccessibilities, { default: 'PRIVATE' }))),
+  cpu: Type.Optional(Nullable(Type.Integer({ default: 250, minimum: 10, maximum: 2_147_483_647 }))),
+  memory: processFields.memory,
+  storage: Type.Optional(Nullable(Type.Integer({ default: 10, minimum: 1, maximum: 65_536 }))),
+  instance_type: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
+  annotations_groups: processFields.annotations_groups,
+  labels_groups: processFields.labels_groups,
+  icon_uri: processFields.icon_uri,
+};
+
+const DatabaseRequest = Type.Object({
+  name: Name,
+  type: Words(databaseTypes),
+  version: Version,
+  mode: Words(databaseModes),
+  ...fields,
+});
+const DatabaseEditRequest = Type.Object({
+  name: Type.Optional(Name),
+  version: Type.Optional(Nullable(Version)),
+  disk_type: Type.Optional(Nullable(Words(diskTypes))),
+  ...fields,
+});
+
+const at = '/database/{databaseId}' as const;
+const tag = kinds.DATABASE.Noun;
+const target = 'service' as const;
+
+const { deploy, redeploy, uninstall } = shared.deployOperations(kinds.DATABASE, {
+  body: Type.Object({}),
+  answer: Type.Object({}),
+  summary: 'Deploy a database with the configuration of now, always at once: there are no maintenance windows',
+});
+// What applies at a maintenance window elsewhere. Accepted, as clients send it.
+const query = Type.Object({ ...DryRun.properties, applyImmediately: Type.Optional(Type.Boolean()) });
+
+export const databaseOperations = {
+  ...shared.recordOperations(kinds.DATABASE, { record: Database, create: DatabaseRequest, edit: DatabaseEditRequest }),
+  deploy: { ...deploy, query },
+  redeploy: { ...redeploy, query },
+  uninstall,
+  ...shared.restartOperations(kinds.DATABASE),
+  ...shared.stopOperations(kinds.DATABASE),
+  ...shared.cloneOperations(kinds.DATABASE, Database),
+  ...shared.statusOperations(kinds.DATABASE),
+  ...shared.historyOperations(kinds.DATABASE),
+  credentials: operation({
+    id: 'getDatabaseMasterCredentials',
+    method: 'GET',
+    path: `${at}/masterCredentials`,
+    tag,
+    summary: 'Read with what a database is connected to: host, port, login and password',
+    scope: 'WRITE',
+    target,
+    status: 200,
+    response: Type.Object({ host: Type.String(), port: Type.Integer(), login: Type.String(), password: Type.String() }),
+    errors: [],
+  }),
+  versions: operation({
+    id: 'listDatabaseVersion',
+    method: 'GET',
+    path: `${at}/version`,
+    tag,
+    summary: 'List the versions that databases of this type can have',
+    scope: 'READ',
+    target,
+    status: 200,
+    response: List(Type.Object({ name: Type.String() })),
+    errors: [],
+  }),
+  configuration: operation({
+    id: 'listEnvironmentDatabaseConfig',
+    method: 'GET',
+    path: '/environment/{environmentId}/databaseConfiguration',
+    tag,
+    summary: 'List the types and versions of databases that an environment can have',
+    scope: 'READ',
+    target: 'environment',
+    status: 200,
+    response: List(
+      Type.Object({
+        database_type: Words(databaseTypes),
+        version: Type.Array(Type.Object({ name: Type.String(), supported_mode: Words(databaseModes) })),
+      }),
+    ),
+    errors: [],
+  }),
+};

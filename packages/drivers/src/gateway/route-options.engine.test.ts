@@ -1,0 +1,93 @@
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RouteOptions } from '../driver.ts';
+import { hasHaproxy, httpRoute, Stage, title, toEcho } from './testing.ts';
+
+let stage: Stage;
+beforeEach(() => {
+  stage = new Stage();
+});
+afterEach(() => stage.end());
+
+const host = 'a.localhost';
+
+/** A gateway with one route of these options and a backend. */
+async function serving(options: RouteOptions, count = 1) {
+  const gateway = await stage.gateway();
+  const backends = await Promise.all(Array.from({ length: count }, (_, index) => stage.backend(`backend-${index}`)));
+  const apply = (number: number): Promise<void> =>
+    gateway.apply({ http: [httpRoute('r', [host], backends.slice(0, number), { options })], tcp: [] });
+  await apply(count);
+  return { apply, gateway, backends };
+}
+
+describe.skipIf(!hasHaproxy)(`options of a route of ${title}`, () => {
+  it('lets only allowed addresses in, and keeps denied ones out', async () => {
+    const { gateway, backends } = await serving({ allowedSources: ['127.0.0.0/8', '::1'] });
+    expect((await stage.ask(host)).status).toBe(200);
+    for (const options of [{ allowedSources: ['10.0.0.0/8'] }, { deniedSources: ['192.0.2.1', '127.0.0.1'] }]) {
+      await gateway.apply({ http: [httpRoute('r', [host], backends, { options })], tcp: [] });
+      // What a client says of itself is not believed.
+      expect((await stage.ask(host, '/', { headers: { 'x-forwarded-for': '10.0.0.1' } })).status).toBe(403);
+    }
+  });
+
+  it('refuses a body that is longer than the limit', async () => {
+    await serving({ bodyLimitMebibytes: 1 });
+    expect((await stage.ask(host, '/', { method: 'POST', body: 'x'.repeat(1024 * 1024) })).status).toBe(200);
+    expect((await stage.ask(host, '/', { method: 'POST', body: 'x'.repeat(1024 * 1024 + 1) })).status).toBe(413);
+  });
+
+  it('gives up on an answer that does not come', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const address = silent.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const gateway = await stage.gateway();
+    const backend = { id: 'silent', host: '127.0.0.1', port: address.port };
+    await gateway.apply({ http: [httpRoute('r', [host], [backend], { options: { readTimeoutSeconds: 1 } })], tcp: [] });
+    const before = performance.now();
+    expect((await stage.ask(host)).status).toBe(504);
+    expect(performance.now() - before).toBeGreaterThan(900);
+    await new Promise((resolve) => silent.close(resolve));
+  });
+
+  it('keeps a client at one backend, also at one that came later', async () => {
+    const { apply } = await serving({ sticky: true }, 2);
+    await apply(1);
+    await apply(2);
+    const names = new Set<string>();
+    for (let client = 0; client < 4; client += 1) {
+      const first = await stage.ask(host);
+      const cookie = String(first.headers['set-cookie']).split(';', 1)[0] ?? '';
+      expect(cookie).toMatch(/^DAVIT_INSTANCE=\w+$/);
+      const { name } = toEcho(first.text);
+      names.add(name);
+      for (let again = 0; again < 3; again += 1) expect((await stage.echo(host, '/', { headers: { cookie } })).name).toBe(name);
+    }
+    expect(names.size).toBe(2);
+  });
+
+  it('answers preflight requests of allowed origins, and lets only them read answers', async () => {
+    const crossOrigin = { origins: ['https://a.example'], methods: ['GET', 'PUT'], headers: ['X-Token'] };
+    await serving({ crossOrigin });
+    const preflight = { method: 'OPTIONS', headers: { origin: 'https://a.example', 'access-control-request-method': 'PUT' } };
+    const answer = await stage.ask(host, '/', preflight);
+    expect(answer.status).toBe(204);
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': 'https://a.example',
+      'access-control-allow-methods': 'GET, PUT',
+      'access-control-allow-headers': 'X-Token',
+    });
+    const allowed = await stage.ask(host, '/', { headers: { origin: 'https://a.example' } });
+    expect(allowed.headers['access-control-allow-origin']).toBe('https://a.example');
+    const other = await stage.ask(host, '/', { headers: { origin: 'https://b.example' } });
+    expect(other.headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  it('sets headers on every answer, whatever characters they have', async () => {
+    const headers = { 'Content-Security-Policy': `default-src 'self'; x "y" \\ $HOME $\{HOME} # %[src] 100%` };
+    await serving({ headers });
+    expect((await stage.ask(host)).headers['content-security-policy']).toBe(headers['Content-Security-Policy']);
+  });
+});

@@ -1,0 +1,425 @@
+import { randomUUID } from 'node:crypto';
+import { statement } from '@davit/db';
+import type { Instance } from '@davit/drivers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
+import { config } from '../testing/config.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(async () => {
+  await world.close();
+});
+
+const lifecycle: JobRelease = {
+  events: {
+    START: { entrypoint: ['/up'], arguments: ['--now'] },
+    STOP: { entrypoint: [], arguments: ['stop'] },
+    DELETE: { entrypoint: [], arguments: ['delete'] },
+  },
+  schedule: null,
+  maximumRestarts: 0,
+  maximumSeconds: null,
+};
+
+function job(overrides: Partial<JobRelease> = {}, more: Partial<ReleaseConfig> = {}): RequestedService {
+  const source = { type: 'IMAGE', image: 'registry.example/migrate', tag: '1', registryId: null } as const;
+  const release = config({ name: 'migrate', source, ports: [], instances: 0, job: { ...lifecycle, ...overrides }, ...more });
+  return service({
+    serviceType: 'JOB',
+    name: 'migrate',
+    stage: { id: randomUUID(), name: 'JOB DEFAULT', position: 1 },
+    config: release,
+  });
+}
+
+/** The instance of a job that runs now. */
+const running = (): Promise<Instance> =>
+  eventually(async () => world.fake.instances.find(({ state }) => state === 'RUNNING'), 'a running instance');
+
+async function ends(code: number, ...lines: readonly string[]): Promise<Instance> {
+  const instance = await running();
+  for (const line of lines) world.fake.print(instance.id, line);
+  world.fake.kill(instance.id, code);
+  return instance;
+}
+
+async function logOf(serviceId: string): Promise<string[]> {
+  return (await world.engine.port.serviceLog(world.database.database, serviceId, 100)).map(({ message }) => message);
+}
+
+describe('a deployment of a lifecycle job', () => {
+  test('runs its start command to the end, stores its output and leaves nothing behind', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const instance = await running();
+    expect((await world.view(migrate.serviceId)).state).toBe('DEPLOYING');
+    const workload = world.fake.workloads.get(instance.id);
+    expect(workload).toMatchObject({ entrypoint: ['/up'], arguments: ['--now'], instances: 1 });
+    const action = workload?.environment.find(({ name }) => name === 'DAVIT_JOB_ACTION');
+    expect(action?.value.reveal()).toBe('START');
+    await ends(0, 'one', 'two');
+    const view = await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(view.runningStatus).toBe('COMPLETED');
+    expect(view.deployedConfigHash).not.toBeNull();
+    expect(world.fake.instances).toEqual([]);
+    expect(await logOf(migrate.serviceId)).toEqual(['one', 'two']);
+  });
+
+  test('hands on what it told when it succeeded', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const { id } = await running();
+    world.fake.write(id, '/davit-output/davit-output.json', '{"HOST": {"value": "db", "sensitive": true}}');
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.outputs.get(migrate.serviceId)).toEqual([{ name: 'HOST', value: 'db', sensitive: true, description: null }]);
+  });
+
+  test('without a start command runs nothing, and is deployed', async () => {
+    const migrate = job({ events: { DELETE: { entrypoint: [], arguments: [] } } });
+    await world.deploy([migrate]);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.fake.calls.map(({ method }) => method)).not.toContain('start');
+    expect(world.fake.calls.map(({ method }) => method)).toContain('pull');
+  });
+
+  test('fails with exit code and last lines, and stops what comes after it', async () => {
+    const migrate = job();
+    const web = service();
+    await world.deploy([migrate, web]);
+    await ends(3, 'no such table');
+    const view = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+    expect(view.failure).toMatchObject({
+      code: 'JOB_FAILED',
+      message: expect.stringContaining('exit code 3'),
+      evidence: { lines: ['no such table'], exit: { code: 3 } },
+    });
+    expect(view.deployedReleaseId).toBeNull();
+    await world.reaches(web.serviceId, 'CANCELED');
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('is tried again as often as it may be', async () => {
+    const migrate = job({ maximumRestarts: 1 });
+    await world.deploy([migrate]);
+    const first = await ends(1);
+    const second = await ends(0, 'better');
+    expect([first.index, second.index]).toEqual([0, 1]);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    const again = await world.deploy([migrate]);
+    expect(again).toBeTruthy();
+    await ends(1);
+    await ends(2);
+    const { failure } = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+    expect(failure).toMatchObject({
+      code: 'JOB_FAILED',
+      message: expect.stringMatching(/exit code 2 at the last of 2 attempts/),
+    });
+  });
+
+  test('is killed when it takes longer than it may', async () => {
+    const migrate = job({ maximumSeconds: 1, maximumRestarts: 3 });
+    await world.deploy([migrate]);
+    world.fake.print((await running()).id, 'still at it');
+    const { failure } = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+    expect(failure).toMatchObject({ code: 'JOB_TIMEOUT', evidence: { lines: ['still at it'] } });
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('is waited for by a cancel without force, and what comes after it does not run', async () => {
+    const migrate = job();
+    const web = service();
+    await world.deploy([migrate, web]);
+    const { id } = await running();
+    await world.engine.port.cancel(world.environmentId, false);
+    await world.restart();
+    expect(world.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
+    await ends(0);
+    await world.reaches(web.serviceId, 'CANCELED');
+    expect((await world.view(migrate.serviceId)).state).toBe('DEPLOYED');
+  });
+
+  test('can be canceled with force, and its container goes', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    await running();
+    await world.engine.port.cancel(world.environmentId, false);
+    await world.engine.port.cancel(world.environmentId, true);
+    await world.reaches(migrate.serviceId, 'CANCELED');
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('is not revived once it is done, nor is what a crash left of it', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    await world.restart();
+    expect(world.fake.calls.map(({ method }) => method)).not.toContain('revive');
+    expect(world.fake.instances).toEqual([]);
+  });
+});
+
+describe('after a restart of Davit', () => {
+  test('a job that still runs is waited for, not run again', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const before = await running();
+    world.fake.print(before.id, 'before');
+    await eventually(async () => ((await logOf(migrate.serviceId)).length > 0 ? true : undefined), 'the first line');
+    await world.restart();
+    expect(world.fake.instances).toMatchObject([{ id: before.id, state: 'RUNNING' }]);
+    await ends(0, 'after');
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+    expect(await logOf(migrate.serviceId)).toEqual(['before', 'after']);
+  });
+
+  test('a job that ended meanwhile is found, with the output that nobody had read', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const instance = await running();
+    await world.engine.stop();
+    world.fake.print(instance.id, 'unseen');
+    world.fake.kill(instance.id, 0);
+    await world.restart();
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+    expect(await logOf(migrate.serviceId)).toEqual(['unseen']);
+  });
+
+  test('a job whose container is gone has failed, and is not run again', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    await running();
+    await world.engine.stop();
+    const call = { signal: new AbortController().signal, log: () => undefined };
+    await world.fake.cluster.retire({ service: migrate.serviceId }, 0, call);
+    await world.restart();
+    const { failure } = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+    expect(failure).toMatchObject({ code: 'JOB_FAILED', message: expect.stringContaining('removed while it ran') });
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+  });
+});
+
+describe('the other events of a lifecycle job', () => {
+  const deployed = async (overrides: Partial<JobRelease> = {}): Promise<RequestedService> => {
+    const migrate = job(overrides);
+    await world.deploy([migrate]);
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    return migrate;
+  };
+  const bare = ({ release: _release, ...rest }: RequestedService): RequestedService => rest;
+  const asked = async (instance: Instance): Promise<string | undefined> =>
+    world.fake.workloads
+      .get(instance.id)
+      ?.environment.find(({ name }) => name === 'DAVIT_JOB_ACTION')
+      ?.value.reveal();
+
+  test('are its stop command at a stop', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'STOP' });
+    const instance = await running();
+    expect(await asked(instance)).toBe('STOP');
+    expect(world.fake.workloads.get(instance.id)).toMatchObject({ arguments: ['stop'], entrypoint: [] });
+    expect((await world.view(migrate.serviceId)).state).toBe('STOPPING');
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'STOPPED');
+    expect(world.fake.instances).toEqual([]);
+  });
+
+  test('are its delete command before it is removed, and a failing one keeps it', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    expect(await asked(await running())).toBe('DELETE');
+    await ends(1, 'still in use');
+    const { failure } = await world.reaches(migrate.serviceId, 'DELETE_ERROR');
+    expect(failure).toMatchObject({ code: 'JOB_FAILED', evidence: { lines: ['still in use'] } });
+    expect(world.deleted).toEqual([]);
+    expect(world.fake.instances).toEqual([]);
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    await ends(0);
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+  });
+
+  test('are passed over where the job has none', async () => {
+    const migrate = await deployed({ events: { START: { entrypoint: [], arguments: [] } } });
+    await world.deploy([bare(migrate)], { action: 'STOP' });
+    await world.reaches(migrate.serviceId, 'STOPPED');
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+  });
+
+  test('can be asked for one by one, and leave the rest as it is', async () => {
+    const migrate = await deployed();
+    const forced = { ...migrate, event: 'DELETE' } as const;
+    await world.deploy([forced]);
+    await world.deploy([{ ...migrate, event: 'STOP' }]);
+    expect(await asked(await running())).toBe('DELETE');
+    await ends(0);
+    // The second one is not merged into the first, nor lost.
+    const second = await eventually(async () => {
+      const instance = world.fake.instances.find(({ state }) => state === 'RUNNING');
+      return instance !== undefined && (await asked(instance)) === 'STOP' ? instance : undefined;
+    }, 'the second event');
+    world.fake.kill(second.id, 0);
+    await eventually(async () => {
+      const view = await world.view(migrate.serviceId);
+      return view.state === 'DEPLOYED' && view.waitingRequests === 0 ? view : undefined;
+    }, 'both');
+    expect(world.deleted).toEqual([]);
+  });
+
+  test('go on after a restart of Davit in the middle of a deletion', async () => {
+    const migrate = await deployed();
+    await world.deploy([bare(migrate)], { action: 'DELETE' });
+    const before = await running();
+    await world.restart();
+    await ends(0);
+    await eventually(async () => (world.deleted.includes(migrate.serviceId) ? true : undefined), 'the deletion');
+    expect(before.id).toBeTruthy();
+    expect(world.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(2);
+  });
+});
+
+const setDue = statement(
+  'testSetDue',
+  `UPDATE job_schedule SET next_at = clock_timestamp() + make_interval(secs => $2::integer) WHERE service_id = $1`,
+);
+const readNext = statement<{ next_at: string }>('testReadNext', `SELECT next_at FROM job_schedule WHERE service_id = $1`);
+const readRuns = statement<{ status: string; failure: { code: string } | null }>(
+  'testReadRuns',
+  `SELECT status, failure FROM job_run WHERE service_id = $1 ORDER BY created_at`,
+);
+
+describe('a cron job', () => {
+  const cron = (overrides: Partial<JobRelease> = {}): RequestedService =>
+    job({
+      events: { CRON: { entrypoint: ['/tick'], arguments: [] } },
+      schedule: { expression: '0 3 * * *', timezone: 'Europe/Paris' },
+      ...overrides,
+    });
+  const armed = async (overrides: Partial<JobRelease> = {}): Promise<RequestedService> => {
+    const tick = cron(overrides);
+    await world.deploy([tick]);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    return tick;
+  };
+  const due = ({ serviceId }: RequestedService, inSeconds: number): Promise<number> =>
+    world.database.database.run(setDue, [serviceId, inSeconds]);
+  const next = async ({ serviceId }: RequestedService): Promise<string | undefined> =>
+    (await world.database.database.maybe(readNext, [serviceId]))?.next_at;
+  const runs = ({ serviceId }: RequestedService) => world.database.database.many(readRuns, [serviceId]);
+  const ended = (tick: RequestedService, ...statuses: readonly string[]) =>
+    eventually(async () => {
+      const seen = (await runs(tick)).map(({ status }) => status);
+      return seen.join() === statuses.join() ? seen : undefined;
+    }, `runs that are ${statuses.join()}`);
+  const starts = (): number => world.fake.calls.filter(({ method }) => method === 'start').length;
+
+  test('is armed by its deployment, and runs nothing before its time', async () => {
+    const tick = await armed();
+    const at = new Date((await next(tick)) ?? '');
+    expect(at.getTime()).toBeGreaterThan(Date.now());
+    expect(at.toLocaleTimeString('en-GB', { timeZone: 'Europe/Paris' })).toBe('03:00:00');
+    expect(starts()).toBe(0);
+  });
+
+  test('runs when it is due, stores its output, and is due again at the next time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    const instance = await running();
+    expect(world.fake.workloads.get(instance.id)).toMatchObject({ entrypoint: ['/tick'] });
+    expect((await world.view(tick.serviceId)).runningStatus).toBe('RUNNING');
+    expect(Date.parse((await next(tick)) ?? '')).toBeGreaterThan(Date.now());
+    await ends(0, 'tack');
+    await ended(tick, 'SUCCEEDED');
+    await eventually(async () => (world.fake.instances.length === 0 ? true : undefined), 'nothing left');
+    expect(await logOf(tick.serviceId)).toEqual(['tack']);
+    const view = await world.view(tick.serviceId);
+    expect(view).toMatchObject({ state: 'DEPLOYED', runningStatus: 'COMPLETED' });
+  });
+
+  test('that fails says so in its log and in its running status, and runs again at its next time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await ends(4, 'oops');
+    await ended(tick, 'FAILED');
+    await eventually(async () => ((await world.view(tick.serviceId)).runningStatus === 'ERROR' ? true : undefined), 'the error');
+    await eventually(async () => ((await logOf(tick.serviceId)).length === 2 ? true : undefined), 'the log');
+    expect(await logOf(tick.serviceId)).toEqual(['oops', expect.stringMatching(/failed \(JOB_FAILED\): .*exit code 4/)]);
+    await due(tick, 0);
+    await ends(0);
+    await ended(tick, 'FAILED', 'SUCCEEDED');
+  });
+
+  test('does not run twice at a time', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await running();
+    await due(tick, 0);
+    await eventually(async () => (/left out/.test((await logOf(tick.serviceId)).join()) ? true : undefined), 'the note');
+    await ends(0);
+    await ended(tick, 'SUCCEEDED');
+    expect(starts()).toBe(1);
+  });
+
+  test('that was due many times while Davit was down runs once', async () => {
+    const tick = await armed({ schedule: { expression: '* * * * *', timezone: 'Etc/UTC' } });
+    await world.engine.stop();
+    await due(tick, -10 * 86_400);
+    await world.restart();
+    await ends(0);
+    await ended(tick, 'SUCCEEDED');
+    expect(Date.parse((await next(tick)) ?? '')).toBeGreaterThan(Date.now());
+    expect(starts()).toBe(1);
+  });
+
+  test('that runs while Davit is restarted is waited for', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    const before = await running();
+    await world.restart();
+    expect(world.fake.instances.map(({ id }) => id)).toEqual([before.id]);
+    await ends(0, 'late');
+    await ended(tick, 'SUCCEEDED');
+    expect(starts()).toBe(1);
+    expect(await logOf(tick.serviceId)).toEqual(['late']);
+  });
+
+  test('is disarmed by a stop, which ends what runs, and armed again by a deployment', async () => {
+    const tick = await armed();
+    await due(tick, 0);
+    await running();
+    const { release: _release, ...bare } = tick;
+    await world.deploy([bare], { action: 'STOP' });
+    await world.reaches(tick.serviceId, 'STOPPED');
+    await ended(tick, 'CANCELED');
+    expect(await next(tick)).toBeUndefined();
+    expect(world.fake.instances).toEqual([]);
+    await world.deploy([tick]);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeDefined();
+  });
+
+  test('runs once now when that is asked for; a stopped one stays disarmed', async () => {
+    const tick = await armed();
+    await world.deploy([{ ...tick, event: 'CRON' }]);
+    await ends(0, 'now');
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeDefined();
+    const { release: _release, ...bare } = tick;
+    await world.deploy([bare], { action: 'STOP' });
+    await world.reaches(tick.serviceId, 'STOPPED');
+    await world.deploy([{ ...tick, event: 'CRON' }]);
+    await ends(0);
+    await world.reaches(tick.serviceId, 'DEPLOYED');
+    expect(await next(tick)).toBeUndefined();
+  });
+});

@@ -1,0 +1,139 @@
+import { backoffMilliseconds } from '@davit/base';
+import { DriverError, type CallContext, type Instance, type Workload } from '@davit/drivers';
+import { LogCollector } from '../keeper/log-collector.ts';
+import type { ReleaseConfig } from '../model.ts';
+import { driversOf, type EngineParts } from '../parts.ts';
+import { lastLogLines } from '../store/logs.ts';
+
+/** Of jobs that name no limit of their own: nothing may run for ever. */
+export const longestRunSeconds = 86_400;
+
+const evidenceLines = 50;
+// The end of the output tells that a process ended; this is for an engine that does not end it.
+const lookEveryMilliseconds = 2_000;
+const settleMilliseconds = 50;
+const firstPauseMilliseconds = 500;
+const maximumPauseMilliseconds = 10_000;
+
+/** A run of a job that was started. Each attempt is an instance of the same rollout, its index the number of the attempt. */
+export interface StartedRun {
+  readonly parts: EngineParts;
+  readonly driver: string;
+  readonly service: { readonly id: string; readonly name: string };
+  readonly rollout: string;
+  readonly config: ReleaseConfig;
+  /** ISO 8601; null: unknown, the limit then counts from now. */
+  readonly launchedAt: string | null;
+  /** What an attempt is started with. */
+  workload(attempt: number): Promise<Workload>;
+  readonly call: CallContext;
+}
+
+/**
+ * Waits until a run has succeeded, and stores its output meanwhile; answers the attempt that did. How far it is, the cluster says: ended attempts stay there until
+ * the run is cleared, so that whoever goes on after a crash neither repeats nor miscounts one. Fails with JOB_FAILED, JOB_TIMEOUT or
+ * OUT_OF_MEMORY with the last lines; what is left of the run is the caller's to remove.
+ */
+export async function awaitRun(run: StartedRun): Promise<Instance> {
+  const collector = new LogCollector(run.parts, run.driver);
+  try {
+    return await untilSuccess(run, collector);
+  } finally {
+    await collector.stop();
+  }
+}
+
+async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<Instance> {
+  const { job } = run.config;
+  if (job === undefined) throw new Error(`${run.service.name} is no job`);
+  const limitSeconds = job.maximumSeconds ?? longestRunSeconds;
+  const until = (run.launchedAt === null ? Date.now() : Date.parse(run.launchedAt)) + limitSeconds * 1_000;
+  for (;;) {
+    const instance = await latestAttempt(run);
+    if (instance.state === 'EXITED') {
+      await collector.followToEnd(instance, run.config);
+      if (instance.exit?.code === 0) return instance;
+      if (instance.index >= job.maximumRestarts) throw await failed(run, instance);
+      await restart(run, instance, until);
+    } else {
+      const wait = Math.min(lookEveryMilliseconds, Math.max(0, until - Date.now()));
+      // The output ends a moment before the engine says that the process did.
+      const ended = collector.followToEnd(instance, run.config).then(() => pause(settleMilliseconds, run.call.signal));
+      await Promise.race([ended, pause(wait, run.call.signal)]);
+    }
+    run.call.signal.throwIfAborted();
+    if (Date.now() >= until) await refuseLate(run, collector, limitSeconds);
+  }
+}
+
+async function latestAttempt(run: StartedRun): Promise<Instance> {
+  const { cluster } = driversOf(run.parts, run.driver);
+  const selector = { service: run.service.id, rollout: run.rollout };
+  const instances = await cluster.observe(selector, run.call.signal);
+  const latest = instances.toSorted((a, b) => b.index - a.index)[0];
+  if (latest !== undefined) return latest;
+  throw new DriverError({
+    cause: 'JOB_FAILED',
+    message: `the container of ${run.service.name} was removed while it ran, so nobody knows how it ended; it is not run again by itself`,
+    hint: 'Look whether the job did its work, and deploy it again if it did not. Something else than Davit removed the container.',
+  });
+}
+
+async function restart(run: StartedRun, ended: Instance, until: number): Promise<void> {
+  const attempt = ended.index + 1;
+  const milliseconds = backoffMilliseconds(attempt, firstPauseMilliseconds, maximumPauseMilliseconds);
+  run.call.log(`The process ended with ${endOf(ended)}; restart ${attempt} of ${run.config.job?.maximumRestarts ?? 0}.`);
+  await pause(Math.min(milliseconds, Math.max(0, until - Date.now())), run.call.signal);
+  run.call.signal.throwIfAborted();
+  if (Date.now() >= until) return;
+  await driversOf(run.parts, run.driver).cluster.start(await run.workload(attempt), run.call);
+}
+
+async function failed(run: StartedRun, instance: Instance): Promise<DriverError> {
+  const { exit } = instance;
+  const attempts = instance.index === 0 ? '' : ` at the last of ${instance.index + 1} attempts`;
+  return new DriverError({
+    cause: exit?.outOfMemory === true ? 'OUT_OF_MEMORY' : 'JOB_FAILED',
+    message: `${run.service.name} ended with ${endOf(instance)}${attempts}`,
+    evidence: {
+      lines: await linesOf(run, instance),
+      ...(exit !== null && { exit: { code: exit.code, outOfMemory: exit.outOfMemory } }),
+    },
+  });
+}
+
+/** JOB_TIMEOUT, unless the run succeeded in the last moment. */
+async function refuseLate(run: StartedRun, collector: LogCollector, limitSeconds: number): Promise<void> {
+  const instance = await latestAttempt(run);
+  if (instance.state === 'EXITED' && instance.exit?.code === 0) return;
+  // Its last lines are stored before they are read as evidence.
+  await collector.stop();
+  throw new DriverError({
+    cause: 'JOB_TIMEOUT',
+    message: `${run.service.name} had not ended after ${limitSeconds} s`,
+    evidence: { lines: await linesOf(run, instance) },
+  });
+}
+
+async function linesOf({ parts }: StartedRun, instance: Instance): Promise<string[]> {
+  const rows = await parts.database.many(lastLogLines, [instance.id, evidenceLines]);
+  return rows.map((row) => row.message).toReversed();
+}
+
+function endOf({ exit }: Instance): string {
+  if (exit === null) return 'an unknown exit code';
+  return exit.outOfMemory ? `exit code ${exit.code}, killed for using too much memory` : `exit code ${exit.code}`;
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(end, milliseconds);
+    function end(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    }
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

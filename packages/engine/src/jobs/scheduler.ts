@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto';
+import { isAppError, redactor, retry } from '@davit/base';
+import { acquireSessionLock, type SessionLock } from '@davit/db';
+import { DriverError, type CallContext, type Workload } from '@davit/drivers';
+import { driversOf, type EngineParts } from '../parts.ts';
+import { toFailure } from '../run/failure.ts';
+import { Semaphore } from '../run/semaphore.ts';
+import { toAttempt } from '../steps/job.ts';
+import * as store from '../store/jobs.ts';
+import { insertServiceLog } from '../store/logs.ts';
+import { secretIds, toWorkload } from '../workload.ts';
+import { nextRun } from './cron.ts';
+import { publishOutputs } from './outputs.ts';
+import { awaitRun } from './run.ts';
+
+/*
+ * Runs cron jobs at their times. One process of an installation does it: the one that holds a lock of the database, which
+ * PostgreSQL takes away from it when it dies. The next one takes up the runs that are open, by the label of their instances, and
+ * waits for them; it starts none of them a second time.
+ *
+ * A schedule that came due while nobody was there is run once, however often it was due. One that comes due while its job still
+ * runs is left out.
+ */
+
+const lookEveryMilliseconds = 1_000;
+const tryLockEveryMilliseconds = 5_000;
+const lockName = 'job scheduler';
+// Long ones must not keep all others waiting, many at midnight must not choke the engine.
+const runsAtOnce = 64;
+const rememberedRuns = 20;
+
+export class Scheduler {
+  readonly #parts: EngineParts;
+  readonly #stop = new AbortController();
+  readonly #places = new Semaphore(runsAtOnce);
+  readonly #running = new Map<string, Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  #lock: SessionLock | null = null;
+  /** Of the runs that this process has while it has the lock. */
+  #mine = new AbortController();
+  #tryLockAt = 0;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#wake(), lookEveryMilliseconds);
+    this.#wake();
+  }
+
+  /** Lets go of everything at once: instances run on, and whoever schedules next waits for their end. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#timer);
+    await this.#looking;
+    this.#mine.abort();
+    await Promise.all(this.#running.values());
+    await this.#lock?.release();
+  }
+
+  #wake(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (!(await this.#leads())) return;
+      for (const due of await this.#parts.database.many(store.dueSchedules)) await this.#claim(due);
+      for (const run of await this.#parts.database.many(store.openRuns)) this.#begin(run);
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'the schedules of jobs could not be looked at');
+    }
+  }
+
+  async #leads(): Promise<boolean> {
+    if (this.#lock?.held === true) return true;
+    if (Date.now() < this.#tryLockAt) return false;
+    this.#tryLockAt = Date.now() + tryLockEveryMilliseconds;
+    const lock = await acquireSessionLock(this.#parts.connectionString, lockName);
+    this.#lock = lock;
+    if (lock === null) return false;
+    const mine = new AbortController();
+    this.#mine = mine;
+    // Another process may have them from then on.
+    void lock.lost.then(() => mine.abort());
+    return true;
+  }
+
+  /** Moves a schedule on and notes the run that it asks for, together: neither is lost, and none is noted twice. */
+  async #claim(due: store.DueRow): Promise<void> {
+    const schedule = due.config.job?.schedule ?? null;
+    const next = schedule === null ? null : nextRun(schedule, new Date(due.now));
+    const begun = await this.#parts.database.transaction(async (tx) => {
+      const moved =
+        next === null
+          ? await tx.maybe(store.endSchedule, [due.service_id])
+          : await tx.maybe(store.advanceSchedule, [due.service_id, next]);
+      if (moved === undefined || schedule === null) return true;
+      const run = await tx.maybe(store.insertRun, [randomUUID(), due.service_id, due.release_id, due.next_at]);
+      await tx.run(store.trimRuns, [due.service_id, rememberedRuns]);
+      return run !== undefined;
+    });
+    if (!begun) await this.#tell(due, `The run of ${due.next_at} is left out: the one before it has not ended.`);
+  }
+
+  #begin(run: store.RunRow): void {
+    if (this.#running.has(run.id) || this.#parts.drivers[run.driver] === undefined) return;
+    const { signal } = this.#mine;
+    const done = this.#places
+      .use(() => this.#execute(run, signal))
+      .catch((error: unknown) => {
+        if (!signal.aborted)
+          this.#parts.log.warn({ err: error, run: run.id }, 'a run of a job was interrupted; it is taken up again');
+      })
+      .finally(() => this.#running.delete(run.id));
+    this.#running.set(run.id, done);
+  }
+
+  async #execute(run: store.RunRow, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { database, log } = this.#parts;
+    const call: CallContext = { signal, log: (line) => log.info({ service: run.service_id, run: run.id }, line) };
+    await database.run(store.setJobStatus, [run.service_id, 'RUNNING']);
+    const failure = await this.#attempt(run, call);
+    signal.throwIfAborted();
+    const ended = await database.maybe(store.endRun, [
+      run.id,
+      failure === null ? 'SUCCEEDED' : 'FAILED',
+      failure === null ? null : JSON.stringify(failure),
+    ]);
+    if (ended !== undefined && ended.status !== 'CANCELED') {
+      await database.run(store.setJobStatus, [run.service_id, failure === null ? 'COMPLETED' : 'ERROR']);
+      if (failure !== null) await this.#tell(run, `The run of ${run.due_at} failed (${failure.code}): ${failure.message}`);
+    }
+    const { cluster } = driversOf(this.#parts, run.driver);
+    await cluster.retire({ service: run.service_id, rollout: run.id }, this.#parts.settings.terminationGraceSeconds, call);
+  }
+
+  /** Null: it succeeded. Throws only when it was told to let go. */
+  async #attempt(run: store.RunRow, call: CallContext): Promise<ReturnType<typeof toFailure> | null> {
+    try {
+      await retry(
+        {
+          attempts: 6,
+          firstPauseMilliseconds: 500,
+          maximumPauseMilliseconds: 4_000,
+          signal: call.signal,
+          isRetryable: (error) => !call.signal.aborted && isPassing(error),
+        },
+        () => this.#launchAndAwait(run, call),
+      );
+      return null;
+    } catch (error) {
+      call.signal.throwIfAborted();
+      const failure = toFailure(error, run.id);
+      if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, reference: run.id }, 'a run of a job failed');
+      const redact = redactor((await this.#parts.hooks.secrets(secretIds(run.config))).values());
+      return { ...failure, message: redact(failure.message) };
+    }
+  }
+
+  async #launchAndAwait(run: store.RunRow, call: CallContext): Promise<void> {
+    const { database } = this.#parts;
+    const workload = (attempt: number): Promise<Workload> => this.#workload(run, attempt);
+    let launchedAt = run.launched_at;
+    if (launchedAt === null) {
+      // Found again by its label when this is done a second time.
+      await driversOf(this.#parts, run.driver).cluster.start(await workload(0), call);
+      launchedAt = (await database.maybe(store.markLaunched, [run.id]))?.launched_at ?? null;
+    }
+    const { service_id: id, driver, config } = run;
+    const service = { id, name: config.name };
+    const { signal } = call;
+    const instance = await awaitRun({
+      parts: this.#parts,
+      driver,
+      service,
+      rollout: run.id,
+      config,
+      launchedAt,
+      workload,
+      call,
+    });
+    const told = await publishOutputs({ parts: this.#parts, driver, serviceId: id, instance, signal });
+    if (told !== null) call.log(told);
+  }
+
+  async #workload(run: store.RunRow, attempt: number): Promise<Workload> {
+    const { hooks, settings } = this.#parts;
+    const { config } = run;
+    const command = config.job?.events.CRON;
+    if (command === undefined || run.image_id === null) throw new Error(`${config.name} has nothing to run by its schedule`);
+    const workload = toWorkload({
+      owner: {
+        installation: settings.installation,
+        organization: run.organization_id,
+        project: run.project_id,
+        environment: run.environment_id,
+        service: run.service_id,
+      },
+      release: run.release_id,
+      rollout: run.id,
+      image: run.image_id,
+      config,
+      commit: run.commit,
+      secrets: await hooks.secrets(secretIds(config)),
+      builtInPrefix: settings.builtInPrefix,
+      readyTimeoutSeconds: settings.readyTimeoutSeconds,
+      terminationGraceSeconds: settings.terminationGraceSeconds,
+    });
+    return toAttempt(workload, { event: 'CRON', command, attempt, builtInPrefix: settings.builtInPrefix });
+  }
+
+  /** A line among the job's own output: who looks there for what it did must find what it did not do. */
+  async #tell(
+    { service_id, release_id }: { readonly service_id: string; readonly release_id: string },
+    message: string,
+  ): Promise<void> {
+    const lines = [{ stream: 'stderr', message, source_at: new Date().toISOString() }];
+    await this.#parts.database.run(insertServiceLog, [service_id, release_id, 'davit', 'davit', JSON.stringify(lines)]);
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  if (error instanceof DriverError) return error.retryable;
+  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
+}

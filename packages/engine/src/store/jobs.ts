@@ -1,0 +1,111 @@
+import { statement } from '@davit/db';
+import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
+
+/** Deployment, fence, service, time. Only while the fence is the deployment's. */
+export const setSchedule = statement(
+  'setJobSchedule',
+  `INSERT INTO job_schedule (service_id, next_at)
+   SELECT $3::uuid, $4::timestamptz WHERE EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')
+   ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at`,
+);
+
+const removal = (table: string): string =>
+  `DELETE FROM ${table} WHERE service_id = $3::uuid
+     AND EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
+
+/** Deployment, fence, service. */
+export const removeSchedule = statement('removeJobSchedule', removal('job_schedule'));
+export const removeRuns = statement('removeJobRuns', removal('job_run'));
+
+interface Placed {
+  readonly service_id: string;
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly environment_id: string;
+  readonly driver: string;
+  readonly release_id: string;
+  readonly config: ReleaseConfig;
+  readonly image_id: string | null;
+  readonly commit: ReleaseCommit | null;
+}
+
+const placedColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, r.id AS release_id, r.config, r.image_id,
+  r.commit`;
+
+export interface DueRow extends Placed {
+  readonly next_at: string;
+  /** The database's clock, which decides what is due. */
+  readonly now: string;
+}
+
+/** Schedules that are due, the oldest first. */
+export const dueSchedules = statement<DueRow>(
+  'dueJobSchedules',
+  `SELECT ${placedColumns}, s.next_at, clock_timestamp() AS now
+     FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
+    WHERE s.next_at <= clock_timestamp() AND t.desired = 'RUNNING' ORDER BY s.next_at LIMIT 100`,
+);
+
+/** Service, its next time. No row: another one has done it, or it was disarmed. */
+export const advanceSchedule = statement<{ service_id: string }>(
+  'advanceJobSchedule',
+  `UPDATE job_schedule SET next_at = $2 WHERE service_id = $1 AND next_at <= clock_timestamp() RETURNING service_id`,
+);
+
+/** Service: nothing comes after the time that it was due. */
+export const endSchedule = statement<{ service_id: string }>(
+  'endJobSchedule',
+  `DELETE FROM job_schedule WHERE service_id = $1 AND next_at <= clock_timestamp() RETURNING service_id`,
+);
+
+/** Id, service, release, the time that it was due. No row: one runs still. */
+export const insertRun = statement<{ id: string }>(
+  'insertJobRun',
+  `INSERT INTO job_run (id, service_id, release_id, due_at) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (service_id) WHERE status = 'RUNNING' DO NOTHING RETURNING id`,
+);
+
+export interface RunRow extends Placed {
+  readonly id: string;
+  readonly due_at: string;
+  readonly launched_at: string | null;
+}
+
+/** Runs that have not ended, of jobs that are still deployed. */
+export const openRuns = statement<RunRow>(
+  'openJobRuns',
+  `SELECT ${placedColumns}, j.id, j.due_at, j.launched_at
+     FROM job_run j JOIN service_runtime t ON t.service_id = j.service_id JOIN release r ON r.id = j.release_id
+    WHERE j.status = 'RUNNING' ORDER BY j.created_at`,
+);
+
+export const runningRollouts = statement<{ id: string }>('runningJobRollouts', `SELECT id FROM job_run WHERE status = 'RUNNING'`);
+
+export const markLaunched = statement<{ launched_at: string }>(
+  'markJobLaunched',
+  `UPDATE job_run SET launched_at = coalesce(launched_at, clock_timestamp()) WHERE id = $1 RETURNING launched_at`,
+);
+
+/** Id, status, failure. A job that is no longer to run has not failed: its run was ended. Then its status is CANCELED. */
+export const endRun = statement<{ status: 'SUCCEEDED' | 'FAILED' | 'CANCELED' }>(
+  'endJobRun',
+  `UPDATE job_run j
+      SET status = CASE WHEN $2 = 'FAILED' AND NOT EXISTS (
+                          SELECT 1 FROM service_runtime t WHERE t.service_id = j.service_id AND t.desired = 'RUNNING')
+                        THEN 'CANCELED' ELSE $2 END,
+          failure = $3::jsonb, finished_at = clock_timestamp()
+    WHERE j.id = $1 AND j.status = 'RUNNING' RETURNING j.status`,
+);
+
+/** Service, number of runs that are remembered. */
+export const trimRuns = statement(
+  'trimJobRuns',
+  `DELETE FROM job_run WHERE service_id = $1 AND status <> 'RUNNING'
+      AND id NOT IN (SELECT id FROM job_run WHERE service_id = $1 ORDER BY created_at DESC LIMIT $2)`,
+);
+
+/** Service, word. Of a job that was stopped meanwhile it stays. */
+export const setJobStatus = statement(
+  'setJobStatus',
+  `UPDATE service_runtime SET running_status = $2 WHERE service_id = $1 AND desired = 'RUNNING'`,
+);

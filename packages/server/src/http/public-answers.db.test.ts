@@ -1,0 +1,250 @@
+import { operationList, type Operation } from '@davit/contract';
+import { setTimeout } from 'node:timers/promises';
+import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createEngine, type Engine } from '@davit/engine';
+import { startTestSite } from '@davit/testkit/site';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recipes } from '../resources/event/testing/recipes.ts';
+import { keyed, Scene, source, type Ids, type Recipe } from '../resources/event/testing/scene.ts';
+import { WebhookDeliverer } from '../resources/webhook/index.ts';
+import { describedOperations, faultsOfAnswer, lengthOfList, type Described } from './testing/public-shapes.ts';
+
+/* What is answered has the shapes that clients made from the public description expect. */
+
+const recipeOf = (id: string): Recipe | undefined => Object.entries(recipes).find(([name]) => name === id)?.[1];
+const named = (one: Described): readonly [string, Described] => [one.operation.id, one];
+const reading = describedOperations.filter(({ operation: { method, audience } }) => method === 'GET' && audience !== 'people');
+
+let site: Awaited<ReturnType<typeof startTestSite>>;
+const settings = { DAVIT_ALLOW_PRIVATE_TARGETS: 'true', DAVIT_ALLOW_HTTP_REGISTRIES: 'true' };
+/** The operations whose lists had something in them somewhere here: of an empty one every shape is right. */
+const filled = new Set<string>();
+
+beforeAll(async () => {
+  const index =
+    'apiVersion: v1\nentries:\n  redis:\n    - {name: redis, version: 1.2.3, created: 2026-01-01T00:00:00Z, urls: [x]}\n';
+  site = await startTestSite(({ url = '' }, response) => {
+    if (url.includes('/tags/list')) response.end('{"name": "cache", "tags": ["7", "8"]}');
+    else response.end(url.includes('index.yaml') ? index : '{"repositories": ["cache"]}');
+  });
+});
+afterAll(() => site.close());
+
+describe('before anything runs', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await Scene.open({ environment: settings });
+  });
+  afterAll(() => scene.close());
+
+  const changing = describedOperations.filter(
+    ({ operation }) => operation.method !== 'GET' && recipeOf(operation.id) !== undefined,
+  );
+  test.each(changing.map(named))('%s answers what its clients expect', async (id, one) => {
+    const recipe = recipeOf(id);
+    if (recipe === undefined) throw new Error('only operations with a call are here');
+    const { status, text } = await scene.send(one.operation, recipe);
+    expect(faultsOfAnswer(one, status, text)).toEqual([]);
+  });
+
+  test.each(reading.map(named))('%s answers what its clients expect', async (id, one) => {
+    const { status, text } = await scene.send(one.operation, await readingCall(scene, one.operation));
+    expect({ status, text }).toMatchObject({ status: one.operation.status });
+    expect(faultsOfAnswer(one, status, text)).toEqual([]);
+    if ((lengthOfList(text) ?? 1) > 0) filled.add(id);
+  });
+});
+
+describe('while services run', () => {
+  let scene: Scene;
+  let engine: Engine | undefined;
+  let fake: FakeCluster;
+  let deliverer: WebhookDeliverer;
+  beforeAll(async () => {
+    fake = createFakeCluster();
+    scene = await Scene.open({
+      engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
+      environment: { ...settings, DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1' },
+    });
+    await engine?.start();
+    const { database } = scene.server.database;
+    const log = { warn: (): void => undefined };
+    const { vault } = scene.server.api.deps;
+    deliverer = new WebhookDeliverer({ database, vault, allowPrivateTargets: true, version: '1', log });
+    deliverer.start();
+    await liveIn(scene, fake);
+  });
+  afterAll(async () => {
+    await deliverer.stop();
+    await engine?.stop();
+    await scene.close();
+  });
+
+  test.each(reading.map(named))('%s answers what its clients expect', async (id, one) => {
+    const { status, text } = await scene.send(one.operation, await readingCall(scene, one.operation));
+    expect({ status, text }).toMatchObject({ status: one.operation.status });
+    expect(faultsOfAnswer(one, status, text)).toEqual([]);
+    if ((lengthOfList(text) ?? 1) > 0) filled.add(id);
+  });
+});
+
+/** Lists that stay empty here, and why. */
+const empty: Readonly<Record<string, string>> = {
+  getHelmRepositoryAssociatedServices: 'there is no helm service yet',
+};
+
+test('the lists that were looked at had something in them', () => {
+  const names = reading.map(({ operation }) => operation.id).filter((id) => !filled.has(id));
+  expect(names.toSorted()).toEqual(Object.keys(empty).toSorted());
+});
+
+/** Everything that an application and a container can have, deployed, with a database and a job that ran. */
+async function liveIn(scene: Scene, fake: FakeCluster): Promise<void> {
+  const { environmentId, applicationId, containerId, databaseId, jobId } = scene.here;
+  const annotations = { name: 'notes', annotations: [{ key: 'team', value: 'shop' }], scopes: ['DEPLOYMENTS', 'PODS'] };
+  const labels = { name: 'labels', labels: [{ key: 'team', value: 'shop', propagate_to_cloud_provider: true }] };
+  const annotationsGroupId = await scene.make('annotationsGroups', annotations);
+  const labelsGroupId = await scene.make('labelsGroups', labels);
+  const groups = { annotations_groups: [{ id: annotationsGroupId }], labels_groups: [{ id: labelsGroupId }] };
+  const gitTokenId = await scene.make('gitToken', { name: 'git', type: 'HOSTA', token: 'sesame' });
+  const webhookId = await scene.make('webhook', { target_url: site.url, events: ['DEPLOYMENT_STARTED'] });
+  const timing = { initial_delay_seconds: 1, period_seconds: 1, timeout_seconds: 1, success_threshold: 1, failure_threshold: 3 };
+  const whole = {
+    ...groups,
+    description: 'the shop',
+    cpu: 250,
+    memory: 256,
+    max_running_instances: 2,
+    arguments: ['serve'],
+    entrypoint: '/bin/shop',
+    ports: [
+      { internal_port: 80, external_port: 443, publicly_accessible: true, protocol: 'HTTP', name: 'http', is_default: true },
+    ],
+    storage: [{ type: 'FAST_SSD', size: 1, mount_point: '/data' }],
+    healthchecks: {
+      readiness_probe: { type: { http: { path: '/', scheme: 'HTTP', port: 80 } }, ...timing },
+      liveness_probe: { type: { tcp: { port: 80, host: null } }, ...timing },
+    },
+  };
+  const git_repository = { ...source.git_repository, branch: 'main', root_path: '/', git_token_id: gitTokenId };
+  await scene.change(`PUT /application/${applicationId}`, { ...whole, git_repository });
+  await scene.change(`PUT /container/${containerId}`, whole);
+  for (const noun of ['application', 'container']) {
+    const at = `/${noun}/${scene.here[`${noun}Id`]}`;
+    for (const sort of ['environmentVariable', 'secret']) {
+      const wide = await scene.make(`/environment/${environmentId}/${sort}`, keyed());
+      const file = await scene.make(`${at}/${sort}`, { ...keyed(), mount_path: `/run/${sort}` });
+      await scene.make(`${at}/${sort}/${wide}/override`, { value: 'narrow' });
+      await scene.make(`${at}/${sort}/${wide}/alias`, { key: keyed().key });
+      await scene.make(`${at}/${sort}/${file}/alias`, { key: keyed().key });
+    }
+    await scene.make(`${at}/deploy`);
+    await settled(scene, at);
+  }
+  await scene.make(`/application/${applicationId}/deploymentRestriction`, { mode: 'MATCH', type: 'PATH', value: 'src' });
+  await scene.make(`/container/${containerId}/redeploy`);
+  await settled(scene, `/container/${containerId}`);
+  await scene.make(`/database/${databaseId}/deploy`);
+  await settled(scene, `/database/${databaseId}`);
+  await scene.make(`/job/${jobId}/deploy`);
+  const run = await found(() => fake.instances.find(({ service, state }) => service === jobId && state === 'RUNNING'));
+  fake.print(run.id, 'done');
+  fake.kill(run.id, 0);
+  await settled(scene, `/job/${jobId}`);
+  for (const { id } of fake.instances) fake.print(id, 'ready');
+  scene.here = { ...scene.here, gitTokenId, annotationsGroupId, labelsGroupId, webhookId };
+  const told = `/organization/${scene.organizationId}/webhook/${webhookId}/event`;
+  await eventually(async () => (lengthOfList(JSON.stringify(await scene.read(told))) ?? 0) > 0);
+}
+
+async function settled(scene: Scene, path: string): Promise<void> {
+  const ended = /"status":"(SUCCESS|ERROR)"/;
+  await eventually(async () => ended.test(JSON.stringify(await scene.read(`${path}/status`))));
+}
+
+async function found<Thing>(look: () => Thing | undefined): Promise<Thing> {
+  let thing: Thing | undefined;
+  await eventually(() => Promise.resolve((thing = look()) !== undefined));
+  if (thing === undefined) throw new Error('waited in vain');
+  return thing;
+}
+
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  const until = Date.now() + 20_000;
+  while (!(await condition())) {
+    if (Date.now() > until) throw new Error('waited in vain');
+    await setTimeout(20);
+  }
+}
+
+const places: Readonly<Record<string, Ids>> = {
+  aws: { region: 'eu-west-3', databaseType: 'POSTGRESQL' },
+  vendora: { zone: 'fr-par-1' },
+  vendorb: { region: 'francecentral', managedK8sSegment: 'managed_k8s' },
+  cloudc: { region: 'europe-west9' },
+};
+
+/** Reads that need more than ids of what is there. */
+const special: Readonly<Record<string, (scene: Scene) => Promise<{ ids?: Ids; query?: string }>>> = {
+  listVariables: async ({ here }) => ({ query: `scope=PROJECT&parent_id=${here['projectId']}` }),
+  getContainerVersions: async (scene) => {
+    const registry = { name: `near ${keyed().key}`, kind: 'GENERIC_CR', url: site.url, config: {} };
+    return { ids: { containerRegistryId: await scene.make('containerRegistry', registry) }, query: 'imageName=cache' };
+  },
+  getHelmCharts: async (scene) => {
+    const repository = { name: keyed().key, kind: 'HTTPS', url: site.url, skip_tls_verification: false, config: {} };
+    return { ids: { helmRepositoryId: await scene.make('helmRepository', repository) } };
+  },
+  getClusterKubeconfig: async (scene) => {
+    const body = { name: keyed().key, region: 'here', cloud_provider: 'ON_PREMISE', kubernetes: 'SELF_MANAGED' };
+    const clusterId = await scene.make('cluster', body);
+    const path = `PUT /organization/${scene.organizationId}/cluster/${clusterId}/kubeconfig`;
+    await scene.change(path, 'kind: Config\nclusters: []\ncontexts: []\nusers: []\n');
+    return { ids: { clusterId } };
+  },
+  getRoutingTable: async (scene) => {
+    const clusterId = await scene.make('cluster', { name: keyed().key, region: 'eu-west-3', cloud_provider: 'AWS' });
+    const routes = [{ destination: '10.1.0.0/16', target: 'gateway', description: 'to the office' }];
+    await scene.change(`PUT /organization/${scene.organizationId}/cluster/${clusterId}/routingTable`, { routes });
+    return { ids: { clusterId } };
+  },
+  listClusterLogs: async (scene) => {
+    await scene.make(`cluster/${scene.here['clusterId']}/deploy`);
+    return {};
+  },
+  listDeploymentRequestByEnvironmentId: async (scene) => ({ ids: await scene.deployed() }),
+  listDeploymentRequestByServiceId: async (scene) => ({ ids: await scene.deployed() }),
+  getDeploymentStatusByDeploymentRequestId: async (scene) => {
+    const { deploymentRequestId } = await scene.deployed();
+    return { query: `deploymentRequestId=${deploymentRequestId}` };
+  },
+};
+
+/** A call of a GET: ids that the scene has, otherwise those with which the nearest operation that changes something is called. */
+async function readingCall(scene: Scene, operation: Operation): Promise<Recipe> {
+  const { ids: own = {}, query } = (await special[operation.id]?.(scene)) ?? {};
+  const names = [...operation.path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');
+  const known: Ids = { ...scene.here, ...places[operation.path.split('/')[1] ?? ''], ...own };
+  const missing = names.filter((name) => known[name] === undefined);
+  const ids = missing.length === 0 ? known : { ...known, ...(await nearest(operation, missing).ids(scene)) };
+  const needed: { readonly required?: readonly string[] } = operation.query ?? {};
+  const text = query ?? (needed.required ?? []).map((name) => `${name}=${ids[name] ?? ''}`).join('&');
+  return { ids: () => ids, event: '', ...(text === '' ? {} : { query: () => text }) };
+}
+
+function nearest(operation: Operation, missing: readonly string[]): Recipe {
+  const common = (path: string): number => {
+    let length = 0;
+    while (length < path.length && path[length] === operation.path[length]) length += 1;
+    return length;
+  };
+  const [first] = operationList
+    .filter(
+      ({ id, path, audience }) =>
+        audience !== 'people' && recipeOf(id) !== undefined && missing.every((name) => path.includes(`{${name}}`)),
+    )
+    .toSorted((a, b) => common(b.path) - common(a.path));
+  const recipe = first === undefined ? undefined : recipeOf(first.id);
+  if (recipe === undefined) throw new Error(`no call makes ${missing.join(', ')}`);
+  return recipe;
+}

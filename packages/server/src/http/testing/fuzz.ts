@@ -1,0 +1,358 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createFakeCluster } from '@davit/drivers';
+import { createEngine, type Engine } from '@davit/engine';
+import type { ApiParts } from '@davit/server';
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import * as fc from 'fast-check';
+import { recipes } from '../../resources/event/testing/recipes.ts';
+import { Scene, type Ids, type Recipe } from '../../resources/event/testing/scene.ts';
+import { anyJson, broken, nastyText, valid, type Schema } from './arbitrary.ts';
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+interface DocumentedOperation {
+  readonly operationId: string;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+}
+
+/** A request as it is sent; printed as it is when it shows a fault. */
+export interface FuzzRequest {
+  readonly operation: string;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A body that was drawn, as it is sent. */
+interface Drawn {
+  readonly text?: string;
+  readonly type?: string;
+}
+
+interface Route {
+  readonly id: string;
+  readonly path: string;
+  readonly method: string;
+  readonly operation: DocumentedOperation;
+}
+
+const file = path.join(import.meta.dirname, '../../../../contract/generated/openapi.json');
+const document: Document = JSON.parse(readFileSync(file, 'utf8'));
+const routes: readonly Route[] = Object.entries(document.paths).flatMap(([template, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ id: operation.operationId, path: template, method, operation })),
+);
+
+const ajv = new Ajv({ strict: false, allErrors: true });
+addFormats.default(ajv);
+ajv.addSchema({ $id: 'api', ...document });
+
+/** Longest time for an answer. */
+const longestMilliseconds = 5000;
+/** After as many requests what was deleted is made again. */
+const requestsOfOnePool = 400;
+/** After as many there is a new server: lists would grow with the run, until only they take time. */
+const requestsOfOneServer = 4000;
+
+function openScene(): Promise<Scene> {
+  // The engine is never started: what is deployed waits, and only reads of repositories are answered by the cluster.
+  const engine = (parts: ApiParts): Engine => createEngine({ ...parts, drivers: { docker: createFakeCluster() } });
+  return Scene.open({ engine });
+}
+
+/** Sends requests that the OpenAPI document allows, and such that it does not, and says what is wrong with the answers. */
+export class Fuzz {
+  #scene: Scene;
+  /** Ids that belong together: of one call each. */
+  #worlds: readonly Ids[] = [];
+  /** Bodies that are right, by operation. */
+  #bodies: ReadonlyMap<string, () => unknown> = new Map();
+  #pool: Map<string, string[]> = new Map();
+  #tokens: readonly string[] = [];
+  #sent = 0;
+  readonly statuses = new Map<number, number>();
+
+  private constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  static async open(): Promise<Fuzz> {
+    const fuzz = new Fuzz(await openScene());
+    await fuzz.#begin();
+    return fuzz;
+  }
+
+  /** Who calls, and what there is. */
+  async #begin(): Promise<void> {
+    const { server, issuer, organizationId } = this.#scene;
+    const stranger = await server.organization('stranger');
+    const own: string[] = [];
+    for (const scope of ['READ', 'DEPLOY', 'WRITE', 'ADMIN'] as const) {
+      const body = { name: scope, scope };
+      own.push((await server.client().call('createOrganizationApiToken', { params: { organizationId }, body })).token);
+    }
+    // Most may all, so that most requests get as far as they can.
+    const admin = server.adminToken;
+    this.#tokens = [...Array.from({ length: 16 }, () => admin), ...own, stranger.tokens.ADMIN, await issuer.person('fuzzer')];
+    await this.#refill();
+  }
+
+  async close(): Promise<void> {
+    await this.#scene.close();
+  }
+
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** Ids of everything, as what was there may be deleted by now. */
+  async #refill(): Promise<void> {
+    this.#scene.here = await this.#scene.fresh();
+    const worlds: Ids[] = [this.#scene.here];
+    const bodies = new Map<string, () => unknown>();
+    for (const [id, recipe] of Object.entries<Recipe>(recipes).filter(([, { person }]) => person === undefined)) {
+      const world = { ...this.#scene.here, ...(await recipe.ids(this.#scene)) };
+      const { body } = recipe;
+      worlds.push(world);
+      if (body !== undefined) bodies.set(id, () => body(world));
+    }
+    this.#bodies = bodies;
+    const pool = new Map<string, string[]>();
+    for (const [name, id] of worlds.flatMap((world) => Object.entries(world))) pool.set(name, [...(pool.get(name) ?? []), id]);
+    this.#worlds = worlds;
+    this.#pool = pool;
+  }
+
+  /** One of the requests of an operation. What it names is drawn when it is sent: ids change while the property runs. */
+  request(): fc.Arbitrary<FuzzRequest> {
+    return fc.constantFrom(...routes).chain((route) => this.#requestOf(route));
+  }
+
+  #id(name?: string): fc.Arbitrary<string> {
+    return fc.nat(1_000_000).map((number) => {
+      const ids = (name === undefined ? [...this.#pool.values()].flat() : this.#pool.get(name)) ?? [];
+      return ids[number % Math.max(1, ids.length)] ?? '0b9d2bfc-4b4e-4b8f-9d6b-0d8b3f1c2a11';
+    });
+  }
+
+  #requestOf({ id, path: template, method, operation }: Route): fc.Arbitrary<FuzzRequest> {
+    const names = (place: Parameter['in']): readonly Parameter[] => operation.parameters.filter((one) => one.in === place);
+    const parameters = names('path').map(({ name }) => name);
+    const pathValues = fc
+      .tuple(this.#world(parameters), ...parameters.map((name) => this.#pathValue(id, name)))
+      .map(([world, ...drawn]) => drawn.map((value, index) => value ?? world[parameters[index] ?? ''] ?? 'x'));
+    const query = fc.tuple(...names('query').map((one) => this.#queryValue(one)));
+    const nothing: fc.Arbitrary<Drawn> = fc.constant({});
+    const body = operation.requestBody === undefined ? nothing : this.#body(id, operation.requestBody.content);
+    return fc.record({ pathValues, query, body, headers: this.#headers() }).map((drawn) => {
+      let index = 0;
+      const place = template.replaceAll(/\{[^}]+\}/g, () => encode(drawn.pathValues[index++] ?? ''));
+      const search = new URLSearchParams();
+      for (const [name, value] of drawn.query.flat()) search.append(name, wellFormed(value));
+      const { text, type } = drawn.body;
+      return {
+        operation: id,
+        method: method.toUpperCase(),
+        url: `${place}${search.size === 0 ? '' : `?${search.toString()}`}`,
+        headers: { ...(type === undefined ? {} : { 'content-type': type }), ...drawn.headers },
+        ...(text === undefined ? {} : { body: text }),
+      };
+    });
+  }
+
+  /** Ids for all of these parameters that belong together, where there are such. */
+  #world(names: readonly string[]): fc.Arbitrary<Ids> {
+    return fc.nat(1_000_000).map((number) => {
+      const fitting = this.#worlds.filter((world) => names.every((name) => world[name] !== undefined));
+      return fitting[number % Math.max(1, fitting.length)] ?? {};
+    });
+  }
+
+  /** undefined: what belongs to the others. */
+  #pathValue(operation: string, name: string): fc.Arbitrary<string | undefined> {
+    // Everything is in the organization: without it there is nothing to send requests to.
+    const known = operation === 'deleteOrganization' ? fc.uuid() : fc.constant(undefined);
+    return fc.oneof(
+      { weight: 40, arbitrary: name.endsWith('Id') ? known : fc.constantFrom('eu-west-3', 'fr-par-1', 'POSTGRESQL', 'x') },
+      { weight: 2, arbitrary: this.#id(name) },
+      { weight: 1, arbitrary: fc.uuid() },
+      { weight: 1, arbitrary: nastyText.filter((text) => !['', '.', '..'].includes(text)) },
+    );
+  }
+
+  #queryValue({ name, schema, required }: Parameter): fc.Arbitrary<readonly (readonly [string, string])[]> {
+    const good = valid(schema, this.#id()).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+    return fc.oneof(
+      { weight: required ? 8 : 2, arbitrary: good.map((text) => [[name, text] as const]) },
+      { weight: required ? 1 : 4, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: nastyText.map((text) => [[name, text] as const]) },
+      { weight: 1, arbitrary: fc.tuple(good, good).map(([a, b]) => [[name, a] as const, [name, b] as const]) },
+    );
+  }
+
+  #body(id: string, content: Content): fc.Arbitrary<Drawn> {
+    const [type = 'application/json', { schema } = { schema: {} }] = Object.entries(content)[0] ?? [];
+    const isJson = type === 'application/json';
+    const good = valid(schema, this.#id());
+    const json = (value: unknown): { text: string; type: string } => ({ text: JSON.stringify(value), type: 'application/json' });
+    const known = fc.constant(id).map((name) => this.#bodies.get(name)?.() ?? {});
+    return fc.oneof(
+      { weight: 6, arbitrary: known.map(json) },
+      { weight: 4, arbitrary: broken(known).map(json) },
+      { weight: 6, arbitrary: isJson ? good.map(json) : good.map((value) => ({ text: String(value), type })) },
+      { weight: 4, arbitrary: broken(good).map(json) },
+      { weight: 1, arbitrary: anyJson.map(json) },
+      { weight: 1, arbitrary: fc.string().map((text) => ({ text, type: 'application/json' })) },
+      {
+        weight: 1,
+        arbitrary: fc.tuple(good, fc.constantFrom(...otherTypes)).map(([value, other]) => ({ ...json(value), type: other })),
+      },
+      { weight: 1, arbitrary: fc.constant({}) },
+    );
+  }
+
+  #headers(): fc.Arbitrary<Readonly<Record<string, string>>> {
+    const token = fc.constantFrom(...this.#tokens).chain((text) => fc.constantFrom(`Token ${text}`, `Bearer ${text}`));
+    const authorization = fc.oneof(
+      { weight: 30, arbitrary: token.map((text) => ({ authorization: text })) },
+      { weight: 1, arbitrary: fc.constantFrom(...brokenTokens).map((text) => ({ authorization: text })) },
+      { weight: 1, arbitrary: fc.constant({}) },
+    );
+    const extra = fc.oneof(
+      { weight: 8, arbitrary: fc.constant({}) },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom('*', '"old"', 'W/"a"', '"a", "b"', '', ',', '"').map((text) => ({ 'if-match': text })),
+      },
+      {
+        weight: 1,
+        arbitrary: fc
+          .constantFrom('a', 'key', 'k'.repeat(255), 'k'.repeat(256), '', ' ')
+          .map((text) => ({ 'idempotency-key': text })),
+      },
+      { weight: 1, arbitrary: fc.constantFrom('text/html', '*/*', '').map((accept) => ({ accept })) },
+      { weight: 1, arbitrary: fc.constantFrom('CLI 1', 'Terraform provider 1', '').map((agent) => ({ 'user-agent': agent })) },
+    );
+    return fc.tuple(authorization, extra).map(([one, other]): Record<string, string> => ({ ...one, ...other }));
+  }
+
+  /** Sends a request; what is wrong with its answer, a line each. */
+  async faults(request: FuzzRequest): Promise<string[]> {
+    this.#sent += 1;
+    if (this.#sent % requestsOfOneServer === 0) {
+      await this.#scene.close();
+      this.#scene = await openScene();
+      await this.#begin();
+    } else if (this.#sent % requestsOfOnePool === 0) await this.#refill();
+    // Twice: a machine that does much else may have stood still for a while; what hangs, hangs again.
+    const answer = (await this.#send(request)) ?? (await this.#send(request));
+    if (answer === null) return [`${request.operation}: no answer within ${longestMilliseconds} ms, twice`];
+    const { response, text } = answer;
+    this.statuses.set(response.status, (this.statuses.get(response.status) ?? 0) + 1);
+    this.#remember(request, response.status, text);
+    return faultsOf(request, response, text);
+  }
+
+  /** null: no answer in time. */
+  async #send({ method, url, headers, body }: FuzzRequest): Promise<{ response: Response; text: string } | null> {
+    const signal = AbortSignal.timeout(longestMilliseconds);
+    const sent = body === undefined || method === 'GET' ? {} : { body };
+    try {
+      const response = await fetch(`${this.#scene.server.baseUrl}${url}`, { method, headers, signal, ...sent });
+      return { response, text: await response.text() };
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
+    }
+  }
+
+  /** What was made can be named from now on. */
+  #remember({ url, method }: FuzzRequest, status: number, text: string): void {
+    if (method !== 'POST' || status !== 201 || !text.startsWith('{')) return;
+    const { id }: { id?: unknown } = JSON.parse(text);
+    const segment = url.split('?')[0]?.split('/').at(-1);
+    if (typeof id === 'string') this.#pool.set(`${segment}Id`, [...(this.#pool.get(`${segment}Id`) ?? []).slice(-20), id]);
+  }
+}
+
+const otherTypes = ['text/plain', 'application/xml', 'application/json; charset=latin1', 'multipart/form-data', ''] as const;
+const brokenTokens = [
+  '',
+  'Token',
+  'Token ',
+  'Bearer a.b.c',
+  'Token dvt_x',
+  'Basic YTpi',
+  'Bearer eyJhbGciOiJub25lIn0.e30.',
+  'x'.repeat(5000),
+] as const;
+
+function encode(value: string): string {
+  return encodeURIComponent(wellFormed(value));
+}
+
+function wellFormed(text: string): string {
+  return text.toWellFormed();
+}
+
+function faultsOf(request: FuzzRequest, response: Response, text: string): string[] {
+  const { status } = response;
+  const route = routes.find(({ id }) => id === request.operation);
+  if (route === undefined) return [];
+  const name = `${route.id} ${status}`;
+  if (status >= 500) return [`${name}: ${text}`];
+  const documented = route.operation.responses[status];
+  if (documented === undefined) return [`${name}: not documented: ${text}`];
+  const type = response.headers.get('content-type')?.split(';')[0];
+  if (documented.content === undefined) return text === '' ? [] : [`${name}: has a body: ${text}`];
+  if (type === undefined || documented.content[type] === undefined) return [`${name}: is ${String(type)}: ${text}`];
+  const validate = validatorOf(route, status, type);
+  const value: unknown = type === 'application/json' ? JSON.parse(text) : text;
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${name}: ${instancePath} ${message}`);
+}
+
+const validators = new Map<string, ValidateFunction>();
+
+function validatorOf({ path: template, method }: Route, status: number, type: string): ValidateFunction {
+  const parts = ['paths', template, method, 'responses', String(status), 'content', type, 'schema'];
+  const pointer = parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
+  const found = validators.get(pointer) ?? ajv.compile({ $ref: `api#/${pointer}` });
+  validators.set(pointer, found);
+  return found;
+}
+
+export interface FuzzRun {
+  /** What decides the requests, so that a run can be repeated. */
+  readonly seed: number;
+  readonly requests: number;
+  /** After which no further request is sent. */
+  readonly seconds: number;
+}
+
+/** Sends as many requests; throws at the first answer that is wrong, with the shortest request that shows it. */
+export async function fuzz({ seed, requests, seconds }: FuzzRun): Promise<Fuzz> {
+  const run = await Fuzz.open();
+  try {
+    const property = fc.asyncProperty(run.request(), async (request) => {
+      const faults = await run.faults(request);
+      if (faults.length > 0) throw new Error(faults.join('\n'));
+    });
+    await fc.assert(property, { seed, numRuns: requests, interruptAfterTimeLimit: seconds * 1000 });
+  } finally {
+    await run.close();
+  }
+  return run;
+}

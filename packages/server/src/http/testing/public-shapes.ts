@@ -1,0 +1,75 @@
+import { gitProviders, operationList, type Operation } from '@davit/contract';
+import { publicDescription, routeOf, type PublicOperation, type PublicSchema } from '@davit/testkit/public-description';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+
+/** An operation that is served, and what the public description says of it. */
+export interface Described {
+  readonly operation: Operation;
+  readonly one: PublicOperation;
+  /** Its place in the description. */
+  readonly index: number;
+}
+
+const linkBecause = 'the server does not know under which addresses proxies offer it; a reference holds behind each of them';
+/** Where the contract says something else than the description, and why: what stands in its place, by schema. */
+const exceptions: readonly { readonly schema: string; readonly change: PublicSchema; readonly because: string }[] = [
+  {
+    schema: 'GitProviderEnum',
+    change: { type: 'string', enum: [...gitProviders] },
+    because: 'a repository on any other server than those of the three hosts has to be called something: GENERIC',
+  },
+  ...['next', 'previous'].map((link) => ({
+    schema: `OrganizationEventResponseList/properties/links/properties/${link}`,
+    change: { type: 'string', format: 'uri-reference' },
+    because: linkBecause,
+  })),
+];
+
+const ajv = new Ajv({ strict: false, allErrors: true });
+addFormats.default(ajv);
+// With fractions of seconds, as ISO 8601 has them and clients read them.
+ajv.addFormat('duration', /^P(?=.)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/);
+ajv.addSchema({ $id: 'public', ...withExceptions() });
+
+const described = new Map(publicDescription.operations.map((one, index) => [routeOf(one), { one, index }]));
+
+/** All operations that are both served and described. */
+export const describedOperations: readonly Described[] = operationList.flatMap((operation) => {
+  const found = described.get(routeOf(operation));
+  return found === undefined ? [] : [{ operation, ...found }];
+});
+
+/** What is wrong with an answer, a line each; a status that is no code of the operation is wrong as well. */
+export function faultsOfAnswer({ one, index }: Described, status: number, text: string): string[] {
+  const schema = one.responses[status];
+  if (schema === undefined) return [`${status} is none of the codes ${Object.keys(one.responses).join(', ')}`];
+  if (schema === null) return [];
+  const value: unknown = schema.content === undefined ? JSON.parse(text) : text;
+  const validate = ajv.compile({ $ref: `public#/operations/${index}/responses/${status}` });
+  validate(value);
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
+}
+
+/** How many members the list of an answer has; undefined: it is none. */
+export function lengthOfList(text: string): number | undefined {
+  if (!text.startsWith('{')) return undefined;
+  const value: { readonly results?: unknown } = JSON.parse(text);
+  return Array.isArray(value.results) ? value.results.length : undefined;
+}
+
+function withExceptions(): object {
+  const { schemas, operations } = structuredClone(publicDescription);
+  for (const { schema, change } of exceptions) {
+    let place: object = schemas;
+    for (const part of schema.split('/')) {
+      const inside: unknown = Object.entries(place).find(([name]) => name === part)?.[1];
+      if (typeof inside !== 'object' || inside === null) throw new Error(`the public description has no ${schema}`);
+      place = inside;
+    }
+    Object.assign(place, change);
+  }
+  return { schemas, operations };
+}

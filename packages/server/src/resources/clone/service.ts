@@ -1,0 +1,51 @@
+import type { EnvironmentMode } from '@davit/contract';
+import { statement, type Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import { checkEnvironment } from '../../auth/custom-role.ts';
+import type { Deps } from '../../deps.ts';
+import { cloneRestrictions } from '../deployment-restriction/index.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { cloneServiceTo, lockService, readService, type ServiceReference } from '../service/index.ts';
+import { notFound } from '../shared/problems.ts';
+import { cloneServiceVariables } from '../variable/index.ts';
+
+export interface ServiceCloneRequest {
+  readonly name: string;
+  readonly environment_id: string;
+}
+
+/** Id. */
+const readMode = statement<{ mode: EnvironmentMode }>('readModeForClone', `SELECT mode FROM environment WHERE id = $1`);
+
+/**
+ * Copies a service of whatever type into an environment of its organization, its own or another: record, variables, secrets,
+ * settings, stage and restrictions. Ports of the machine that are taken become the next free ones. What only one service can
+ * have stays where it is: data and custom domains. In one transaction. NAME_TAKEN, NOT_FOUND for the environment,
+ * INVALID_REFERENCE for what a variable points at, BEING_DELETED.
+ */
+export async function cloneService(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  { name, environment_id }: ServiceCloneRequest,
+): Promise<unknown> {
+  const copyId = await deps.database.transaction(async (tx) => {
+    const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
+    const to = await openTarget(tx, caller, environment_id.toLowerCase(), facts.organization_id);
+    const { id, relink } = await cloneServiceTo(deps, tx, caller, { facts, name, to });
+    const services = new Map([[facts.id, id]]);
+    const from = { environmentId: facts.environment_id, projectId: facts.project_id };
+    await cloneServiceVariables(deps, tx, { organizationId: facts.organization_id, from, to, services, relink });
+    await cloneRestrictions(tx, services);
+    return id;
+  });
+  return readService(deps, caller, { id: copyId, type: reference.type });
+}
+
+async function openTarget(tx: Queryable, caller: Caller, id: string, organizationId: string) {
+  const place = await openEnvironment(tx, { ...caller, organizationId }, id, 'change');
+  const found = await tx.maybe(readMode, [id]);
+  if (found === undefined) throw notFound('environment');
+  checkEnvironment(caller, { projectId: place.projectId, mode: found.mode });
+  return { environmentId: id, projectId: place.projectId, driver: place.driver };
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@davit/base';
+import type { operations, Response } from '@davit/contract';
+import { isUniqueViolation, type Queryable } from '@davit/db';
+import { canSee, type Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { hasPublicAddress, lockService, validationDomain, visibleFacts, type ServiceReference } from '../service/index.ts';
+import { invalid, notFound } from '../shared/problems.ts';
+import { checkDomain, type DomainCheck } from './check.ts';
+import { createDns } from './dns.ts';
+import { toDomainName, type DomainName } from './name.ts';
+import * as store from './store.ts';
+
+/*
+ * Domains of users' own, of services of every type that answers under host names. They are part of what the next deployment
+ * runs; until then nothing changes. No certificate is served for them yet, and the status says so.
+ */
+
+type Domains = Response<(typeof operations)['listApplicationCustomDomain']>;
+type Domain = Domains['results'][number];
+type DomainStatus = Response<(typeof operations)['getCustomDomainStatus']>;
+type Checks = Response<(typeof operations)['checkApplicationCustomDomain']>;
+
+export interface DomainRequest {
+  readonly domain?: string;
+  readonly generate_certificate?: boolean | null;
+  readonly use_cdn?: boolean | null;
+}
+
+export async function listDomains(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Domains> {
+  await visibleFacts(deps, caller, reference);
+  const rows = await deps.database.many(store.listDomains, [reference.id]);
+  return { results: rows.map((row) => toRecord(deps, reference, row)) };
+}
+
+/** The domain with what DNS says of it now. */
+export async function readDomain(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  domainId: string,
+): Promise<DomainStatus> {
+  const facts = await visibleFacts(deps, caller, reference);
+  const row = await deps.database.maybe(store.readDomain, [domainId, reference.id]);
+  if (row === undefined) throw notFound('custom domain');
+  const { status, details } = await checked(deps, reference, row, hasPublicAddress(facts));
+  return {
+    ...toRecord(deps, reference, row),
+    dns_status: status,
+    dns_details: details,
+    certificate_status: 'NOT_SERVED',
+    certificate_details: row.generate_certificate
+      ? 'This version of Davit makes no certificates: the domain answers on HTTP only, until a proxy or CDN in front serves HTTPS.'
+      : 'None is asked for: whoever serves HTTPS for the domain has the certificate.',
+  };
+}
+
+/** What DNS says of all domains of a service. */
+export async function checkDomains(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Checks> {
+  const facts = await visibleFacts(deps, caller, reference);
+  const rows = await deps.database.many(store.listDomains, [reference.id]);
+  const results = await Promise.all(
+    rows.map(async (row) => {
+      const { status, details } = await checked(deps, reference, row, hasPublicAddress(facts));
+      return { domain_name: row.domain, status, error_details: details };
+    }),
+  );
+  return { results };
+}
+
+/** VALIDATION_FAILED, DOMAIN_TAKEN, BEING_DELETED. */
+export async function createDomain(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  request: DomainRequest,
+): Promise<Domain> {
+  const name = nameOf(deps, request.domain ?? '');
+  return refuseTaken(deps, caller, name, () =>
+    deps.database.transaction(async (tx) => {
+      const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
+      await refuseServed(tx, caller, name, facts);
+      const flags = [request.generate_certificate ?? true, request.use_cdn ?? false];
+      const values = [randomUUID(), facts.organization_id, facts.id, name.domain, name.host, ...flags];
+      return toRecord(deps, reference, await tx.one(store.createDomain, values));
+    }),
+  );
+}
+
+/** What the request leaves out stays. Errors as of `createDomain`, and NOT_FOUND. */
+export async function editDomain(
+  deps: Deps,
+  caller: Caller,
+  { domainId, ...reference }: ServiceReference & { readonly domainId: string },
+  request: DomainRequest,
+): Promise<Domain> {
+  const wanted = request.domain === undefined ? null : nameOf(deps, request.domain);
+  return refuseTaken(deps, caller, wanted, () =>
+    deps.database.transaction(async (tx) => {
+      const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
+      const former = await tx.maybe(store.readDomain, [domainId, facts.id]);
+      if (former === undefined) throw notFound('custom domain');
+      if (wanted !== null) await refuseServed(tx, caller, wanted, facts);
+      const { domain, host } = wanted ?? former;
+      const flags = [request.generate_certificate ?? former.generate_certificate, request.use_cdn ?? former.use_cdn];
+      return toRecord(deps, reference, await tx.one(store.editDomain, [domainId, facts.id, domain, host, ...flags]));
+    }),
+  );
+}
+
+export async function deleteDomain(
+  deps: Deps,
+  caller: Caller,
+  { domainId, ...reference }: ServiceReference & { readonly domainId: string },
+): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
+    if ((await tx.run(store.deleteDomain, [domainId, reference.id])) === 0) throw notFound('custom domain');
+  });
+}
+
+function nameOf({ config }: Deps, text: string): DomainName {
+  const name = toDomainName(text, config.gatewayDomain);
+  if ('fault' in name) throw invalid('domain', name.fault);
+  return name;
+}
+
+/**
+ * DOMAIN_TAKEN while what runs of another service answers there: two cannot, and the former one was there first. Also for a name
+ * that another organization answers by a wildcard, as it would be taken out of that.
+ */
+async function refuseServed(
+  tx: Queryable,
+  caller: Caller,
+  { domain, host }: DomainName,
+  { id, organization_id }: { readonly id: string; readonly organization_id: string },
+): Promise<void> {
+  const other = await tx.maybe(store.servedElsewhere, [host, id]);
+  if (other !== undefined) {
+    throw taken(domain, `is still answered by ${nameFor(caller, other)}, until that is deployed again or stopped`);
+  }
+  const wildcard = host.replace(/^[^.]+/, '*');
+  const above = host.startsWith('*') ? undefined : await tx.maybe(store.wildcardElsewhere, [wildcard, organization_id]);
+  if (above !== undefined) throw taken(domain, `is one of ${wildcard}, which belongs to ${nameFor(caller, above)}`);
+}
+
+async function refuseTaken<Result>(
+  { database }: Deps,
+  caller: Caller,
+  name: DomainName | null,
+  write: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await write();
+  } catch (error) {
+    if (name === null || !isUniqueViolation(error, 'custom_domain_host')) throw error;
+    const owner = await database.maybe(store.ownerOfHost, [name.host]);
+    throw taken(
+      name.domain,
+      `belongs to ${owner === undefined ? 'another service' : nameFor(caller, owner)}; a domain has one service`,
+    );
+  }
+}
+
+// The name of a service that the caller may not see tells more than it should.
+function nameFor(caller: Caller, service: { readonly name: string; readonly organization_id: string }): string {
+  return canSee(caller, service.organization_id) ? `the service ${JSON.stringify(service.name)}` : 'another service';
+}
+
+function taken(domain: string, message: string): AppError {
+  return new AppError({
+    code: 'DOMAIN_TAKEN',
+    message: `The domain ${domain} ${message}.`,
+    errors: [{ path: 'domain', message }],
+  });
+}
+
+async function checked(
+  { config }: Deps,
+  reference: ServiceReference,
+  row: store.CustomDomainRow,
+  hasAddress: boolean,
+): Promise<DomainCheck> {
+  const found = await checkDomain(createDns(config), row, validationDomain(config, reference));
+  const isGood = found.status === 'RESOLVES_TO_IP' || found.status === 'MATCHES_LOAD_BALANCER_HOST';
+  if (hasAddress || !isGood) return found;
+  const details = 'DNS is right, but the service has no public HTTP or GRPC port: requests are answered 404.';
+  return { status: found.status, details };
+}
+
+function toRecord({ config }: Deps, reference: ServiceReference, row: store.CustomDomainRow): Domain {
+  return {
+    id: row.id,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    domain: row.domain,
+    generate_certificate: row.generate_certificate,
+    use_cdn: row.use_cdn,
+    validation_domain: validationDomain(config, reference),
+    status: 'VALIDATION_PENDING',
+  };
+}

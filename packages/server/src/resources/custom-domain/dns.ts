@@ -1,0 +1,59 @@
+import { Resolver } from 'node:dns/promises';
+import type { Configuration } from '../../main/config.ts';
+
+/** What DNS says of a name: its addresses, and the names that its CNAME records lead through. */
+export interface DnsAnswer {
+  readonly addresses: readonly string[];
+  readonly names: readonly string[];
+}
+
+export interface Dns {
+  /** Null: there is nothing under this name. Fails with what the servers answered when they do not know. */
+  ask(name: string): Promise<DnsAnswer | null>;
+}
+
+/** RFC 6761, 6.3: these names are of this machine, whatever DNS says. */
+const loopback: DnsAnswer = { addresses: ['127.0.0.1', '::1'], names: [] };
+const mostNames = 8;
+
+/** Asks the servers of `DAVIT_DNS_SERVERS`, or those of this machine; never its hosts file. An answer may take some seconds. */
+export function createDns({ dnsServers }: Pick<Configuration, 'dnsServers'>): Dns {
+  return {
+    async ask(name) {
+      if (name === 'localhost' || name.endsWith('.localhost')) return loopback;
+      const resolver = new Resolver({ timeout: 1500, tries: 2 });
+      if (dnsServers.length > 0) resolver.setServers(dnsServers);
+      const [v4, v6, names] = await Promise.all([
+        known(resolver.resolve4(name)),
+        known(resolver.resolve6(name)),
+        namesBehind(resolver, name),
+      ]);
+      const addresses = [...v4, ...v6];
+      return addresses.length === 0 && names.length === 0 ? null : { addresses, names };
+    },
+  };
+}
+
+/** CNAME records one after the other; where they go round in a circle, each once. */
+async function namesBehind(resolver: Resolver, name: string): Promise<string[]> {
+  const names: string[] = [];
+  for (let at = name; names.length < mostNames;) {
+    const [next] = await known(resolver.resolveCname(at));
+    const plain = next?.toLowerCase().replace(/\.$/, '');
+    if (plain === undefined || plain === '' || names.includes(plain)) break;
+    names.push(plain);
+    at = plain;
+  }
+  return names;
+}
+
+/** Nothing where there is no such name or record; all else is a failure. */
+async function known(answer: Promise<string[]>): Promise<string[]> {
+  try {
+    return await answer;
+  } catch (error) {
+    const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOTFOUND' || code === 'ENODATA') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,2 @@
+export { domainRemarks } from './remarks.ts';
+export { mountCustomDomain } from './routes.ts';

@@ -1,0 +1,22 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Queryable } from '@davit/db';
+import type { Configuration } from '../../main/config.ts';
+import { validationDomain } from '../service/index.ts';
+import { checkDomain } from './check.ts';
+import { createDns } from './dns.ts';
+import { listDomainsOfType } from './store.ts';
+
+const longestMilliseconds = 5_000;
+
+/** What is wrong in DNS with the custom domains of a service, a line each. A deployment does not wait longer for it than some seconds. */
+export async function domainRemarks(db: Queryable, config: Configuration, serviceId: string): Promise<readonly string[]> {
+  const rows = await db.many(listDomainsOfType, [serviceId]);
+  const dns = createDns(config);
+  const checks = rows.map(async (row) => checkDomain(dns, row, validationDomain(config, { id: serviceId, type: row.type })));
+  const given = new AbortController();
+  const late = pause(longestMilliseconds, null, { signal: given.signal, ref: false }).catch(() => null);
+  const found = await Promise.race([Promise.all(checks), late]);
+  given.abort();
+  if (found === null) return ['DNS does not answer in time; whether it is right is not known.'];
+  return found.flatMap(({ details }) => (details === null ? [] : [details]));
+}

@@ -1,0 +1,27 @@
+import type { Deps } from '../../deps.ts';
+import type { AnyCall, Mounting } from '../../http/mount.ts';
+import { mountRole, type ServiceReference } from '../service/index.ts';
+import * as domain from './custom-domain.ts';
+
+/** For each kind of service that declares them. */
+export function mountCustomDomain(mounting: Mounting, deps: Deps): void {
+  const one = ({ params }: AnyCall, service: ServiceReference) => ({ ...service, domainId: params['customDomainId'] ?? '' });
+  mountRole(mounting, 'customDomains', ({ caller }, service) => domain.listDomains(deps, caller, service));
+  mountRole(mounting, 'checkCustomDomains', ({ caller }, service) => domain.checkDomains(deps, caller, service));
+  mountRole(mounting, 'createCustomDomain', ({ caller, body }, service) =>
+    domain.createDomain(deps, caller, service, toRequest(body)),
+  );
+  mountRole(mounting, 'customDomain', (call, service) =>
+    domain.readDomain(deps, call.caller, service, one(call, service).domainId),
+  );
+  mountRole(mounting, 'editCustomDomain', (call, service) =>
+    domain.editDomain(deps, call.caller, one(call, service), toRequest(call.body)),
+  );
+  mountRole(mounting, 'deleteCustomDomain', (call, service) => domain.deleteDomain(deps, call.caller, one(call, service)));
+}
+
+// Checked against the contract before it comes here.
+function toRequest(body: unknown): domain.DomainRequest {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return body as domain.DomainRequest;
+}

@@ -1,0 +1,75 @@
+import { statement } from '@davit/db';
+
+export interface CustomDomainRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly domain: string;
+  readonly host: string;
+  readonly generate_certificate: boolean;
+  readonly use_cdn: boolean;
+}
+
+const columns = 'id, created_at, updated_at, domain, host, generate_certificate, use_cdn';
+
+/** Service. Oldest first. */
+export const listDomains = statement<CustomDomainRow>(
+  'custom_domain_list',
+  `select ${columns} from custom_domain where service_id = $1 order by created_at, id`,
+);
+
+/** Service: the same with its type. */
+export const listDomainsOfType = statement<CustomDomainRow & { readonly type: string }>(
+  'custom_domain_list_of_type',
+  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, s.type
+     from custom_domain d join service s on s.id = d.service_id where d.service_id = $1 order by d.created_at, d.id`,
+);
+
+/** Id, service. */
+export const readDomain = statement<CustomDomainRow>(
+  'custom_domain_read',
+  `select ${columns} from custom_domain where id = $1 and service_id = $2`,
+);
+
+/** Id, organization, service, domain, host, generate_certificate, use_cdn. */
+export const createDomain = statement<CustomDomainRow>(
+  'custom_domain_create',
+  `insert into custom_domain (id, organization_id, service_id, domain, host, generate_certificate, use_cdn)
+   values ($1, $2, $3, $4, $5, $6, $7) returning ${columns}`,
+);
+
+/** Id, service, domain, host, generate_certificate, use_cdn. */
+export const editDomain = statement<CustomDomainRow>(
+  'custom_domain_edit',
+  `update custom_domain set domain = $3, host = $4, generate_certificate = $5, use_cdn = $6, updated_at = clock_timestamp()
+    where id = $1 and service_id = $2 returning ${columns}`,
+);
+
+export const deleteDomain = statement('custom_domain_delete', 'delete from custom_domain where id = $1 and service_id = $2');
+
+/** Host, service: another service that answers there, or will: what runs or is asked for was composed when it had the domain. */
+export const servedElsewhere = statement<{ name: string; organization_id: string }>(
+  'custom_domain_served_elsewhere',
+  `select s.name, s.organization_id
+     from (select service_id, release_id from service_runtime where desired = 'RUNNING'
+           union all
+           select one.service_id, one.release_id from deployment d join deployment_service one on one.deployment_id = d.id
+            where d.status in ('QUEUED', 'RUNNING') and d.action = 'DEPLOY') as t
+     join release r on r.id = t.release_id join service s on s.id = t.service_id
+    where t.service_id <> $2
+      and jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', $1::text))
+    limit 1`,
+);
+
+/** Wildcard, organization: whose service has it in another one. */
+export const wildcardElsewhere = statement<{ name: string; organization_id: string }>(
+  'custom_domain_wildcard_elsewhere',
+  `select s.name, s.organization_id from custom_domain d join service s on s.id = d.service_id
+    where d.host = $1 and d.organization_id <> $2`,
+);
+
+/** Host: who has it. */
+export const ownerOfHost = statement<{ name: string; organization_id: string }>(
+  'custom_domain_owner',
+  `select s.name, s.organization_id from custom_domain d join service s on s.id = d.service_id where d.host = $1`,
+);

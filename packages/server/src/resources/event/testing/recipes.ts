@@ -1,0 +1,18 @@
+import { cloudRecipes, peopleRecipes, sharedRecipes } from './organization.ts';
+import { domainRecipes, serviceCloneRecipes, settingsRecipes } from './service-parts.ts';
+import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './services.ts';
+
+/** A call of each operation that changes something, by the operation's id. */
+export const recipes = {
+  ...placeRecipes,
+  ...ruleRecipes,
+  ...selectionRecipes,
+  ...serviceRecipes,
+  ...settingsRecipes,
+  ...serviceCloneRecipes,
+  ...domainRecipes,
+  ...variableRecipes,
+  ...sharedRecipes,
+  ...peopleRecipes,
+  ...cloudRecipes,
+};

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import { here, making, named, type Ids, type Recipe, type Recipes } from './scene.ts';
+
+/* Calls that change what services have beside their record. */
+
+const domain = (): object => ({ domain: `d${randomUUID()}.example.org`, generate_certificate: true });
+const domainOf = (noun: string): Recipe['ids'] =>
+  making('customDomainId', (ids) => `/${noun}/${ids[`${noun}Id`]}/customDomain`, domain);
+const applicationDomain = domainOf('application');
+const containerDomain = domainOf('container');
+
+export const domainRecipes: Recipes = {
+  createApplicationCustomDomain: { ids: here, body: domain, event: 'CREATE APPLICATION CUSTOM_DOMAIN' },
+  editCustomDomain: { ids: applicationDomain, body: domain, event: 'UPDATE APPLICATION CUSTOM_DOMAIN' },
+  deleteCustomDomain: { ids: applicationDomain, event: 'DELETE APPLICATION CUSTOM_DOMAIN' },
+  createContainerCustomDomain: { ids: here, body: domain, event: 'CREATE CONTAINER CUSTOM_DOMAIN' },
+  editContainerCustomDomain: { ids: containerDomain, body: domain, event: 'UPDATE CONTAINER CUSTOM_DOMAIN' },
+  deleteContainerCustomDomain: { ids: containerDomain, event: 'DELETE CONTAINER CUSTOM_DOMAIN' },
+};
+
+const settings = (): object => ({ 'deployment.termination_grace_period_seconds': 7 });
+
+const copy = ({ environmentId }: Ids): object => ({ ...named(), environment_id: environmentId });
+
+export const serviceCloneRecipes: Recipes = {
+  cloneApplication: { ids: here, body: copy, event: 'CLONE APPLICATION' },
+  cloneContainer: { ids: here, body: copy, event: 'CLONE CONTAINER' },
+  cloneDatabase: { ids: here, body: copy, event: 'CLONE DATABASE' },
+  cloneJob: { ids: here, body: copy, event: 'CLONE JOB' },
+};
+
+export const settingsRecipes: Recipes = {
+  editAdvancedSettings: { ids: here, body: settings, event: 'UPDATE APPLICATION' },
+  editContainerAdvancedSettings: { ids: here, body: settings, event: 'UPDATE CONTAINER' },
+};

@@ -1,0 +1,53 @@
+import { databaseTypes, type operations, type Response } from '@davit/contract';
+import type { Caller } from '../../../../auth/caller.ts';
+import { versionsOf } from '../../../../catalogue/databases.ts';
+import type { Deps } from '../../../../deps.ts';
+import { notFound } from '../../../shared/problems.ts';
+import { readSecretValues } from '../../../variable/index.ts';
+import { readVisibleEnvironment } from '../../environment.ts';
+import { databaseAddress, type DatabaseSpec } from '../../kinds/database.ts';
+import type { ServiceReference } from '../../lock.ts';
+import type { ServiceRow } from '../../rows.ts';
+import { readService } from '../../store.ts';
+
+type Credentials = Response<(typeof operations)['getDatabaseMasterCredentials']>;
+type Versions = Response<(typeof operations)['listDatabaseVersion']>;
+type Configuration = Response<(typeof operations)['listEnvironmentDatabaseConfig']>;
+
+/** With what a database is connected to. The only place that shows its password. NOT_FOUND. */
+export async function readCredentials(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Credentials> {
+  const row = await readDatabase(deps, caller, reference);
+  const id = row.spec.password_secret_id;
+  const [secret] = await deps.database.many(readSecretValues, [[id]]);
+  if (secret === undefined) throw new Error(`the password of database ${row.id} is missing`);
+  return { ...databaseAddress(row, deps.config), login: row.spec.recipe.login, password: deps.vault.open(id, secret.sealed) };
+}
+
+/** The versions that the catalogue has of the type of a database, oldest first. NOT_FOUND. */
+export async function listVersions(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Versions> {
+  const { spec } = await readDatabase(deps, caller, reference);
+  return { results: versionsOf(deps.databases, spec.type).map((name) => ({ name })) };
+}
+
+/** All types and versions, with the modes that can be deployed. NOT_FOUND. */
+export async function listConfiguration(deps: Deps, caller: Caller, environmentId: string): Promise<Configuration> {
+  await readVisibleEnvironment(deps.database, caller, environmentId);
+  return {
+    results: databaseTypes.map((type) => ({
+      database_type: type,
+      version: versionsOf(deps.databases, type).map((name) => ({ name, supported_mode: 'CONTAINER' as const })),
+    })),
+  };
+}
+
+async function readDatabase(
+  { database }: Deps,
+  caller: Caller,
+  { id, type }: ServiceReference,
+): Promise<ServiceRow<DatabaseSpec>> {
+  const row = await database.maybe(readService, [id, type, caller.organizationId]);
+  if (row === undefined) throw notFound('service');
+  // The type says which spec it is.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return row as ServiceRow<DatabaseSpec>;
+}

@@ -1,0 +1,70 @@
+import { advancedSettings } from '@davit/contract';
+import type { Caller } from '../../../../auth/caller.ts';
+import type { Deps } from '../../../../deps.ts';
+import { notFound, Problems } from '../../../shared/problems.ts';
+import { lockService, type ServiceReference } from '../../lock.ts';
+import { mergedSettings, settingDefault, type AdvancedSettingsSpec, type SettingsType } from '../../shapes/advanced-settings.ts';
+import { readFacts, updateService } from '../../store.ts';
+
+/** What a service of that type has where nothing is set. */
+export function defaultSettings({ config }: Deps, type: SettingsType): AdvancedSettingsSpec {
+  const ofInstallation: AdvancedSettingsSpec = {
+    'deployment.termination_grace_period_seconds': config.terminationGraceSeconds,
+    ...buildLimits({ config }),
+  };
+  return Object.fromEntries(
+    Object.keys(advancedSettings[type]).map((name) => {
+      const value = ofInstallation[name] ?? settingDefault(type, name);
+      if (value === undefined) throw new Error(`the setting ${name} has no default`);
+      return [name, value];
+    }),
+  );
+}
+
+// A build gets at least one GiB by this setting, and never more than the installation allows: the engine takes the lesser.
+function buildLimits({ config }: Pick<Deps, 'config'>): Readonly<Record<string, number>> {
+  return {
+    'build.cpu_max_in_milli': config.buildCpuMillicores,
+    'build.ram_max_in_gib': Math.max(1, Math.round(config.buildMemoryMiB / 1024)),
+  };
+}
+
+/** All settings of a service, defaults included. */
+export async function readSettings(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<AdvancedSettingsSpec> {
+  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
+  if (facts === undefined) throw notFound('service');
+  return complete(deps, type, facts.spec.advanced_settings);
+}
+
+/**
+ * Sets some of them; the next deployment applies them. VALIDATION_FAILED for one that the type does not have, which names those
+ * that it has.
+ */
+export async function editSettings(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  request: Readonly<Record<string, unknown>>,
+): Promise<AdvancedSettingsSpec> {
+  return deps.database.transaction(async (tx) => {
+    const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
+    const problems = new Problems();
+    const defaults = defaultSettings(deps, settingsType(reference.type));
+    const merged = mergedSettings(request, facts.spec.advanced_settings ?? {}, { defaults, most: buildLimits(deps), problems });
+    problems.throwIfAny();
+    const { advanced_settings: _former, ...spec } = facts.spec;
+    const next = Object.keys(merged).length === 0 ? spec : { ...spec, advanced_settings: merged };
+    await tx.run(updateService, [facts.id, facts.name, JSON.stringify(next)]);
+    return complete(deps, reference.type, merged);
+  });
+}
+
+function complete(deps: Deps, type: string, set: AdvancedSettingsSpec = {}): AdvancedSettingsSpec {
+  return { ...defaultSettings(deps, settingsType(type)), ...set };
+}
+
+function settingsType(type: string): SettingsType {
+  const found = Object.keys(advancedSettings).find((one): one is SettingsType => one === type);
+  if (found === undefined) throw new Error(`there is no service type ${type}`);
+  return found;
+}

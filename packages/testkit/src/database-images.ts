@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram } from '@davit/drivers';
+import type { Pack } from 'tar-stream';
+import { addBusybox, sharedLibraries, tarOf } from './engine-images.ts';
+import type { TestImage } from './registry.ts';
+
+const folder = '/usr/lib/postgresql/15';
+const share = '/usr/share/postgresql/15';
+const path = `PATH=${folder}/bin:/usr/local/bin:/usr/bin:/bin`;
+
+/**
+ * What the official images of PostgreSQL and Redis do at their start, as far as Davit relies on it: the environment names the
+ * first user, its password and its database, the data folder is made and given to an own user, and what comes after runs as that.
+ */
+const entrypoint = `#!/bin/sh
+set -e
+if [ "$1" = redis-server ] && [ "$(id -u)" = 0 ]; then
+  chown -R redis .
+  exec su -m -s /bin/sh -- redis "$0" "$@"
+fi
+if [ "$1" = postgres ] && [ "$(id -u)" = 0 ]; then
+  mkdir -p "$PGDATA"
+  chown -R postgres "$PGDATA"
+  chmod 700 "$PGDATA"
+  exec su -m -s /bin/sh -- postgres "$0" "$@"
+fi
+if [ "$1" = postgres ] && [ ! -s "$PGDATA/PG_VERSION" ]; then
+  echo "$POSTGRES_PASSWORD" > /tmp/password
+  initdb --username="$POSTGRES_USER" --pwfile=/tmp/password --auth-host=scram-sha-256 --locale=C --encoding=UTF8 "$PGDATA"
+  rm /tmp/password
+  echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
+fi
+exec "$@"
+`;
+
+/** An image that runs PostgreSQL 15 of this machine (Debian: postgresql-15) as the official one does, with `psql` and busybox. */
+export async function postgresImage(): Promise<TestImage> {
+  const programs = ['postgres', 'initdb', 'psql'].map((name) => join(folder, 'bin', name));
+  const modules = readdirSync(join(folder, 'lib')).filter((name) => name.endsWith('.so') && !name.startsWith('llvmjit'));
+  const files = await tarOf((archive) => {
+    addBusybox(archive, { postgres: 999 });
+    addPrograms(archive, programs);
+    for (const name of modules) addFile(archive, join(folder, 'lib', name));
+    addFolder(archive, share);
+    for (const zone of ['UTC', 'GMT']) addFile(archive, join('/usr/share/zoneinfo', zone));
+    addEntrypoint(archive);
+  });
+  const command = ['postgres', '-c', 'listen_addresses=*', '-c', 'unix_socket_directories=/tmp'];
+  return { files, environment: [path, 'TZ=UTC'], entrypoint: ['docker-entrypoint.sh'], command };
+}
+
+/** An image that runs the Redis of this machine (Debian: redis-server) as the official one does. */
+export async function redisImage(): Promise<TestImage> {
+  const files = await tarOf((archive) => {
+    addBusybox(archive, { redis: 999 });
+    addPrograms(archive, [installed('redis-server')]);
+    addEntrypoint(archive);
+    archive.entry({ name: 'data', type: 'directory', mode: 0o755 });
+  });
+  return { files, environment: [path], entrypoint: ['docker-entrypoint.sh'], command: ['redis-server'], folder: '/data' };
+}
+
+/** An image of what connects to both: `psql`, `redis-cli` and busybox. */
+export async function databaseClientImage(): Promise<TestImage> {
+  const files = await tarOf((archive) => {
+    addBusybox(archive);
+    addPrograms(archive, [join(folder, 'bin', 'psql'), installed('redis-cli')]);
+  });
+  return { files, environment: [path] };
+}
+
+function installed(name: string): string {
+  const program = findProgram(name);
+  if (program === null) throw new Error(`${name} is not installed (Debian: apt-get install redis-server)`);
+  return program;
+}
+
+/** Programs with the libraries that they need. */
+function addPrograms(archive: Pack, programs: readonly string[]): void {
+  const all = new Set(programs.flatMap((program) => [program, ...sharedLibraries(program)]));
+  for (const file of all) addFile(archive, file);
+}
+
+function addFolder(archive: Pack, from: string): void {
+  const files = readdirSync(from, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  for (const { parentPath, name } of files) addFile(archive, join(parentPath, name));
+}
+
+function addFile(archive: Pack, file: string): void {
+  archive.entry({ name: file.slice(1), mode: 0o755 }, readFileSync(realpathSync(file)));
+}
+
+function addEntrypoint(archive: Pack): void {
+  archive.entry({ name: 'usr/local/bin/docker-entrypoint.sh', mode: 0o755 }, entrypoint);
+}

@@ -1,0 +1,96 @@
+import { createSocket, type Socket } from 'node:dgram';
+
+/** What is under a name. `fails`: the server says that it cannot tell (SERVFAIL). */
+export interface DnsRecords {
+  readonly a?: readonly string[];
+  readonly cname?: string;
+  readonly fails?: true;
+}
+
+const types = { A: 1, CNAME: 5 } as const;
+const codes = { ok: 0, fails: 2, unknown: 3 } as const;
+
+/** A DNS server on this machine (RFC 1035, over UDP): answers with A and CNAME records that a test gives it. */
+export class TestDns {
+  /** By name in lower case. Replaceable at any time. */
+  readonly records = new Map<string, DnsRecords>();
+  /** Names that were asked for. */
+  readonly asked: string[] = [];
+  readonly #socket: Socket;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('message', (message, from) => socket.send(this.#answer(message), from.port, from.address));
+  }
+
+  static async start(): Promise<TestDns> {
+    const socket = createSocket('udp4');
+    await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+    return new TestDns(socket);
+  }
+
+  /** As `DAVIT_DNS_SERVERS` takes it. */
+  get server(): string {
+    return `127.0.0.1:${this.#socket.address().port}`;
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
+  }
+
+  #answer(message: Buffer): Buffer {
+    const { name, end } = readName(message, 12);
+    const type = message.readUInt16BE(end);
+    this.asked.push(name);
+    const { answers, code } = this.#find(name, type);
+    const header = Buffer.alloc(12);
+    header.writeUInt16BE(message.readUInt16BE(0), 0);
+    // An answer, by a server that recurses.
+    header.writeUInt16BE(0x8180 | code, 2);
+    header.writeUInt16BE(1, 4);
+    header.writeUInt16BE(answers.length, 6);
+    return Buffer.concat([header, message.subarray(12, end + 4), ...answers]);
+  }
+
+  #find(name: string, type: number): { readonly answers: Buffer[]; readonly code: number } {
+    const answers: Buffer[] = [];
+    let at = name;
+    for (let steps = 0; steps < 8; steps += 1) {
+      const found = this.records.get(at);
+      if (found === undefined) return { answers, code: codes.unknown };
+      if (found.fails === true) return { answers: [], code: codes.fails };
+      if (type === types.A)
+        answers.push(...(found.a ?? []).map((address) => record(at, types.A, Buffer.from(address.split('.').map(Number)))));
+      if (found.cname === undefined) break;
+      answers.push(record(at, types.CNAME, toWire(found.cname)));
+      if (type === types.CNAME) break;
+      at = found.cname;
+    }
+    return { answers, code: codes.ok };
+  }
+}
+
+function readName(message: Buffer, start: number): { readonly name: string; readonly end: number } {
+  const labels: string[] = [];
+  let at = start;
+  for (let length = message[at] ?? 0; length > 0; length = message[at] ?? 0) {
+    labels.push(message.toString('latin1', at + 1, at + 1 + length));
+    at += length + 1;
+  }
+  return { name: labels.join('.').toLowerCase(), end: at + 1 };
+}
+
+function toWire(name: string): Buffer {
+  return Buffer.concat([
+    ...name.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label, 'latin1')])),
+    Buffer.from([0]),
+  ]);
+}
+
+function record(name: string, type: number, data: Buffer): Buffer {
+  const fixed = Buffer.alloc(10);
+  fixed.writeUInt16BE(type, 0);
+  fixed.writeUInt16BE(1, 2);
+  fixed.writeUInt16BE(data.length, 8);
+  return Buffer.concat([toWire(name), fixed, data]);
+}
