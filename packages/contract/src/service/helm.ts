@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { Commit, DryRun } from '../shared/deployment.ts';
+import { customDomainOperations, customDomainReadOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -165,4 +166,7 @@ export const helmOperations = {
   ...shared.historyOperations(kinds.HELM),
   ...shared.oldHistoryOperations(kinds.HELM, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.linkOperations(kinds.HELM),
+  ...shared.cloneOperations(kinds.HELM, Helm),
+  ...customDomainOperations(kinds.HELM, { Word: 'Helm' }),
+  ...customDomainReadOperations(kinds.HELM),
 };

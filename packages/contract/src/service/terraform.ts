@@ -171,6 +171,7 @@ export const terraformOperations = {
     query: Removal,
   },
   ...shared.historyOperations(kinds.TERRAFORM),
+  ...shared.cloneOperations(kinds.TERRAFORM, Terraform),
 };
 
 export const listTerraformVersions = operation({

@@ -173,7 +173,12 @@ async function makeIds(): Promise<Record<string, string>> {
     params: { containerId: container.id },
     body: { domain: 'cache.example.org' },
   });
+  const helmDomain = await client.call('createHelmCustomDomain', {
+    params: { helmId: helm.id },
+    body: { domain: 'chart.example.org' },
+  });
   places['container'] = { customDomainId: containerDomain.id };
+  places['helm'] = { customDomainId: helmDomain.id };
   const status = await client.call('deployApplication', { params });
   const [first, second] = stages.results;
   const credentials = await Promise.all(

@@ -1,6 +1,6 @@
 import { operationList, type Operation } from '@davit/contract';
 import { setTimeout } from 'node:timers/promises';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createFakeCluster, DriverError, type FakeCluster, type TerraformDriver } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
 import { startTestSite } from '@davit/testkit/site';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -63,7 +63,7 @@ describe('while services run', () => {
   beforeAll(async () => {
     fake = createFakeCluster();
     scene = await Scene.open({
-      engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
+      engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake }, terraform })),
       environment: { ...settings, DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1' },
     });
     await engine?.start();
@@ -90,7 +90,9 @@ describe('while services run', () => {
 
 /** Lists that stay empty here, and why. */
 const empty: Readonly<Record<string, string>> = {
-  getHelmRepositoryAssociatedServices: 'there is no helm service yet',
+  listHelmDeploymentHistory: 'a Helm chart is not deployed by this version',
+  listHelmDeploymentHistoryV2: 'a Helm chart is not deployed by this version',
+  listHelmLinks: 'a Helm chart is not deployed by this version, so it answers nowhere',
 };
 
 test('the lists that were looked at had something in them', () => {
@@ -98,7 +100,14 @@ test('the lists that were looked at had something in them', () => {
   expect(names.toSorted()).toEqual(Object.keys(empty).toSorted());
 });
 
-/** Everything that an application and a container can have, deployed, with a database and a job that ran. */
+/** A program that is here and runs nothing. */
+const terraform: TerraformDriver = {
+  versions: () => Promise.resolve([{ engine: 'TERRAFORM', version: '1.9.0' }]),
+  open: () => Promise.reject(new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: 'only its version is asked for here' })),
+  hasUnstoredState: () => Promise.resolve(false),
+};
+
+/** Everything that an application and a container can have, deployed, with a database, a job that ran and a Terraform configuration that did not. */
 async function liveIn(scene: Scene, fake: FakeCluster): Promise<void> {
   const { environmentId, applicationId, containerId, databaseId, jobId } = scene.here;
   const annotations = { name: 'notes', annotations: [{ key: 'team', value: 'shop' }], scopes: ['DEPLOYMENTS', 'PODS'] };
@@ -151,6 +160,10 @@ async function liveIn(scene: Scene, fake: FakeCluster): Promise<void> {
   fake.print(run.id, 'done');
   fake.kill(run.id, 0);
   await settled(scene, `/job/${jobId}`);
+  const { terraformId } = scene.here;
+  await scene.make(`/terraform/${terraformId}/deploy`);
+  const history = `/terraform/${terraformId}/deploymentHistoryV2`;
+  await eventually(async () => /"status":"ERROR"/.test(JSON.stringify(await scene.read(history))));
   for (const { id } of fake.instances) fake.print(id, 'ready');
   scene.here = { ...scene.here, gitTokenId, annotationsGroupId, labelsGroupId, webhookId };
   const told = `/organization/${scene.organizationId}/webhook/${webhookId}/event`;
@@ -190,6 +203,14 @@ const special: Readonly<Record<string, (scene: Scene) => Promise<{ ids?: Ids; qu
   getContainerVersions: async (scene) => {
     const registry = { name: `near ${keyed().key}`, kind: 'GENERIC_CR', url: site.url, config: {} };
     return { ids: { containerRegistryId: await scene.make('containerRegistry', registry) }, query: 'imageName=cache' };
+  },
+  getHelmRepositoryAssociatedServices: async (scene) => {
+    const repository = { name: keyed().key, kind: 'HTTPS', url: site.url, skip_tls_verification: false, config: {} };
+    const helmRepositoryId = await scene.make('helmRepository', repository);
+    const chart = { helm_repository: { repository: helmRepositoryId, chart_name: 'redis', chart_version: '1.2.3' } };
+    const { environmentId } = await scene.fresh();
+    await scene.make(`/environment/${environmentId}/helm`, { name: 'redis', source: chart });
+    return { ids: { helmRepositoryId } };
   },
   getHelmCharts: async (scene) => {
     const repository = { name: keyed().key, kind: 'HTTPS', url: site.url, skip_tls_verification: false, config: {} };

@@ -28,10 +28,23 @@ const lenient: readonly (readonly [operations: RegExp, places: RegExp, because: 
   [/^editApplication$/, /^healthchecks required$/, editing],
   [/^editJob$/, /^(name|healthchecks) required$/, editing],
   [/^editApplication$/, /^ports\.0\.id required$/, 'a port without an id is a new one'],
-  [/^create(Application|Container)CustomDomain$/, /^generate_certificate required$/, 'the contract has it true then'],
-  [/^edit(Container)?CustomDomain$/, /^(domain|generate_certificate) required$/, editing],
+  [/^create(Application|Container|Helm)CustomDomain$/, /^generate_certificate required$/, 'the contract has it true then'],
+  [/^edit(Container|Helm)?CustomDomain$/, /^(domain|generate_certificate) required$/, editing],
   [/^editContainer$/, /^(name|registry_id|image_name|tag|healthchecks) required$/, editing],
   [/^(create|edit)(Application|Container)$/, /^autoscaling/, 'the contract has it in answers only'],
+  [/^createHelm$/, /^(auto_deploy|arguments|values_override) required$/, 'it has none of them then'],
+  [
+    /^createTerraform$/,
+    /^(description|auto_deploy_config|terraform_variables_source|backend|engine|provider_version|job_resources) required$/,
+    'they have defaults: no text, no deployments by itself, no variables, the state is kept here, the version of the files',
+  ],
+  [/^(create|edit)Terraform$/, /^terraform_variables_source\.tf_vars required$/, 'there may be files of variables alone'],
+  [/^editHelm$/, /^(name|source|auto_deploy|arguments|values_override) required$/, editing],
+  [
+    /^editTerraform$/,
+    /^(name|description|auto_deploy_config|terraform_(files|variables)_source|backend|engine|provider_version|job_resources) required$/,
+    editing,
+  ],
   [/^(create|edit)Cluster$/, /^(metrics_parameters|infrastructure_charts_parameters|keda|labels_groups)\b/, notHere],
 ];
 

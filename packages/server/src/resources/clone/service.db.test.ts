@@ -127,6 +127,39 @@ test('a container is copied like an application', async () => {
   expect(copy).toMatchObject({ name: 'cache 2', image_name: 'cache', tag: '7', registry: { id: registry_id } });
 });
 
+test('a Helm chart and a Terraform configuration are copied with their restrictions', async () => {
+  const environmentId = await environment();
+  const restriction = { mode: 'MATCH' as const, type: 'PATH' as const, value: 'src' };
+  const request = { params: { environmentId }, body: { name: 'chart', source: { git_repository } } };
+  const chart = await api.call('createHelm', request);
+  await api.call('createHelmDeploymentRestriction', { params: { helmId: chart.id }, body: restriction });
+  await api.call('createHelmCustomDomain', {
+    params: { helmId: chart.id },
+    body: { domain: `d${randomUUID().slice(0, 8)}.example.org` },
+  });
+  const to = { name: 'copy', environment_id: await environment() };
+  const helm = await api.call('cloneHelm', { params: { helmId: chart.id }, body: to });
+  expect(helm).toMatchObject({ name: 'copy', source: chart.source });
+  const helmId = helm.id;
+  expect((await api.call('getHelmDeploymentRestrictions', { params: { helmId } })).results).toMatchObject([restriction]);
+  expect((await api.call('listHelmCustomDomain', { params: { helmId } })).results).toEqual([]);
+
+  const secret = { tf_vars: [{ key: 'password', value: 'sesame', secret: true }] };
+  const infra = await api.call('createTerraform', {
+    params: { environmentId },
+    body: { name: 'infra', terraform_files_source: { git_repository }, terraform_variables_source: secret },
+  });
+  await api.call('createTerraformDeploymentRestriction', { params: { terraformId: infra.id }, body: restriction });
+  const copy = await api.call('cloneTerraform', { params: { terraformId: infra.id }, body: { ...to, name: 'copy 2' } });
+  const { terraform_variables_source, terraform_files_source } = infra;
+  expect(copy).toMatchObject({ name: 'copy 2', terraform_variables_source, terraform_files_source });
+  const { results } = await api.call('getTerraformDeploymentRestrictions', { params: { terraformId: copy.id } });
+  expect(results).toMatchObject([restriction]);
+  // Each has the secret for itself: the first one takes its own away with it.
+  await api.call('deleteTerraform', { params: { terraformId: infra.id } });
+  await api.call('editTerraform', { params: { terraformId: copy.id }, body: { description: 'alone' } });
+});
+
 test('a copy that cannot be is refused and leaves nothing', async () => {
   const environmentId = await environment();
   const web = await application(environmentId, { name: 'Web' });

@@ -8,6 +8,7 @@ const domainOf = (noun: string): Recipe['ids'] =>
   making('customDomainId', (ids) => `/${noun}/${ids[`${noun}Id`]}/customDomain`, domain);
 const applicationDomain = domainOf('application');
 const containerDomain = domainOf('container');
+const helmDomain = domainOf('helm');
 
 export const domainRecipes: Recipes = {
   createApplicationCustomDomain: { ids: here, body: domain, event: 'CREATE APPLICATION CUSTOM_DOMAIN' },
@@ -16,6 +17,9 @@ export const domainRecipes: Recipes = {
   createContainerCustomDomain: { ids: here, body: domain, event: 'CREATE CONTAINER CUSTOM_DOMAIN' },
   editContainerCustomDomain: { ids: containerDomain, body: domain, event: 'UPDATE CONTAINER CUSTOM_DOMAIN' },
   deleteContainerCustomDomain: { ids: containerDomain, event: 'DELETE CONTAINER CUSTOM_DOMAIN' },
+  createHelmCustomDomain: { ids: here, body: domain, event: 'CREATE HELM CUSTOM_DOMAIN' },
+  editHelmCustomDomain: { ids: helmDomain, body: domain, event: 'UPDATE HELM CUSTOM_DOMAIN' },
+  deleteHelmCustomDomain: { ids: helmDomain, event: 'DELETE HELM CUSTOM_DOMAIN' },
 };
 
 const settings = (): object => ({ 'deployment.termination_grace_period_seconds': 7 });
@@ -27,6 +31,8 @@ export const serviceCloneRecipes: Recipes = {
   cloneContainer: { ids: here, body: copy, event: 'CLONE CONTAINER' },
   cloneDatabase: { ids: here, body: copy, event: 'CLONE DATABASE' },
   cloneJob: { ids: here, body: copy, event: 'CLONE JOB' },
+  cloneHelm: { ids: here, body: copy, event: 'CLONE HELM' },
+  cloneTerraform: { ids: here, body: copy, event: 'CLONE TERRAFORM' },
 };
 
 export const settingsRecipes: Recipes = {
