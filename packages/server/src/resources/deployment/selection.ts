@@ -6,6 +6,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import {
+  apart,
   composeSelected,
   deleteSelected,
   deployWish,
@@ -81,7 +82,8 @@ async function act(
     const place = await openEnvironment(tx, caller, environmentId, action === 'DEPLOY' ? 'deploy' : 'change');
     const services = await select(tx);
     if (services.length === 0) return;
-    await deps.engine.request(tx, { place, action, wholeEnvironment: false, trigger: triggerOf(caller), services });
+    const request = { place, action, wholeEnvironment: false, trigger: triggerOf(caller), services };
+    await deps.engine.request(tx, apart(request));
   });
 }
 

@@ -215,6 +215,19 @@ describe('a deployment of a Terraform configuration', () => {
     expect(dry.plan?.stages[0]?.services[0]?.steps).toEqual(['obtain', 'terraform-plan', 'terraform-apply', 'settle']);
   });
 
+  test('is only what was asked for among others, too', async () => {
+    const place = await environment();
+    const made = await terraform({}, place);
+    const params = { environmentId: place };
+    await client.call('deployAllServices', { params, body: { terraforms: [{ id: made.id }] } });
+    await client.call('deployAllServices', { params, body: { terraforms: [{ id: made.id, action: 'PLAN' }] } });
+    const queue = await client.call('listDeploymentRequestByServiceId', { params: { serviceId: made.id } });
+    expect(queue.results.map(({ status_details }) => status_details.sub_action)).toEqual([
+      'TERRAFORM_PLAN_AND_APPLY',
+      'TERRAFORM_PLAN_ONLY',
+    ]);
+  });
+
   test('has a history, and versions are those that this machine has', async () => {
     const made = await terraform();
     const history = await client.call('listTerraformDeploymentHistoryV2', { params: { terraformId: made.id } });

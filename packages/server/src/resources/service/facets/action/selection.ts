@@ -11,6 +11,7 @@ import type { ServiceFacts } from '../../rows.ts';
 import { editLocked, removeService } from '../../service.ts';
 import { lockSelectedFacts, setDeleting } from '../../store.ts';
 import { toRequestedService } from './request.ts';
+import { runFor } from './terraform.ts';
 
 /** One service that a request for several names. */
 export interface Selected {
@@ -50,8 +51,9 @@ export async function composeSelected(
   for (const [index, facts] of services.entries()) {
     const release = releases[index];
     if (release === undefined) continue;
-    const config = await releasable(deps, tx, facts, release);
-    requested.push(toRequestedService(facts, { config, commitId: wishes.get(facts.id)?.commitId ?? null }));
+    const { commitId = null, terraformAction } = wishes.get(facts.id) ?? {};
+    const config = runFor(await releasable(deps, tx, facts, release), terraformAction);
+    requested.push(toRequestedService(facts, { config, commitId }));
   }
   return requested;
 }
