@@ -32,7 +32,7 @@ export interface SecretCopy {
  */
 export async function cloneVariables(deps: Pick<Deps, 'vault'>, tx: Queryable, clone: VariableClone): Promise<void> {
   const seen = await tx.many(readEnvironmentVariables, [clone.from.environmentId]);
-  // What jobs told is of what they made there; the copies of the jobs tell it anew.
+  // What services told is of what they made there; their copies tell it anew.
   const outputs = new Set(seen.filter((row) => (row.output_of ?? null) !== null).map((row) => row.id));
   const rows = seen.filter(
     (row) =>

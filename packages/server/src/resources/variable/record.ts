@@ -97,7 +97,7 @@ type Common = Pick<
   | 'owned_by'
 >;
 
-/** What a job told is built in; the alias that it has is the environment's. */
+/** What a service told is built in; the alias that it has is the environment's. */
 function wordsOf(row: VariableRow, place: VariablePlace): Pick<VariableRecord, 'scope' | 'variable_type'> {
   const isOutput = (row.output_of ?? null) !== null && row.type !== 'ALIAS';
   return isOutput ? { scope: 'BUILT_IN', variable_type: 'BUILT_IN' } : { scope: scopeOf(row, place), variable_type: row.type };
