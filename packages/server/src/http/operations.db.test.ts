@@ -464,6 +464,12 @@ test.each(secondIds.map((operation) => [operation.id, operation] as const))(
           body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
         })
       ).id,
+      helmId: (
+        await client.call('createHelm', {
+          params: { environmentId: environment.id },
+          body: { name: 'chart', source: { git_repository: { url: 'https://git.example.org/shop/chart.git' } } },
+        })
+      ).id,
     };
     const before = await snapshot();
     // The first id is the other organization's own, the second one the owner's; even the administrator gets no mixture.
