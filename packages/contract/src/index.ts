@@ -14,3 +14,4 @@ export { jobEvents, type JobEvent } from './service/job.ts';
 export { Probe, ServicePort, Storage } from './service/parts.ts';
 export { variableScopesOfPaths, type ScopedVariableOperations, type ServiceVariableOperations } from './variable/scopes.ts';
 export * from './cluster/words.ts';
+export { restrictionOperations } from './deployment/restriction.ts';

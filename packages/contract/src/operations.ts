@@ -6,7 +6,7 @@ import * as clusterLifecycle from './cluster/lifecycle.ts';
 import * as catalogue from './cluster/catalogue.ts';
 import * as history from './deployment/history.ts';
 import * as queue from './deployment/queue.ts';
-import * as restriction from './deployment/restriction.ts';
+import { allRestrictions } from './deployment/restriction.ts';
 import * as rule from './deployment/rule.ts';
 import * as stage from './deployment/stage.ts';
 import * as check from './environment/check.ts';
@@ -56,7 +56,7 @@ const modules = {
   ...queue,
   ...history,
   ...rule,
-  ...restriction,
+  ...allRestrictions,
   ...advancedSettings,
   ...scopedVariableOperations,
   ...variable,

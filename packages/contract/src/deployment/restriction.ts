@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import { operation } from '../operation.ts';
+import { operation, type Operation } from '../operation.ts';
+import { kinds, type Kind } from '../service/kinds.ts';
 import { DateTime, List, Uuid, Words } from '../shape.ts';
 
 const fields = {
@@ -16,114 +17,78 @@ const Restriction = Type.Object({
 const body = Type.Object({ ...fields, value: Type.String({ minLength: 1, maxLength: 500 }) });
 
 const tag = 'Deployment restriction';
-const ofApplication = '/application/{applicationId}/deploymentRestriction' as const;
 
-export const getApplicationDeploymentRestrictions = operation({
-  id: 'getApplicationDeploymentRestrictions',
-  method: 'GET',
-  path: ofApplication,
-  tag,
-  summary: 'List the deployment restrictions of an application: which changed paths deploy it by themselves',
-  scope: 'READ',
-  target: 'service',
-  status: 200,
-  response: List(Restriction),
-  errors: [],
-});
+/** The same for each kind of service that comes from git. */
+function restrictions<const K extends Kind>(kind: K) {
+  const noun = kind.noun as K['noun'];
+  const Noun = kind.Noun as K['Noun'];
+  const all = `/${noun}/{${noun}Id}/deploymentRestriction` as const;
+  const one = `${all}/{deploymentRestrictionId}` as const;
+  return {
+    list: operation({
+      id: `get${Noun}DeploymentRestrictions`,
+      method: 'GET',
+      path: all,
+      tag,
+      summary: `List the deployment restrictions of ${kind.one}: which changed paths deploy it by themselves`,
+      scope: 'READ',
+      target: 'service',
+      status: 200,
+      response: List(Restriction),
+      errors: [],
+    }),
+    create: operation({
+      id: `create${Noun}DeploymentRestriction`,
+      method: 'POST',
+      path: all,
+      tag,
+      summary: `Restrict which changed paths deploy ${kind.one} by themselves`,
+      scope: 'WRITE',
+      target: 'service',
+      body,
+      status: 201,
+      response: Restriction,
+      errors: [400, 409],
+    }),
+    edit: operation({
+      id: `edit${Noun}DeploymentRestriction`,
+      method: 'PUT',
+      path: one,
+      tag,
+      summary: `Edit a deployment restriction of ${kind.one}`,
+      scope: 'WRITE',
+      target: 'service',
+      body,
+      status: 200,
+      response: Restriction,
+      errors: [400, 409],
+    }),
+    delete: operation({
+      id: `delete${Noun}DeploymentRestriction`,
+      method: 'DELETE',
+      path: one,
+      tag,
+      summary: `Delete a deployment restriction of ${kind.one}`,
+      scope: 'WRITE',
+      target: 'service',
+      status: 204,
+      response: null,
+      errors: [409],
+    }),
+  };
+}
 
-export const createApplicationDeploymentRestriction = operation({
-  id: 'createApplicationDeploymentRestriction',
-  method: 'POST',
-  path: ofApplication,
-  tag,
-  summary: 'Restrict which changed paths deploy an application by themselves',
-  scope: 'WRITE',
-  target: 'service',
-  body,
-  status: 201,
-  response: Restriction,
-  errors: [400, 409],
-});
+/** By the type of service. */
+export const restrictionOperations = {
+  APPLICATION: restrictions(kinds.APPLICATION),
+  JOB: restrictions(kinds.JOB),
+} as const;
 
-export const editApplicationDeploymentRestriction = operation({
-  id: 'editApplicationDeploymentRestriction',
-  method: 'PUT',
-  path: `${ofApplication}/{deploymentRestrictionId}`,
-  tag,
-  summary: 'Edit a deployment restriction of an application',
-  scope: 'WRITE',
-  target: 'service',
-  body,
-  status: 200,
-  response: Restriction,
-  errors: [400, 409],
-});
+type All = (typeof restrictionOperations)[keyof typeof restrictionOperations];
+type ById<O extends Operation> = { [One in O as One['id']]: One };
+type Declared = ById<All[keyof All]>;
 
-export const deleteApplicationDeploymentRestriction = operation({
-  id: 'deleteApplicationDeploymentRestriction',
-  method: 'DELETE',
-  path: `${ofApplication}/{deploymentRestrictionId}`,
-  tag,
-  summary: 'Delete a deployment restriction of an application',
-  scope: 'WRITE',
-  target: 'service',
-  status: 204,
-  response: null,
-  errors: [409],
-});
-
-const ofJob = '/job/{jobId}/deploymentRestriction' as const;
-
-export const getJobDeploymentRestrictions = operation({
-  id: 'getJobDeploymentRestrictions',
-  method: 'GET',
-  path: ofJob,
-  tag,
-  summary: 'List the deployment restrictions of a job: which changed paths deploy it by themselves',
-  scope: 'READ',
-  target: 'service',
-  status: 200,
-  response: List(Restriction),
-  errors: [],
-});
-
-export const createJobDeploymentRestriction = operation({
-  id: 'createJobDeploymentRestriction',
-  method: 'POST',
-  path: ofJob,
-  tag,
-  summary: 'Restrict which changed paths deploy a job by themselves',
-  scope: 'WRITE',
-  target: 'service',
-  body,
-  status: 201,
-  response: Restriction,
-  errors: [400, 409],
-});
-
-export const editJobDeploymentRestriction = operation({
-  id: 'editJobDeploymentRestriction',
-  method: 'PUT',
-  path: `${ofJob}/{deploymentRestrictionId}`,
-  tag,
-  summary: 'Edit a deployment restriction of a job',
-  scope: 'WRITE',
-  target: 'service',
-  body,
-  status: 200,
-  response: Restriction,
-  errors: [400, 409],
-});
-
-export const deleteJobDeploymentRestriction = operation({
-  id: 'deleteJobDeploymentRestriction',
-  method: 'DELETE',
-  path: `${ofJob}/{deploymentRestrictionId}`,
-  tag,
-  summary: 'Delete a deployment restriction of a job',
-  scope: 'WRITE',
-  target: 'service',
-  status: 204,
-  response: null,
-  errors: [409],
-});
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type says the same of the keys that this loop makes
+export const allRestrictions = Object.fromEntries(
+  Object.values(restrictionOperations).flatMap((byRole) => Object.values(byRole).map((one) => [one.id, one])),
+) as unknown as Declared;
