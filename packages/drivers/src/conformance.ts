@@ -351,6 +351,21 @@ function logTests(test: Test, expect: Suite['expect']): void {
     expect(rest).toEqual(all.slice(1));
   });
 
+  test('keeps an instance reachable while its neighbours come and go', async (stage) => {
+    const serving = stage.workload('SERVES');
+    await stage.run(serving);
+    const [instance] = await stage.driver.observe({ service: serving.owner.service }, never());
+    const [endpoint] = instance?.endpoints ?? [];
+    if (endpoint === undefined) throw new Error('the instance has no endpoint');
+    const url = `http://${endpoint.host}:${endpoint.port}/`;
+    await answers(url, 1_500);
+    const neighbours = stage.workload('SERVES', { instances: 6 });
+    await stage.run(neighbours);
+    await answers(url, 1_500);
+    await stage.driver.retire({ service: neighbours.owner.service }, 1, stage.context());
+    await answers(url, 1_500);
+  });
+
   test('follows nothing, without a fault, for an instance that is gone', async (stage) => {
     const workload = stage.workload('SERVES');
     const [id = ''] = await stage.run(workload);
@@ -363,6 +378,19 @@ function logTests(test: Test, expect: Suite['expect']): void {
     await stage.driver.followLogs(id, null, () => undefined, AbortSignal.abort());
     await stage.driver.watch(() => undefined, AbortSignal.abort());
   });
+}
+
+/**
+ * Asks for so long, each time over a new connection. Throws when an answer does not come. Longer than the second in which a
+ * kernel does not change again what it learnt of a neighbour.
+ */
+async function answers(url: string, milliseconds: number): Promise<void> {
+  const until = Date.now() + milliseconds;
+  while (Date.now() < until) {
+    // A segment that is lost now and then is sent again within a second.
+    const response = await fetch(url, { signal: AbortSignal.timeout(5_000), headers: { connection: 'close' } });
+    await response.text();
+  }
 }
 
 async function linesOf(

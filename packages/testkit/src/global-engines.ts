@@ -22,10 +22,10 @@ export async function teardown(): Promise<void> {
   if (process.env.DAVIT_TEST_ENGINES_KEEP !== 'true') await stopTestEngines();
 }
 
+/** Whether that process is a run of tests: after a crash its number may be another program's by now. */
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('vitest');
   } catch {
     return false;
   }

@@ -6,6 +6,7 @@ import { advancedSettingsOperations, applicationSettings } from './advanced-sett
 import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, ServicePort, processFields, Storage } from './parts.ts';
+import { Commit } from '../shared/deployment.ts';
 import * as shared from './shared-operations.ts';
 
 export const Application = Type.Object({
@@ -80,6 +81,10 @@ export const applicationOperations = {
   ...shared.stopOperations(kinds.APPLICATION),
   ...shared.statusOperations(kinds.APPLICATION),
   ...shared.historyOperations(kinds.APPLICATION),
+  ...shared.oldHistoryOperations(kinds.APPLICATION, {
+    commit: Type.Optional(Nullable(Commit)),
+    status: Type.Optional(Words(['FAILED', 'SUCCESS'] as const)),
+  }),
   ...customDomainOperations(kinds.APPLICATION, { Word: '' }),
   ...customDomainStatusOperations(kinds.APPLICATION, { Word: '' }),
   ...shared.cloneOperations(kinds.APPLICATION, Application),

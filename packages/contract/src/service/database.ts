@@ -4,7 +4,7 @@ import { LabelsGroup } from '../group/labels-group.ts';
 import { operation } from '../operation.ts';
 import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { DryRun } from '../shared/deployment.ts';
-import { databaseAccessibilities, databaseModes, databaseTypes } from '../shared/words.ts';
+import { databaseAccessibilities, databaseModes, databaseTypes, serviceStates } from '../shared/words.ts';
 import { kinds } from './kinds.ts';
 import { processFields } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -90,6 +90,7 @@ export const databaseOperations = {
   ...shared.cloneOperations(kinds.DATABASE, Database),
   ...shared.statusOperations(kinds.DATABASE),
   ...shared.historyOperations(kinds.DATABASE),
+  ...shared.oldHistoryOperations(kinds.DATABASE, { status: Words(serviceStates) }),
   credentials: operation({
     id: 'getDatabaseMasterCredentials',
     method: 'GET',

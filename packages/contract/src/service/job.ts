@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Optionals, Reference, Uuid, Words } from '../shape.ts';
-import { DryRun } from '../shared/deployment.ts';
+import { Commit, DryRun } from '../shared/deployment.ts';
 import { RegistryDetails } from './container.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, processFields } from './parts.ts';
@@ -164,5 +164,6 @@ export const jobOperations = {
   ...shared.cloneOperations(kinds.JOB, Job),
   ...shared.statusOperations(kinds.JOB),
   ...shared.historyOperations(kinds.JOB),
+  ...shared.oldHistoryOperations(kinds.JOB, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.logOperations(kinds.JOB),
 };

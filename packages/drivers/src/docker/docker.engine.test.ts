@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { sample, string } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sensitive } from '@davit/base';
@@ -10,7 +11,7 @@ import type { Instance, LogLine, Workload } from '../workload.ts';
 import { createDockerDriver } from './driver.ts';
 import { runInside } from './exec.ts';
 import { inspect } from './instances.ts';
-import { networkName } from './names.ts';
+import { bridgeName, networkName } from './names.ts';
 import { busybox, openTestBed, serving, type TestBed } from './testing.ts';
 
 const signal = new AbortController().signal;
@@ -82,6 +83,19 @@ for (const kind of testEngineKinds()) {
     };
 
     describe('gives a process what was asked', () => {
+      it('keeps the address of an environment’s bridge while instances come and go, so that none of them loses it', async () => {
+        const asked = workload();
+        await run(asked);
+        const address = (): Promise<string> => readFile(`/sys/class/net/${bridgeName(asked.owner)}/address`, 'utf8');
+        const before = await address();
+        const neighbours = workload({ instances: 6 });
+        await run(neighbours);
+        expect(await address()).toBe(before);
+        await driver.retire({ service: neighbours.owner.service }, 1, context);
+        expect(await address()).toBe(before);
+        await driver.retire({ service: asked.owner.service }, 1, context);
+      });
+
       it('passes any text through variables byte for byte', async () => {
         // What no environment can hold: NUL, and halves of surrogate pairs, which have no UTF-8.
         const text = string({ unit: 'binary', maxLength: 40 }).filter((value) => !value.includes('\0') && value.isWellFormed());

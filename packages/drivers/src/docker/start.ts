@@ -3,6 +3,7 @@ import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
+import { keepAddress } from './bridge.ts';
 import { toContainerBody, toPlacedFiles, type HostTraits } from './container-spec.ts';
 import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
@@ -153,6 +154,7 @@ async function createAndStart(attempt: Attempt, name: string, traits: HostTraits
     await call(scope.docker, { method: 'PUT', path: `/containers/${name}/archive`, query: { path: '/' }, archive, signal });
   }
   await call(scope.docker, { method: 'POST', path: `/containers/${name}/start`, signal, accept: [304] });
+  await keepAddress(bridgeName(workload.owner));
 }
 
 /** Whether a container was made; false: there is one of that name. */

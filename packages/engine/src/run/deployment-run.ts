@@ -4,10 +4,10 @@ import type { EngineParts } from '../parts.ts';
 import { eventOf, planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import { steps, undoRollout, type StepContext, type Task } from '../steps/index.ts';
-import * as images from '../store/images.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { secretIds } from '../workload.ts';
+import { collectImages } from './collect-images.ts';
 import { crashPoint } from './crash-point.ts';
 import { DeploymentLog } from './deployment-log.ts';
 import { toFailure } from './failure.ts';
@@ -370,29 +370,6 @@ export class DeploymentRun {
     }
   }
 
-  /**
-   * Removes images of releases that are too old to be kept. Here, as no other deployment of the services can be under way. What does
-   * not work now does at the next deployment.
-   */
-  async #collectImages(): Promise<void> {
-    const { deployment, parts, abandon } = this.#input;
-    const builder = parts.drivers[deployment.driver]?.builder;
-    const done = [...this.#tasks.values()].filter(({ phase }) => phase === 'SUCCEEDED');
-    for (const { task } of builder === undefined ? [] : done) {
-      const { serviceId } = task;
-      try {
-        await parts.database.run(images.giveUpImages, [serviceId, parts.settings.keptReleases]);
-        const ids = (await parts.database.many(images.collectedImages, [serviceId])).map(({ image }) => image);
-        if (ids.length === 0) continue;
-        await builder?.removeImages(ids, { signal: abandon, log: (message) => this.#log.add('collect', message, { serviceId }) });
-        await parts.database.run(images.forgetImages, [serviceId, ids]);
-      } catch (error) {
-        if (abandon.aborted) throw error;
-        parts.log.warn({ err: error, service: serviceId }, 'old images could not be removed; the next deployment tries again');
-      }
-    }
-  }
-
   async #finish(): Promise<void> {
     const { deployment, parts } = this.#input;
     const phases = [...this.#tasks.values()].map((member) => member.phase);
@@ -404,7 +381,13 @@ export class DeploymentRun {
       const call = { signal: this.#input.abandon, log: (message: string) => this.#log.add('remove', message) };
       await parts.drivers[deployment.driver]?.cluster.removeEnvironment(deployment.environment_id, call);
     }
-    if (deployment.action === 'DEPLOY') await this.#collectImages();
+    if (deployment.action === 'DEPLOY') {
+      const done = [...this.#tasks.values()].filter(({ phase }) => phase === 'SUCCEEDED').map(({ task }) => task.serviceId);
+      await collectImages(parts, deployment.driver, done, {
+        signal: this.#input.abandon,
+        log: (message) => this.#log.add('collect', message),
+      });
+    }
     await this.#log.flush();
     await crashPoint('finish:before');
     await this.#journal.transaction(async (tx) => {

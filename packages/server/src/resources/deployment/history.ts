@@ -4,7 +4,6 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { toCommit } from '../shared/engine-views.ts';
-import { checkServiceVisible } from './status.ts';
 
 /*
  * The histories of before. They go on after the id of a deployment instead of by pages, so that what is deployed meanwhile
@@ -14,9 +13,6 @@ import { checkServiceVisible } from './status.ts';
 type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistory']>;
 type EnvironmentEntry = EnvironmentHistory['results'][number];
 type ServiceEntry = NonNullable<EnvironmentEntry['applications']>[number];
-type DatabaseHistory = Response<(typeof operations)['listDatabaseDeploymentHistory']>;
-type ApplicationHistory = Response<(typeof operations)['listApplicationDeploymentHistory']>;
-type JobHistory = Response<(typeof operations)['listJobDeploymentHistory']>;
 
 const pageSize = 20;
 
@@ -29,57 +25,6 @@ export async function listOldEnvironmentHistory(
   await openEnvironment(deps.database, caller, environmentId, 'read');
   const views = await deps.engine.environmentHistory(deps.database, environmentId, { page: 1, pageSize, before: startId });
   return { page: 1, page_size: pageSize, results: views.map(toEnvironmentEntry) };
-}
-
-export async function listOldApplicationHistory(
-  deps: Deps,
-  caller: Caller,
-  applicationId: string,
-  startId: string | undefined,
-): Promise<ApplicationHistory> {
-  await checkServiceVisible(deps, caller, applicationId, 'APPLICATION');
-  const views = await deps.engine.serviceHistory(deps.database, applicationId, { page: 1, pageSize, before: startId });
-  return {
-    page: 1,
-    page_size: pageSize,
-    results: views.map((view) => ({ ...toCommon(view, view.deploymentId), ...endOf(view) })),
-  };
-}
-
-export async function listOldJobHistory(
-  deps: Deps,
-  caller: Caller,
-  jobId: string,
-  startId: string | undefined,
-): Promise<JobHistory> {
-  await checkServiceVisible(deps, caller, jobId, 'JOB');
-  const views = await deps.engine.serviceHistory(deps.database, jobId, { page: 1, pageSize, before: startId });
-  return {
-    page: 1,
-    page_size: pageSize,
-    results: views.map((view) => ({ ...toCommon(view, view.deploymentId), status: view.state })),
-  };
-}
-
-export async function listOldDatabaseHistory(
-  deps: Deps,
-  caller: Caller,
-  databaseId: string,
-  startId: string | undefined,
-): Promise<DatabaseHistory> {
-  await checkServiceVisible(deps, caller, databaseId, 'DATABASE');
-  const views = await deps.engine.serviceHistory(deps.database, databaseId, { page: 1, pageSize, before: startId });
-  return {
-    page: 1,
-    page_size: pageSize,
-    results: views.map(({ deploymentId, createdAt, updatedAt, name, state }) => ({
-      id: deploymentId,
-      created_at: createdAt,
-      updated_at: updatedAt,
-      name,
-      status: state,
-    })),
-  };
 }
 
 function toEnvironmentEntry(view: engine.DeploymentView): EnvironmentEntry {
@@ -111,10 +56,4 @@ function toCommon(view: engine.HistoryServiceView, id: string): Omit<ServiceEntr
     name: view.name,
     commit: toCommit(view.commit, view.createdAt),
   };
-}
-
-// There are words for two ends only; what is under way or was canceled has none.
-function endOf(view: engine.HistoryServiceView): { status?: 'FAILED' | 'SUCCESS' } {
-  if (view.actionStatus === 'SUCCESS') return { status: 'SUCCESS' };
-  return view.actionStatus === 'ERROR' ? { status: 'FAILED' } : {};
 }

@@ -76,15 +76,6 @@ function mountOlder(mounting: Mounting, deps: Deps): void {
     .on(operations.listEnvironmentDeploymentHistory, ({ caller, params, query }) =>
       history.listOldEnvironmentHistory(deps, caller, params.environmentId, query.startId),
     )
-    .on(operations.listApplicationDeploymentHistory, ({ caller, params, query }) =>
-      history.listOldApplicationHistory(deps, caller, params.applicationId, query.startId),
-    )
-    .on(operations.listJobDeploymentHistory, ({ caller, params, query }) =>
-      history.listOldJobHistory(deps, caller, params.jobId, query.startId),
-    )
-    .on(operations.listDatabaseDeploymentHistory, ({ caller, params, query }) =>
-      history.listOldDatabaseHistory(deps, caller, params.databaseId, query.startId),
-    )
     .on(operations.listEnvironmentLog, ({ caller, params }) => readOldLog(deps, caller, params.environmentId));
 }
 

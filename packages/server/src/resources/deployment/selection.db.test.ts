@@ -132,6 +132,16 @@ test('containers go with applications, at the tag that is wished and kept', asyn
   await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ path: 'containers.1.image_tag' }] });
 });
 
+test('a version that does not fit a job is refused at its place', async () => {
+  const it = await world();
+  const image = { registry_id: registryId, image_name: 'migrate', tag: '7' };
+  const body = { name: 'migrate', healthchecks: {}, source: { image }, schedule: { on_start: {} } };
+  const { id } = await api.call('createJob', { ...it.at, body });
+  const refused = api.call('deployAllServices', { ...it.at, body: { jobs: [{ id, git_commit_id: 'abcdef1' }] } });
+  await expect(refused).rejects.toMatchObject({ status: 400, errors: [{ path: 'jobs.0.git_commit_id' }] });
+  expect(await settled(it.at)).toEqual([]);
+});
+
 test('one wrong id refuses all, and says where it is', async () => {
   const it = await world();
   const elsewhere = await world();

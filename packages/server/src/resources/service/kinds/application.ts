@@ -1,5 +1,6 @@
 import { kinds } from '@davit/contract';
 import { hasControlCharacter, invalid, leavesRoot, type Problems } from '../../shared/problems.ts';
+import { toCommit } from '../../shared/engine-views.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
@@ -35,6 +36,11 @@ export const application = defineKind({
     dockerfilePath: plainPath(spec.dockerfile_path),
     targetStage: spec.docker_target_build_stage,
     gitTokenId: spec.git_repository.git_token_id,
+  }),
+  // There are words for two ends only; what is under way or was canceled has none.
+  oldHistory: (view) => ({
+    commit: toCommit(view.commit, view.createdAt),
+    status: view.actionStatus === 'ERROR' ? 'FAILED' : view.actionStatus === 'SUCCESS' ? 'SUCCESS' : undefined,
   }),
   wish: (request: DeployRequest) => {
     const commitId = request?.git_commit_id?.toLowerCase() ?? null;

@@ -1,6 +1,7 @@
 import { jobEvents, kinds, type Body, type JobEvent, type operations, type Response } from '@davit/contract';
 import { cronFault, isTimeZone, type JobCommand, type JobRelease, type ReleaseConfig } from '@davit/engine/port';
 import { invalid, type Problems } from '../../shared/problems.ts';
+import { toCommit } from '../../shared/engine-views.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import { parseCommand } from '../shapes/command.ts';
@@ -94,6 +95,7 @@ export const job = defineKind({
     instances: 0,
     job: toJobRelease(spec),
   }),
+  oldHistory: (view) => ({ commit: toCommit(view.commit, view.createdAt) }),
   wish: (request: DeployRequest, query) => {
     const tag = request?.image_tag ?? null;
     const commitId = request?.git_commit_id?.toLowerCase() ?? null;

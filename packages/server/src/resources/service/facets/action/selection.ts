@@ -1,9 +1,10 @@
+import { AppError } from '@davit/base';
 import type { ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
-import { invalid, invalidReference } from '../../../shared/problems.ts';
+import { invalid, invalidReference, validationError } from '../../../shared/problems.ts';
 import { currentReleases, releasable } from '../../composition.ts';
 import type { DeployWish } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted } from '../../lock.ts';
@@ -41,6 +42,7 @@ export async function composeSelected(
   const locked = await lockStaying(deps, tx, environmentId, selected);
   refuseSkipped(locked, selected);
   const wishes = new Map(selected.map(({ id, wish }) => [id, wish]));
+  for (const one of selected) checkWish(one, locked);
   const services: ServiceFacts[] = [];
   for (const facts of locked) {
     const request = wishes.get(facts.id)?.edit;
@@ -56,6 +58,18 @@ export async function composeSelected(
     requested.push(toRequestedService(facts, { config, commitId }));
   }
   return requested;
+}
+
+/** VALIDATION_FAILED at the place of the request where something is asked for that does not fit the service. */
+function checkWish({ id, path, wish }: Selected, services: readonly ServiceFacts[]): void {
+  const spec = services.find((facts) => facts.id === id)?.spec;
+  try {
+    if (spec !== undefined) wish?.check?.(spec);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'VALIDATION_FAILED') throw error;
+    const at = path.slice(0, path.lastIndexOf('.'));
+    throw validationError(error.errors.map((one) => ({ ...one, path: `${at}.${one.path}` })));
+  }
 }
 
 /** For a stop or restart of the services. Refuses skipped ones. */
