@@ -43,6 +43,8 @@ export interface CommandLimits {
   readonly memoryMiB: number;
   /** Of one file that it writes. */
   readonly storageGiB: number;
+  /** Between being told to stop and being killed: Terraform then ends what is under way and stores its state. */
+  readonly graceSeconds: number;
 }
 
 /** Where the state of one configuration is kept, and who works on it. */

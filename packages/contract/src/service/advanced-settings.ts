@@ -14,13 +14,18 @@ const seconds = (most: number, byDefault?: number) =>
 const listed = (byDefault: string, description: string) => Type.String({ default: byDefault, maxLength: 10_000, description });
 const truth = (description: string) => Type.Boolean({ default: false, description });
 
+const gracePeriod = 'deployment.termination_grace_period_seconds';
+
 const processSettings = {
-  'deployment.termination_grace_period_seconds': seconds(3600),
+  [gracePeriod]: seconds(3600),
+  'security.read_only_root_filesystem': truth('Processes can write to volumes only; files of FILE variables cannot be placed'),
+};
+
+const rolloutSettings = {
   'deployment.update_strategy.type': Words(['RollingUpdate', 'Recreate'] as const, {
     default: 'RollingUpdate',
     description: 'Recreate: the running instances stop before new ones start',
   }),
-  'security.read_only_root_filesystem': truth('Processes can write to volumes only; files of FILE variables cannot be placed'),
 };
 
 const buildSettings = {
@@ -62,12 +67,13 @@ const gatewaySettings = {
 
 /** Settings that a service of each type has. A type of which none does anything has none. */
 export const advancedSettings = {
-  APPLICATION: { ...processSettings, ...buildSettings, ...gatewaySettings },
-  CONTAINER: { ...processSettings, ...gatewaySettings },
+  APPLICATION: { ...processSettings, ...rolloutSettings, ...buildSettings, ...gatewaySettings },
+  CONTAINER: { ...processSettings, ...rolloutSettings, ...gatewaySettings },
   DATABASE: {},
-  JOB: {},
+  JOB: { ...processSettings, ...buildSettings },
   HELM: {},
-  TERRAFORM: {},
+  // Terraform, told to stop, ends what is under way and stores its state.
+  TERRAFORM: { [gracePeriod]: seconds(3600, 60) },
 } as const satisfies Record<ServiceType, object>;
 
 /** All settings of a type, and a request that changes some of them: null means the default again. */
@@ -79,6 +85,9 @@ function shapes<P extends Record<string, TSchema>>(settings: P) {
 
 export const applicationSettings = shapes(advancedSettings.APPLICATION);
 export const containerSettings = shapes(advancedSettings.CONTAINER);
+export const jobSettings = shapes(advancedSettings.JOB);
+export const helmSettings = shapes(advancedSettings.HELM);
+export const terraformSettings = shapes(advancedSettings.TERRAFORM);
 
 const target = 'service' as const;
 
@@ -145,7 +154,7 @@ export const getDefaultHelmAdvancedSettings = operation({
   path: '/defaultHelmAdvancedSettings',
   tag: 'Helm',
   summary: 'Read the defaults of the advanced settings of helm services; there are none yet',
-  response: Type.Object(advancedSettings.HELM),
+  response: helmSettings.all,
   ...defaults,
 });
 
@@ -153,8 +162,8 @@ export const getDefaultJobAdvancedSettings = operation({
   id: 'getDefaultJobAdvancedSettings',
   path: '/defaultJobAdvancedSettings',
   tag: 'Job',
-  summary: 'Read the defaults of the advanced settings of jobs; there are none yet',
-  response: Type.Object(advancedSettings.JOB),
+  summary: 'Read the defaults of the advanced settings of jobs',
+  response: jobSettings.all,
   ...defaults,
 });
 
@@ -162,7 +171,7 @@ export const getDefaultTerraformAdvancedSettings = operation({
   id: 'getDefaultTerraformAdvancedSettings',
   path: '/defaultTerraformAdvancedSettings',
   tag: 'Terraform',
-  summary: 'Read the defaults of the advanced settings of terraform services; there are none yet',
-  response: Type.Object(advancedSettings.TERRAFORM),
+  summary: 'Read the defaults of the advanced settings of terraform services',
+  response: terraformSettings.all,
   ...defaults,
 });

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { DateTime, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { Commit, DryRun } from '../shared/deployment.ts';
 import { customDomainOperations, customDomainReadOperations } from './custom-domain.ts';
+import { advancedSettingsOperations, helmSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -164,6 +165,7 @@ export const helmOperations = {
   ...shared.stopOperations(kinds.HELM),
   ...shared.statusOperations(kinds.HELM),
   ...shared.historyOperations(kinds.HELM),
+  ...advancedSettingsOperations(kinds.HELM, { Word: 'Helm', ...helmSettings }),
   ...shared.oldHistoryOperations(kinds.HELM, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.linkOperations(kinds.HELM),
   ...shared.cloneOperations(kinds.HELM, Helm),

@@ -4,6 +4,7 @@ import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Optionals, Reference, Uuid, Words } from '../shape.ts';
 import { Commit, DryRun } from '../shared/deployment.ts';
 import { RegistryDetails } from './container.ts';
+import { advancedSettingsOperations, jobSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, processFields } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -164,6 +165,7 @@ export const jobOperations = {
   ...shared.cloneOperations(kinds.JOB, Job),
   ...shared.statusOperations(kinds.JOB),
   ...shared.historyOperations(kinds.JOB),
+  ...advancedSettingsOperations(kinds.JOB, { Word: 'Job', ...jobSettings }),
   ...shared.oldHistoryOperations(kinds.JOB, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.logOperations(kinds.JOB),
 };

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { terraformActions, terraformEngines } from '../shared/words.ts';
+import { advancedSettingsOperations, terraformSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest } from './parts.ts';
 import * as shared from './shared-operations.ts';
@@ -171,6 +172,7 @@ export const terraformOperations = {
     query: Removal,
   },
   ...shared.historyOperations(kinds.TERRAFORM),
+  ...advancedSettingsOperations(kinds.TERRAFORM, { Word: 'Terraform', ...terraformSettings }),
   ...shared.cloneOperations(kinds.TERRAFORM, Terraform),
 };
 

@@ -25,20 +25,18 @@ export interface CommandEnd {
 
 const keptLines = 60;
 const longestOutput = 16 * 1024 * 1024;
-/** Terraform, asked to stop, ends what is under way and stores its state. */
-const graceMilliseconds = 60_000;
 
 /*
  * The program runs under a shell that watches standard input: its end means to stop. So a program does not go on alone when the
  * process of Davit dies, and is then as free to end in order as when a user cancels. The shell's own id is in the file davit.pid.
  */
 const wrapper = `
-ulimit -f "$1"; pidfile="$2"; shift 2
+ulimit -f "$1"; grace="$2"; pidfile="$3"; shift 3
 echo $$ > "$pidfile"
 "$@" < /dev/null &
 child=$!
 exec 3<&0
-( cat <&3 > /dev/null; kill -TERM $child; sleep ${graceMilliseconds / 1000}; kill -KILL $child ) > /dev/null 2>&1 &
+( cat <&3 > /dev/null; kill -TERM $child; sleep "$grace"; kill -KILL $child ) > /dev/null 2>&1 &
 watcher=$!
 wait $child
 code=$?
@@ -49,8 +47,9 @@ exit $code
 
 /** Runs a program to its end, whatever that is. Rejects only when it cannot be started. */
 export async function runCommand(command: Command, pidFile: string): Promise<CommandEnd> {
-  const blocks = String(Math.max(1, command.limits.storageGiB) * 2_097_152);
-  const shell = ['-c', wrapper, 'davit', blocks, pidFile, command.program, ...command.arguments];
+  const { storageGiB, graceSeconds } = command.limits;
+  const blocks = String(Math.max(1, storageGiB) * 2_097_152);
+  const shell = ['-c', wrapper, 'davit', blocks, String(graceSeconds), pidFile, command.program, ...command.arguments];
   const child = spawn('/bin/sh', shell, {
     cwd: command.folder,
     env: { ...command.environment, ...limitsOf(command.limits) },
@@ -77,7 +76,7 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
   let killing: NodeJS.Timeout | undefined;
   const stop = (): void => {
     child.stdin.end();
-    killing ??= setTimeout(() => killGroup(child.pid), graceMilliseconds + 5_000);
+    killing ??= setTimeout(() => killGroup(child.pid), (graceSeconds + 5) * 1_000);
   };
   if (command.signal.aborted) stop();
   else command.signal.addEventListener('abort', stop, { once: true });

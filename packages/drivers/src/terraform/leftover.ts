@@ -1,17 +1,17 @@
 import { readFile, rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const waitMilliseconds = 75_000;
+const beyondGraceSeconds = 15;
 
 /**
  * Waits until a command that a former process of Davit left behind has ended: it was told to when that process died. Then its
  * state is stored or in a file, and nobody else works in the folder.
  */
-export async function awaitLeftover(pidFile: string, signal: AbortSignal): Promise<void> {
+export async function awaitLeftover(pidFile: string, graceSeconds: number, signal: AbortSignal): Promise<void> {
   const text = await readFile(pidFile, 'utf8').catch(() => '');
   const pid = Number.parseInt(text, 10);
   if (!Number.isInteger(pid) || pid <= 1) return;
-  const until = Date.now() + waitMilliseconds;
+  const until = Date.now() + (graceSeconds + beyondGraceSeconds) * 1_000;
   while (await isOurs(pid, pidFile)) {
     signal.throwIfAborted();
     if (Date.now() > until) {

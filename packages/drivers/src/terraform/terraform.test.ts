@@ -39,7 +39,7 @@ async function run(files: Readonly<Record<string, string>>, overrides: Partial<T
     variableFiles: [],
     variables: {},
     extraArguments: {},
-    limits: { cpuMillicores: 1000, memoryMiB: 512, storageGiB: 1 },
+    limits: { cpuMillicores: 1000, memoryMiB: 512, storageGiB: 1, graceSeconds: 60 },
     ...overrides,
   };
 }

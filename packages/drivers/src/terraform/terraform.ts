@@ -59,7 +59,7 @@ export class Terraform implements TerraformDriver {
         error,
       });
     });
-    await awaitLeftover(pidFileOf(run), call.signal);
+    await awaitLeftover(pidFileOf(run), run.limits.graceSeconds, call.signal);
     const server = run.backend.type === 'DAVIT' && 'store' in run.backend ? await serveState(run.backend.store) : null;
     return new Session({ run, program, root, server });
   }

@@ -8,7 +8,7 @@ import { Semaphore } from '../run/semaphore.ts';
 import { toAttempt } from '../steps/job.ts';
 import * as store from '../store/jobs.ts';
 import { insertServiceLog } from '../store/logs.ts';
-import { secretIds, toWorkload } from '../workload.ts';
+import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
 import { nextRun } from './cron.ts';
 import { publishOutputs } from './outputs.ts';
 import { awaitRun } from './run.ts';
@@ -138,7 +138,8 @@ export class Scheduler {
       if (failure !== null) await this.#tell(run, `The run of ${run.due_at} failed (${failure.code}): ${failure.message}`);
     }
     const { cluster } = driversOf(this.#parts, run.driver);
-    await cluster.retire({ service: run.service_id, rollout: run.id }, this.#parts.settings.terminationGraceSeconds, call);
+    const grace = terminationGrace(run.config, this.#parts.settings);
+    await cluster.retire({ service: run.service_id, rollout: run.id }, grace, call);
   }
 
   /** Null: it succeeded. Throws only when it was told to let go. */

@@ -23,8 +23,8 @@ import { configOf, driverSet, type Step, type StepContext } from './step.ts';
  */
 
 const fetchSeconds = 1_800;
-/** Beyond the time that a user gives a command: for stopping it in order. */
-const stopSeconds = 90;
+/** The default of the contract's setting: longer than a process of a service gets, as a half-made resource costs more. */
+const graceSeconds = 60;
 const longestSeconds = 7 * 86_400;
 
 /** Fetches the commit that is meant. */
@@ -242,7 +242,7 @@ function terraformOf(config: ReleaseConfig): { readonly source: TerraformRelease
 
 function commandSeconds(config: ReleaseConfig | null): number {
   const seconds = config === null ? 0 : terraformOf(config).source.timeoutSeconds;
-  return (seconds === 0 ? longestSeconds : seconds) + stopSeconds;
+  return seconds === 0 ? longestSeconds : seconds;
 }
 
 async function checkout(context: StepContext, config: ReleaseConfig, commit: string): Promise<BuildCommit> {
@@ -286,7 +286,12 @@ async function runOf(context: StepContext, config: ReleaseConfig): Promise<Terra
     variableFiles: source.variableFiles,
     variables: Object.fromEntries(source.variables.map(({ name, parts }) => [name, joined(parts, secrets, name)])),
     extraArguments: source.extraArguments,
-    limits: { cpuMillicores: config.cpuMillicores, memoryMiB: config.memoryMiB, storageGiB: source.storageGiB },
+    limits: {
+      cpuMillicores: config.cpuMillicores,
+      memoryMiB: config.memoryMiB,
+      storageGiB: source.storageGiB,
+      graceSeconds: config.options?.terminationGraceSeconds ?? graceSeconds,
+    },
   };
 }
 

@@ -19,6 +19,7 @@ const silent: Readonly<Record<string, string>> = {
   upgradeCluster: 'always refused: there is no next version',
   deployCluster: 'asks the container engine and changes no record; what it finds is in the log of the cluster',
   editClusterAdvancedSettings: 'there is no setting yet',
+  editHelmAdvancedSettings: 'there is no setting yet',
   checkDockerfile: 'looks at a repository and changes nothing',
   checkGitFile: 'looks at a repository and changes nothing',
   deployHelm: 'always refused: no cluster of this version can run a Helm chart',

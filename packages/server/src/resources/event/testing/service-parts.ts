@@ -38,4 +38,7 @@ export const serviceCloneRecipes: Recipes = {
 export const settingsRecipes: Recipes = {
   editAdvancedSettings: { ids: here, body: settings, event: 'UPDATE APPLICATION' },
   editContainerAdvancedSettings: { ids: here, body: settings, event: 'UPDATE CONTAINER' },
+  editJobAdvancedSettings: { ids: here, body: settings, event: 'UPDATE JOB' },
+  editHelmAdvancedSettings: { ids: here, body: () => ({}), event: '' },
+  editTerraformAdvancedSettings: { ids: here, body: settings, event: 'UPDATE TERRAFORM' },
 };

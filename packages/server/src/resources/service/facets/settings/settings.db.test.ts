@@ -46,10 +46,61 @@ describe('advanced settings', () => {
     expect(Object.keys(ofContainers)).not.toContain('build.timeout_max_sec');
   });
 
-  test('of types that have none yet are none', async () => {
+  test('of a type that has none yet are none', async () => {
+    const body = {
+      name: randomUUID(),
+      source: { git_repository: { url: 'https://git.example.org/charts.git', root_path: '/web' } },
+    };
+    const created = client.call('createHelm', {
+      params: { environmentId },
+      body: { ...body, timeout_sec: 600, allow_cluster_wide_resources: false, values_override: {} },
+    });
+    const params = { helmId: (await created).id };
     expect(await client.call('getDefaultHelmAdvancedSettings', {})).toEqual({});
-    expect(await client.call('getDefaultJobAdvancedSettings', {})).toEqual({});
-    expect(await client.call('getDefaultTerraformAdvancedSettings', {})).toEqual({});
+    expect(await client.call('getHelmAdvancedSettings', { params })).toEqual({});
+    expect(await client.call('editHelmAdvancedSettings', { params, body: {} })).toEqual({});
+    const unknown: object = { 'network.ingress.enable_cors': true };
+    await expect(client.call('editHelmAdvancedSettings', { params, body: unknown })).rejects.toMatchObject({
+      status: 400,
+      errors: [{ path: 'network.ingress.enable_cors', message: expect.stringContaining('none for this type') }],
+    });
+  });
+
+  test('of a job are those of its process and its build, and the next deployment has them', async () => {
+    const body = {
+      name: randomUUID(),
+      healthchecks: {},
+      schedule: { on_start: {} },
+      source: { docker: { git_repository: { url: 'https://git.example.org/shop/tasks.git' } } },
+    };
+    const params = { jobId: (await client.call('createJob', { params: { environmentId }, body })).id };
+    expect(await client.call('getJobAdvancedSettings', { params })).toEqual({
+      'deployment.termination_grace_period_seconds': 12,
+      'security.read_only_root_filesystem': false,
+      'build.timeout_max_sec': 3600,
+      'build.cpu_max_in_milli': 2000,
+      'build.ram_max_in_gib': expect.any(Number),
+      'build.disable_buildkit_cache': false,
+    });
+    const change = { 'deployment.termination_grace_period_seconds': 3, 'security.read_only_root_filesystem': true };
+    expect(await client.call('editJobAdvancedSettings', { params, body: change })).toMatchObject(change);
+    await client.call('deployJob', { params });
+    expect(await server.database.database.one(release, [params.jobId])).toEqual({
+      options: { terminationGraceSeconds: 3, readOnlyRootFilesystem: true },
+    });
+    const rollout: object = { 'deployment.update_strategy.type': 'Recreate' };
+    await expect(client.call('editJobAdvancedSettings', { params, body: rollout })).rejects.toMatchObject({ status: 400 });
+  });
+
+  test('of a Terraform configuration say how long it may take to stop', async () => {
+    const body = {
+      name: randomUUID(),
+      terraform_files_source: { git_repository: { url: 'https://git.example.org/infra.git' } },
+    };
+    const params = { terraformId: (await client.call('createTerraform', { params: { environmentId }, body })).id };
+    const name = 'deployment.termination_grace_period_seconds';
+    expect(await client.call('getTerraformAdvancedSettings', { params })).toEqual({ [name]: 60 });
+    expect(await client.call('editTerraformAdvancedSettings', { params, body: { [name]: 300 } })).toEqual({ [name]: 300 });
   });
 
   test('stay until they are set again, also when the service is edited, and null is the default', async () => {

@@ -14,7 +14,7 @@ export function defaultSettings({ config }: Deps, type: SettingsType): AdvancedS
   };
   return Object.fromEntries(
     Object.keys(advancedSettings[type]).map((name) => {
-      const value = ofInstallation[name] ?? settingDefault(type, name);
+      const value = settingDefault(type, name) ?? ofInstallation[name];
       if (value === undefined) throw new Error(`the setting ${name} has no default`);
       return [name, value];
     }),
