@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 // Three kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is
 // started); `*.engine.test.ts` needs a real container engine. `./test` runs all three.
+// `*.crash.test.ts` is the whole crash matrix: `npm run test:crash`.
 // `*.nightly.test.ts` needs PostgreSQL too and takes its time: `npm run test:nightly`.
 const exclude = ['**/node_modules/**', '.davit/**'];
 export default defineConfig({
@@ -34,6 +35,17 @@ export default defineConfig({
           testTimeout: 1_800_000,
           hookTimeout: 60_000,
           globalSetup: ['packages/testkit/src/global-database.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'crash',
+          include: ['e2e/**/*.crash.test.ts'],
+          exclude,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+          globalSetup: ['packages/testkit/src/global-database.ts', 'packages/testkit/src/global-engines.ts'],
         },
       },
       {

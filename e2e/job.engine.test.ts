@@ -120,8 +120,7 @@ describe.each(testEngineKinds())('a job on %s', (kind) => {
 
   test.each(points)('runs once although the server is killed at %s', async (point) => {
     const params = await create(point.replace(':', ' '), { schedule: { on_start: shell('echo begin; sleep 1; echo end') } });
-    await stage.davit.kill('SIGTERM');
-    await stage.davit.serve({ DAVIT_TEST_CRASH: point });
+    stage.davit.order(point, 'kill');
     await stage.davit.client.call('deployJob', { params });
     await stage.davit.exited();
     await stage.davit.serve();

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -70,6 +70,7 @@ export class Davit {
         DAVIT_DRAIN_SECONDS: '5',
         DATABASE_URL: this.database.connectionString,
         DOCKER_HOST: `unix://${this.#options.socketPath}`,
+        DAVIT_TEST_ORDERS: this.#orders,
         ...this.#options.environment,
         ...extra,
       },
@@ -80,15 +81,56 @@ export class Davit {
     child.stdout.on('data', collect);
     child.stderr.on('data', collect);
     this.#process = child;
+    const headers = { authorization: `Token ${token}` };
     await eventually(async () => {
       if (child.exitCode !== null || child.signalCode !== null) {
-        // A server that was told to crash may do so before it ever answers.
-        if (extra['DAVIT_TEST_CRASH'] !== undefined) return true;
         throw new Error(`davit serve ended:\n${this.#output.slice(-4_000)}`);
       }
-      const answer = await fetch(`${this.url}/readyz`).catch(() => null);
-      return answer?.status === 200 ? true : undefined;
+      // Ready, and not refusing requests for a moment because a busy machine let it start slowly.
+      const answers = await Promise.all(
+        ['/readyz', '/organization'].map((path) => fetch(`${this.url}${path}`, { headers }).catch(() => null)),
+      );
+      return answers.every((answer) => answer?.status === 200) ? true : undefined;
     }, 'the server');
+  }
+
+  /** The same as a client's call, for what differs in nothing but the type of service. Fails unless it is answered 2xx. */
+  async ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<unknown> {
+    const answer = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { authorization: `Token ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  }
+
+  /** What the server does when it comes to that point: once, see `crash-point.ts`. */
+  order(point: string, what: 'kill' | 'hold'): void {
+    writeFileSync(this.#orders, `${point} ${what}`);
+  }
+
+  /** Waits until the server holds at the point that it was told to hold at. */
+  async holds(): Promise<void> {
+    await eventually(async () => (existsSync(`${this.#orders}.held`) ? true : undefined), 'the server to come to its point');
+  }
+
+  /** Lets it go on. */
+  release(): void {
+    rmSync(`${this.#orders}.held`, { force: true });
+  }
+
+  /** Takes back an order that was not come to, and starts the server if it does not run. */
+  async recover(): Promise<void> {
+    rmSync(this.#orders, { force: true });
+    this.release();
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) await this.serve();
+  }
+
+  get #orders(): string {
+    return join(this.folder, 'orders');
   }
 
   /** Resolves when the process is gone. */

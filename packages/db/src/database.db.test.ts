@@ -175,6 +175,19 @@ test('a server that is not there is DATABASE_UNAVAILABLE, retryable', async () =
   await nowhere.close();
 });
 
+test('a database that nobody may connect to for a while is DATABASE_UNAVAILABLE', async () => {
+  const locked = await createTestDatabase({ isMigrated: false });
+  const name = statement<{ name: string }>('testDatabaseName', 'SELECT current_database() AS name');
+  const other = (await locked.database.one(name)).name;
+  const narrow = openDatabase({ connectionString: locked.connectionString, applicationName: 'test', maximumConnections: 1 });
+  await database.run(statement('testLock', `ALTER DATABASE ${other} ALLOW_CONNECTIONS false`));
+  expect(await failureOf(narrow.one(name))).toBeInstanceOf(DatabaseUnavailable);
+  await database.run(statement('testUnlock', `ALTER DATABASE ${other} ALLOW_CONNECTIONS true`));
+  expect(await narrow.one(name)).toEqual({ name: other });
+  await narrow.close();
+  await locked.drop();
+});
+
 test('a connection that is lost during a statement is DATABASE_UNAVAILABLE, and the next statement works', async () => {
   const narrow = openDatabase({ connectionString: home.connectionString, applicationName: 'test', maximumConnections: 1 });
   const { pid } = await narrow.one(ownProcess);

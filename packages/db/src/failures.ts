@@ -35,8 +35,11 @@ const connectionMessage = /^(Connection terminated|Client (has encountered|was c
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof DatabaseError) {
     const { code } = error;
+    if (code === undefined) return false;
+    // Nobody may connect just now, as when an operator locks a database to move it.
+    if (code === '55000') return error.severity === 'FATAL';
     // 08P01 is a fault of ours, as of a statement with too few values.
-    return code !== undefined && (unavailableStates.has(code) || (code.startsWith('08') && code !== '08P01'));
+    return unavailableStates.has(code) || (code.startsWith('08') && code !== '08P01');
   }
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';

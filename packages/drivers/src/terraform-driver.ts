@@ -85,7 +85,7 @@ export interface TerraformSession {
   plan(call: CallContext, options?: { readonly destroy?: boolean }): Promise<{ readonly changes: boolean }>;
   /** Does what the plan says. A state that cannot be stored is tried once more, then it stays in the folder. */
   apply(call: CallContext): Promise<void>;
-  /** Whether an apply began in this folder and did not end. */
+  /** Whether an apply of the latest plan began in this folder, whether or not it ended. */
   wasApplied(): Promise<boolean>;
   outputs(call: CallContext): Promise<readonly TerraformOutput[]>;
   /** The state as text. */

@@ -75,7 +75,10 @@ describe.skipIf(!hasTerraform)('terraform', () => {
     await planning.close();
     // Another process of Davit: another address and password.
     const applying = await open(wanted);
+    expect(await applying.wasApplied()).toBe(false);
     await applying.apply(call());
+    // Whoever does not know of it must not apply that plan again.
+    expect(await applying.wasApplied()).toBe(true);
     expect(JSON.parse(state.state ?? '')).toMatchObject({ resources: [{ type: 'terraform_data', name: 'hello' }] });
     expect(state.held).toBeNull();
     expect(await applying.outputs(call())).toEqual([
@@ -83,6 +86,7 @@ describe.skipIf(!hasTerraform)('terraform', () => {
       { name: 'said', value: `it's "good" $HOME \\ a b,c`, sensitive: false },
     ]);
     expect(await applying.plan(call())).toEqual({ changes: false });
+    expect(await applying.wasApplied()).toBe(false);
     expect(await applying.plan(call(), { destroy: true })).toEqual({ changes: true });
     await applying.apply(call());
     expect(JSON.parse(state.state ?? '')).toMatchObject({ resources: [] });

@@ -141,6 +141,7 @@ class Session implements TerraformSession {
     const { run } = this.#input;
     const args = [`-out=${join(run.folder, planFile)}`, '-detailed-exitcode', ...(destroy ? ['-destroy'] : [])];
     const { code } = await this.#run('plan', args, call, [0, 2]);
+    await rm(join(run.folder, beganFile), { force: true });
     return { changes: code === 2 };
   }
 
@@ -153,7 +154,6 @@ class Session implements TerraformSession {
       await this.#storeErrored({ ...call, signal: AbortSignal.timeout(rescueMilliseconds) });
       throw error;
     }
-    await rm(join(run.folder, beganFile));
   }
 
   wasApplied(): Promise<boolean> {

@@ -1,11 +1,25 @@
-/**
- * For the crash tests: with `DAVIT_TEST_CRASH=<point>` the process kills itself with SIGKILL when it comes to that point, as if
- * the machine had lost power there. Points are `<step>:before`, `<step>:after` (done, not yet recorded) and `<step>:recorded`.
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/*
+ * For the tests of crashes. With `DAVIT_TEST_ORDERS=<file>` the process looks at that file at each of its points, and does what it
+ * says there once: `<point> kill` makes it kill itself with SIGKILL, as if the machine had lost power; `<point> hold` makes it wait,
+ * while `<file>.held` is there, for what is done to the world meanwhile.
+ *
+ * Points are `<step>:before`, `<step>:after` (done, not yet recorded), `<step>:recorded`, and those of what is no step.
  */
-const wanted = process.env['DAVIT_TEST_CRASH'];
+const file = process.env['DAVIT_TEST_ORDERS'];
 
 export async function crashPoint(point: string): Promise<void> {
-  if (wanted === undefined || wanted !== point) return;
-  process.kill(process.pid, 'SIGKILL');
-  await new Promise(() => undefined);
+  if (file === undefined || !existsSync(file)) return;
+  const [wanted, order] = readFileSync(file, 'utf8').trim().split(' ');
+  if (wanted !== point) return;
+  rmSync(file);
+  if (order === 'kill') {
+    process.kill(process.pid, 'SIGKILL');
+    await new Promise(() => undefined);
+  }
+  const held = `${file}.held`;
+  writeFileSync(held, point);
+  while (existsSync(held)) await pause(20);
 }

@@ -1,4 +1,4 @@
-import { redactor } from '@davit/base';
+import { isAppError, redactor } from '@davit/base';
 import type { FailureRecord, ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
 import { eventOf, planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
@@ -46,24 +46,46 @@ export class DeploymentRun {
   readonly #tasks = new Map<string, TaskState>();
   /** Former instances that drain and stop while the next stage goes on. */
   readonly #tails: Promise<void>[] = [];
+  /** Aborts with the run that has to be given up in the middle, so that nothing of it goes on beside the run that takes it up. */
+  readonly #abandon = new AbortController();
 
   constructor(input: DeploymentRunInput) {
-    this.#input = input;
+    this.#input = { ...input, abandon: AbortSignal.any([input.abandon, this.#abandon.signal]) };
     const { deployment, parts } = input;
     this.#journal = new Journal(parts.database, deployment.id, deployment.fence);
     this.#log = new DeploymentLog(parts.database, deployment.id, (text) => text);
   }
 
-  /** Resolves when the deployment has ended and that is recorded; rejects with LeaseLost or when it was abandoned. */
+  /**
+   * Resolves when the deployment has ended and that is recorded; rejects with LeaseLost, when it was abandoned, and when it cannot
+   * be recorded because the database is away. Then nothing of it is under way any more.
+   */
   async execute(): Promise<void> {
-    const stages = await this.#prepare();
-    for (const stage of stages) {
-      const members = stage.tasks.flatMap((task) => this.#tasks.get(task.serviceId) ?? []);
-      await this.#buildStage(members);
-      await this.#deployStage(members);
+    try {
+      const stages = await this.#prepare();
+      for (const stage of stages) {
+        const members = stage.tasks.flatMap((task) => this.#tasks.get(task.serviceId) ?? []);
+        await this.#buildStage(members);
+        await this.#deployStage(members);
+      }
+      await Promise.all(this.#tails);
+      await this.#finish();
+    } finally {
+      this.#abandon.abort();
+      await Promise.allSettled(this.#tails);
     }
-    await Promise.all(this.#tails);
-    await this.#finish();
+  }
+
+  /** Does this for several services at once. When one has to give up, all do. */
+  #forEach(members: readonly TaskState[], action: (member: TaskState) => Promise<void>): Promise<void> {
+    return parallel(parallelTasks, members, async (member) => {
+      try {
+        await action(member);
+      } catch (error) {
+        this.#abandon.abort();
+        throw error;
+      }
+    });
   }
 
   async #prepare(): Promise<PlannedStage[]> {
@@ -181,7 +203,7 @@ export class DeploymentRun {
     if (building.length === 0) return;
     // A failed build ends the others of the stage: nothing of it will be deployed.
     const stageFailed = new AbortController();
-    await parallel(parallelTasks, building, async (member) => {
+    await this.#forEach(building, async (member) => {
       if (await this.#cancelWaiting(member, stageFailed.signal)) return;
       await this.#enter(member, 'BUILDING');
       const cancel = AbortSignal.any([this.#input.cancel, stageFailed.signal]);
@@ -198,10 +220,10 @@ export class DeploymentRun {
   async #deployStage(members: readonly TaskState[]): Promise<void> {
     for (const member of members) {
       // Left by a process that ended between the success and the clean-up behind it.
-      if (member.phase === 'SUCCEEDED' && retires(member) && !member.done.has('retire')) this.#tails.push(this.#retire(member));
+      if (member.phase === 'SUCCEEDED' && retires(member) && !member.done.has('retire')) this.#follow(this.#retire(member));
     }
     const open = members.filter((member) => !isFinished(member.phase));
-    await parallel(parallelTasks, open, async (member) => {
+    await this.#forEach(open, async (member) => {
       if (this.#anyFailed(members) || (await this.#cancelWaiting(member, this.#input.cancel))) return;
       await this.#enter(member, 'WORKING');
       const foreground = retires(member) ? member.plan.deploy.slice(0, -1) : member.plan.deploy;
@@ -209,9 +231,15 @@ export class DeploymentRun {
       if (failure !== null) return this.#fail(member, 'FAILED', failure);
       if (isFinished(member.phase)) return;
       await this.#succeed(member);
-      if (retires(member)) this.#tails.push(this.#retire(member));
+      if (retires(member)) this.#follow(this.#retire(member));
     });
     if (this.#anyFailed(members)) await this.#cancelRest();
+  }
+
+  #follow(tail: Promise<void>): void {
+    this.#tails.push(tail);
+    // Waited for at the end only: until then nobody would have heard of its failure.
+    tail.catch(() => this.#abandon.abort());
   }
 
   #anyFailed(members: readonly TaskState[]): boolean {
@@ -258,13 +286,16 @@ export class DeploymentRun {
     }
   }
 
-  /** The failure of an action, null when it succeeded or was canceled (then the task is canceled). Fencing errors pass through. */
+  /**
+   * The failure of an action, null when it succeeded or was canceled (then the task is canceled). Fencing errors pass through, and
+   * so does a database that is away: that is nothing that the user did, and the deployment goes on when it is back.
+   */
   async #guard(member: TaskState, action: () => Promise<void>): Promise<FailureRecord | null> {
     try {
       await action();
       return null;
     } catch (error) {
-      if (error instanceof LeaseLost || this.#input.abandon.aborted) throw error;
+      if (error instanceof LeaseLost || this.#input.abandon.aborted || isDatabaseAway(error)) throw error;
       if (error instanceof Canceled) {
         await this.#cancelTask(member);
         return null;
@@ -399,6 +430,10 @@ export class DeploymentRun {
     });
     await crashPoint('finish:after');
   }
+}
+
+function isDatabaseAway(error: unknown): boolean {
+  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
 }
 
 /** Whether former instances are stopped behind the service's success. */

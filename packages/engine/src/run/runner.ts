@@ -157,7 +157,7 @@ export class Runner {
       .execute()
       .catch((error: unknown) => this.#onAbandoned(deployment, error))
       .finally(() => {
-        this.#running.delete(deployment.id);
+        if (this.#running.get(deployment.id)?.fence === deployment.fence) this.#running.delete(deployment.id);
         this.wake();
       });
     this.#running.set(deployment.id, { fence: deployment.fence, cancel, force, abandon, ended });
@@ -172,7 +172,8 @@ export class Runner {
   }
 
   async #resumeOwn(deploymentId: string): Promise<void> {
-    if (this.#stopping) return;
+    // Without its lock this runner takes all of its own up again when it has it back.
+    if (this.#stopping || this.#lock?.held !== true || this.#running.has(deploymentId)) return;
     try {
       const claimed = await this.#parts.database.maybe(store.reclaim, [deploymentId, this.#id]);
       if (claimed !== undefined) this.#begin(claimed, true);

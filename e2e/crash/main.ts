@@ -1,0 +1,17 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { crashCases } from './cases.ts';
+
+/*
+ * `npm run test:crash`: the whole crash matrix. With `-- --list` the cases, a line each, without running any; with `-- TEXT` those
+ * whose names contain the text.
+ */
+
+const [first, ...rest] = process.argv.slice(2);
+if (first === '--list') for (const { name } of crashCases) console.log(name);
+else {
+  const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
+  const filter = first === undefined ? [] : ['--testNamePattern', [first, ...rest].join(' ')];
+  const { status } = spawnSync(process.execPath, [vitest, 'run', '--project', 'crash', ...filter], { stdio: 'inherit' });
+  process.exitCode = status ?? 1;
+}

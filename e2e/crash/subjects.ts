@@ -1,0 +1,267 @@
+import { Socket } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { statement } from '../../packages/db/src/index.ts';
+import { eventually } from '../support/eventually.ts';
+import { busybox, type Stage } from '../support/stage.ts';
+import type { SubjectName } from './cases.ts';
+
+/** A kind of service of the crash matrix: how one is made and changed, and what tells that it runs as it was deployed last. */
+export interface Subject {
+  /** As in paths. */
+  readonly noun: 'application' | 'container' | 'database' | 'job' | 'terraform';
+  /** Of one that is deployed. */
+  readonly instances: number;
+  /** Makes the record of one that shows this text when it is deployed. */
+  create(text: string): Promise<string>;
+  /** The next deployment shows this text. */
+  change(id: string, text: string): Promise<void>;
+  /** What one that is deployed shows. */
+  shown(id: string): Promise<string>;
+  /** Data that must be the same for as long as nobody takes the service away; absent: it keeps none. */
+  mark?(id: string): Promise<string>;
+  /** What its runs printed; absent: it has none. */
+  output?(id: string): Promise<readonly string[]>;
+}
+
+export interface SubjectPlaces {
+  /** Of the registry that has `web`, an image of busybox, and the databases. */
+  readonly registryId: string;
+}
+
+const schedules = statement<{ expression: string }>(
+  'e2eCrashSchedule',
+  `SELECT r.config -> 'job' -> 'schedule' ->> 'expression' AS expression
+     FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
+    WHERE s.service_id = $1 AND t.desired = 'RUNNING'`,
+);
+const port = { internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' };
+const serve = 'exec httpd -f -p 3000 -h';
+const shell = (script: string) => ({ entrypoint: '/bin/sh', arguments: ['-c', script] });
+const randomName = (): string => `s${randomUUID().slice(0, 8)}`;
+
+/** All of them, on one stage. */
+export function makeSubjects(stage: Stage, places: SubjectPlaces): Readonly<Record<SubjectName, Subject>> {
+  return {
+    application: application(stage),
+    'application with a volume': applicationWithVolume(stage),
+    container: container(stage, places),
+    database: database(stage),
+    job: job(stage),
+    'cron job': cronJob(stage),
+    terraform: terraform(stage),
+  };
+}
+
+type Repository = ReturnType<Stage['repository']>['repository'];
+
+function application(stage: Stage): Subject {
+  const dockerfile = `FROM ${busybox}\nCOPY index.html /www/index.html\nCMD ["httpd", "-f", "-p", "3000", "-h", "/www"]\n`;
+  const repositories = new Map<string, Repository>();
+  return {
+    noun: 'application',
+    instances: 1,
+    create: async (text) => {
+      const name = randomName();
+      const { repository, url } = stage.repository(name, { Dockerfile: dockerfile, 'index.html': text });
+      const id = await create(stage, 'application', { name, git_repository: { url, branch: 'main' }, memory: 64, ports: [port] });
+      repositories.set(id, repository);
+      return id;
+    },
+    change: async (id, text) => void repositories.get(id)?.commit(text, { 'index.html': text }),
+    shown: (id) => page(stage, 'application', id, '/'),
+  };
+}
+
+function applicationWithVolume(stage: Stage): Subject {
+  const script = `cp /text /data/text; [ -f /data/mark ] || cat /proc/sys/kernel/random/uuid > /data/mark; ${serve} /data`;
+  const dockerfile = `FROM ${busybox}\nCOPY text /text\nCMD ["sh", "-c", "${script}"]\n`;
+  const repositories = new Map<string, Repository>();
+  return {
+    noun: 'application',
+    instances: 1,
+    create: async (text) => {
+      const name = randomName();
+      const { repository, url } = stage.repository(name, { Dockerfile: dockerfile, text });
+      const id = await create(stage, 'application', {
+        name,
+        git_repository: { url, branch: 'main' },
+        memory: 64,
+        ports: [port],
+        storage: [{ type: 'FAST_SSD', size: 1, mount_point: '/data' }],
+      });
+      repositories.set(id, repository);
+      return id;
+    },
+    change: async (id, text) => void repositories.get(id)?.commit(text, { text }),
+    shown: (id) => page(stage, 'application', id, '/text'),
+    mark: (id) => page(stage, 'application', id, '/mark'),
+  };
+}
+
+function container(stage: Stage, { registryId }: SubjectPlaces): Subject {
+  const showing = (text: string) => shell(`mkdir -p /www; echo ${text} > /www/index.html; ${serve} /www`);
+  return {
+    noun: 'container',
+    instances: 1,
+    create: (text) => {
+      const image = { registry_id: registryId, image_name: 'web', tag: '1' };
+      return create(stage, 'container', { name: randomName(), ...image, ...showing(text), memory: 64, ports: [port] });
+    },
+    change: async (id, text) => void (await stage.davit.ask('PUT', `/container/${id}`, showing(text))),
+    shown: (id) => page(stage, 'container', id, '/'),
+  };
+}
+
+/** Redis. The text is the limit of its memory, which it tells itself as the engine set it; its data is a key. */
+function database(stage: Stage): Subject {
+  const sizes = new Map<string, number>();
+  let size = 100;
+  const next = (text: string): number => {
+    size = size >= 180 ? 101 : size + 1;
+    sizes.set(text, size);
+    return size;
+  };
+  return {
+    noun: 'database',
+    instances: 1,
+    create: (text) => {
+      const kind = { type: 'REDIS', version: '7', mode: 'CONTAINER', accessibility: 'PUBLIC' };
+      return create(stage, 'database', { name: randomName(), ...kind, memory: next(text) });
+    },
+    change: async (id, text) => void (await stage.davit.ask('PUT', `/database/${id}`, { memory: next(text) })),
+    shown: async (id) => {
+      const [one] = await stage.containers(id);
+      const limit = (await stage.docker.getContainer(one?.Id ?? '').inspect()).HostConfig.Memory ?? 0;
+      return [...sizes].find(([, mebibytes]) => mebibytes * 1024 * 1024 === limit)?.[0] ?? `${limit} bytes`;
+    },
+    mark: (id) =>
+      eventually(async () => {
+        const {
+          login,
+          password,
+          port: at,
+        } = await stage.davit.client.call('getDatabaseMasterCredentials', {
+          params: { databaseId: id },
+        });
+        const said = await redis(at, [`AUTH ${login} ${password}`, `SET mark ${randomUUID()} NX`, 'GET mark']).catch(() => []);
+        // OK, OK or nothing, a length, the text, OK.
+        return said.length === 5 ? said[3] : undefined;
+      }, 'an answer of Redis'),
+  };
+}
+
+function job(stage: Stage): Subject {
+  const schedule = (text: string) => ({
+    on_start: shell(`echo begin ${text}; sleep 0.3; echo end ${text}`),
+    on_stop: shell(`echo stop ${text}`),
+    on_delete: shell(`echo delete ${text}`),
+  });
+  return jobSubject(stage, schedule, async (id) => {
+    const lines = await outputOf(stage, id);
+    return lines.findLast((line) => line.startsWith('end '))?.slice(4) ?? '';
+  });
+}
+
+function cronJob(stage: Stage): Subject {
+  // Within the next days never: its minute is the text.
+  const month = new Date(Date.now() + 120 * 86_400_000).getUTCMonth() + 1;
+  const expressions = new Map<string, string>();
+  const schedule = (text: string) => {
+    const scheduled_at = `${expressions.size % 60} ${Math.floor(expressions.size / 60) % 24} 1 ${month} *`;
+    expressions.set(text, scheduled_at);
+    return { cronjob: { ...shell('echo tick'), timezone: 'UTC', scheduled_at } };
+  };
+  return jobSubject(stage, schedule, async (id) => {
+    const [row] = await stage.davit.database.database.many(schedules, [id]);
+    return [...expressions].find(([, expression]) => expression === row?.expression)?.[0] ?? 'no schedule';
+  });
+}
+
+function jobSubject(stage: Stage, schedule: (text: string) => object, shown: Subject['shown']): Subject {
+  const repositories = new Map<string, Repository>();
+  return {
+    noun: 'job',
+    instances: 0,
+    create: async (text) => {
+      const name = randomName();
+      const { repository, url } = stage.repository(name, { 'readme.txt': text });
+      const dockerfile_raw = `FROM ${busybox}\nCOPY readme.txt /readme.txt\n`;
+      const source = { docker: { git_repository: { url, branch: 'main' }, dockerfile_raw } };
+      const id = await create(stage, 'job', { name, source, memory: 64, schedule: schedule(text) });
+      repositories.set(id, repository);
+      return id;
+    },
+    change: async (id, text) => {
+      // A new commit, as the image of a known one is not built again.
+      repositories.get(id)?.commit(text, { 'readme.txt': text });
+      await stage.davit.ask('PUT', `/job/${id}`, { schedule: schedule(text) });
+    },
+    shown,
+    output: (id) => outputOf(stage, id),
+  };
+}
+
+async function outputOf(stage: Stage, jobId: string): Promise<readonly string[]> {
+  const { results } = await stage.davit.client.call('listJobLog', { params: { jobId }, query: {} });
+  return results.map(({ message }) => message);
+}
+
+/** Its data is the id of a resource, which is made anew only where the first one is gone. */
+function terraform(stage: Stage): Subject {
+  const files = (text: string) => ({
+    'main.tf': `resource "terraform_data" "one" { input = "${text}" }
+output "text" { value = terraform_data.one.output }
+output "mark" { value = terraform_data.one.id }\n`,
+  });
+  const repositories = new Map<string, Repository>();
+  const output = async (id: string, name: string): Promise<string> => {
+    const { environmentId } = stage;
+    const { results } = await stage.davit.client.call('listEnvironmentEnvironmentVariable', { params: { environmentId } });
+    const key = `DAVIT_OUTPUT_TERRAFORM_Z${id.slice(0, 8).toUpperCase()}_${name}`;
+    return results.find((one) => one.key === key)?.value ?? '';
+  };
+  return {
+    noun: 'terraform',
+    instances: 0,
+    create: async (text) => {
+      const name = randomName();
+      const { repository, url } = stage.repository(name, files(text));
+      const id = await create(stage, 'terraform', { name, terraform_files_source: { git_repository: { url, branch: 'main' } } });
+      repositories.set(id, repository);
+      return id;
+    },
+    change: async (id, text) => void repositories.get(id)?.commit(text, files(text)),
+    shown: (id) => output(id, 'text'),
+    mark: (id) => output(id, 'mark'),
+  };
+}
+
+async function create(stage: Stage, noun: Subject['noun'], body: object): Promise<string> {
+  const made = await stage.davit.ask('POST', `/environment/${stage.environmentId}/${noun}`, { healthchecks: {}, ...body });
+  if (typeof made === 'object' && made !== null && 'id' in made) return String(made.id);
+  throw new Error(`the ${noun} has no id`);
+}
+
+/** A page of a service at its own address. */
+async function page(stage: Stage, noun: string, id: string, path: string): Promise<string> {
+  const links = await stage.davit.ask('GET', `/${noun}/${id}/link`);
+  const list: unknown = Reflect.get(Object(links), 'results');
+  const url: unknown = Array.isArray(list) ? Reflect.get(Object(list[0]), 'url') : undefined;
+  if (typeof url !== 'string') throw new Error(`the ${noun} has no address`);
+  const { status, body } = await stage.fetch(new URL(path, url).href);
+  if (status !== 200) throw new Error(`${url} answered ${status}`);
+  return body.trim();
+}
+
+/** The lines that Redis answers to these commands. */
+function redis(at: number, commands: readonly string[]): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    const socket = new Socket();
+    let said = '';
+    socket.setTimeout(2_000, () => socket.destroy(new Error('no answer')));
+    socket.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    socket.once('error', reject);
+    socket.once('close', () => resolve(said.split('\r\n').filter((line) => line !== '')));
+    socket.connect(at, '127.0.0.1', () => socket.write(`${[...commands, 'QUIT'].join('\r\n')}\r\n`));
+  });
+}

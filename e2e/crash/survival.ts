@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { serverAddress } from '../../packages/testkit/src/database.ts';
+import { testEnginesFolder } from '../../packages/testkit/src/engines.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Stage } from '../support/stage.ts';
+import type { CrashCase, SubjectName } from './cases.ts';
+import type { Subject } from './subjects.ts';
+
+const paths = { DEPLOY: '/deploy', RESTART: '/restart-service', STOP: '/stop', UNINSTALL: '/uninstall', DELETE: '' } as const;
+/** The state that each action leaves. */
+export const ends = { DEPLOY: 'DEPLOYED', RESTART: 'RESTARTED', STOP: 'STOPPED', UNINSTALL: 'READY', DELETE: 'gone' } as const;
+
+/** A service that the cases of its kind share, and what is known of it. */
+interface Life {
+  readonly id: string;
+  text: string;
+  mark: string | undefined;
+}
+
+export interface Survived {
+  /** Milliseconds from the start of the server until it answered, and until the deployment went on. */
+  readonly answered: number;
+  readonly resumed: number;
+}
+
+/** Brings cases over one stage, one after the other. */
+export class Survival {
+  readonly #stage: Stage;
+  readonly #subjects: Readonly<Record<SubjectName, Subject>>;
+  readonly #lives = new Map<SubjectName, Life>();
+  /** Services of cases that failed: they are as that case left them. */
+  readonly #given: string[] = [];
+  #count = 0;
+
+  constructor(stage: Stage, subjects: Readonly<Record<SubjectName, Subject>>) {
+    this.#stage = stage;
+    this.#subjects = subjects;
+  }
+
+  /**
+   * Does the action with the fault in it, and sees to it that it comes to an end by itself, that the world is then as if nothing had
+   * happened (or, where the fault may fail it, is so once it is asked for again), and that no data is lost.
+   */
+  async run(one: CrashCase): Promise<{ readonly state: string; readonly times: Survived | null }> {
+    try {
+      return await this.#run(one);
+    } catch (error) {
+      // The next case begins with another service, and with a server that runs.
+      const life = this.#lives.get(one.subject);
+      if (life !== undefined) this.#given.push(life.id);
+      this.#lives.delete(one.subject);
+      await this.#stage.davit.recover();
+      throw error;
+    }
+  }
+
+  async #run(one: CrashCase): Promise<{ readonly state: string; readonly times: Survived | null }> {
+    const subject = this.#subjects[one.subject];
+    const life = await this.#prepared(one.subject);
+    const { id } = life;
+    if (one.action === 'DEPLOY') await subject.change(id, (life.text = this.#text()));
+    const printed = await subject.output?.(id);
+
+    this.#stage.davit.order(one.point, one.fault === 'killed' ? 'kill' : 'hold');
+    const former = await this.#newest();
+    await this.#ask(subject, id, one.action);
+    const times = await this.#suffer(one, former);
+    const mayFail = one.fault === 'engine restarted' || one.fault === 'disk full';
+    const state = await this.#state(subject, id);
+    if (mayFail && state !== ends[one.action]) {
+      assert.match(state, /_ERROR$/);
+      const again = await this.#newest();
+      await this.#ask(subject, id, one.action);
+      await this.#ended(again);
+    }
+    assert.equal(await this.#state(subject, id), ends[one.action], await this.#stage.log());
+    await this.#check(one, life);
+    // A run that is interrupted by its engine is done again by whoever asks again, and only then.
+    if (!mayFail && printed !== undefined) await this.#printedOnce(one, life, printed.length);
+    return { state: ends[one.action], times };
+  }
+
+  /** A service of that kind that is deployed, with its data as it was. */
+  async #prepared(name: SubjectName): Promise<Life> {
+    const subject = this.#subjects[name];
+    let life = this.#lives.get(name);
+    if (life === undefined) {
+      const text = this.#text();
+      life = { id: await subject.create(text), text, mark: undefined };
+      this.#lives.set(name, life);
+    }
+    const state = await this.#state(subject, life.id);
+    if (state !== 'DEPLOYED' && state !== 'RESTARTED') {
+      const former = await this.#newest();
+      await this.#ask(subject, life.id, 'DEPLOY');
+      await this.#ended(former);
+      assert.equal(await this.#state(subject, life.id), 'DEPLOYED', await this.#stage.log());
+    }
+    await this.#running(subject, life);
+    return life;
+  }
+
+  async #running(subject: Subject, life: Life): Promise<void> {
+    assert.equal((await this.#stage.containers(life.id)).length, subject.instances);
+    assert.equal(await subject.shown(life.id), life.text);
+    const mark = await subject.mark?.(life.id);
+    life.mark ??= mark;
+    assert.equal(mark, life.mark);
+  }
+
+  async #suffer(one: CrashCase, former: string | undefined): Promise<Survived | null> {
+    const { davit } = this.#stage;
+    if (one.fault === 'killed') {
+      await davit.exited();
+      const restarted = Date.now();
+      await davit.serve();
+      const answered = Date.now() - restarted;
+      // After the last point the deployment was at its end: nothing has to go on.
+      const isOver = one.point === 'finish:after';
+      const moves = isOver ? Date.now() : await eventually(() => this.#stage.resumedAt(restarted), 'the deployment to go on');
+      await this.#ended(former);
+      return { answered, resumed: moves - restarted };
+    }
+    await davit.holds();
+    if (one.fault === 'database cut') await this.#cutDatabase();
+    if (one.fault === 'engine restarted') {
+      await this.#stage.engine.restart();
+      davit.release();
+    }
+    const filler = one.fault === 'disk full' ? fillDisk(this.#stage.engine.kind) : null;
+    if (filler !== null) davit.release();
+    try {
+      await this.#ended(former);
+    } finally {
+      if (filler !== null) rmSync(filler);
+    }
+    return null;
+  }
+
+  /** Nobody can connect until the server has noticed. */
+  async #cutDatabase(): Promise<void> {
+    const { davit } = this.#stage;
+    const name = new URL(davit.database.connectionString).pathname.slice(1);
+    const client = new Client({ connectionString: serverAddress() });
+    await client.connect();
+    try {
+      await client.query(`alter database ${name} allow_connections false`);
+      await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+      davit.release();
+      await eventually(async () => ((await fetch(`${davit.url}/readyz`)).status === 503 ? true : undefined), 'it to be noticed');
+    } finally {
+      await client.query(`alter database ${name} allow_connections true`);
+      await client.end();
+    }
+  }
+
+  async #check(one: CrashCase, life: Life): Promise<void> {
+    const subject = this.#subjects[one.subject];
+    const stays = one.action === 'DEPLOY' || one.action === 'RESTART';
+    if (stays) await this.#running(subject, life);
+    else assert.deepEqual(await this.#stage.containers(life.id), []);
+    const removes = one.action === 'UNINSTALL' || one.action === 'DELETE';
+    if (removes) {
+      assert.deepEqual(await this.#volumes(life.id), []);
+      life.mark = undefined;
+    }
+    if (one.action === 'DELETE') this.#lives.delete(one.subject);
+    await this.#nothingElse();
+  }
+
+  /** Davit has nothing on the engine but what belongs to a service that is there. */
+  async #nothingElse(): Promise<void> {
+    const known = [...this.#given, ...[...this.#lives.values()].map(({ id }) => id)];
+    const strangers = (await this.#stage.containers()).filter(({ Labels }) => !known.includes(Labels['davit.service'] ?? ''));
+    assert.deepEqual(
+      strangers.map(({ Names, Labels }) => ({ Names, Labels })),
+      [],
+    );
+    assert.ok((await this.#stage.networks()).length <= 1);
+  }
+
+  async #volumes(id: string): Promise<readonly string[]> {
+    const { Volumes } = await this.#stage.docker.listVolumes();
+    // Podman answers null where there are none.
+    return (Volumes ?? []).filter(({ Labels }) => Object.values(Labels ?? {}).includes(id)).map(({ Name }) => Name);
+  }
+
+  /** What the run of this action prints is there exactly once. */
+  async #printedOnce({ action, subject }: CrashCase, { id, text }: Life, before: number): Promise<void> {
+    // Its log goes with it.
+    if (action === 'DELETE' || action === 'UNINSTALL') return;
+    const lines = (await this.#subjects[subject].output?.(id))?.slice(before);
+    const event = { DEPLOY: [`begin ${text}`, `end ${text}`], STOP: [`stop ${text}`], RESTART: [] };
+    assert.deepEqual(lines, subject === 'job' ? event[action] : []);
+  }
+
+  async #ask(subject: Subject, id: string, action: CrashCase['action']): Promise<void> {
+    const method = action === 'DELETE' ? 'DELETE' : 'POST';
+    await this.#stage.davit.ask(method, `/${subject.noun}/${id}${paths[action]}`);
+  }
+
+  async #state({ noun }: Subject, id: string): Promise<string> {
+    const { environmentId } = this.#stage;
+    const all = await this.#stage.davit.client.call('getEnvironmentStatuses', { params: { environmentId } });
+    const lists: Readonly<Record<Subject['noun'], readonly { readonly id: string; readonly state: string }[]>> = {
+      application: all.applications ?? [],
+      container: all.containers ?? [],
+      database: all.databases ?? [],
+      job: all.jobs ?? [],
+      terraform: all.terraforms ?? [],
+    };
+    return lists[noun].find((one) => one.id === id)?.state ?? 'gone';
+  }
+
+  async #newest(): Promise<string | undefined> {
+    const { environmentId } = this.#stage;
+    const { results } = await this.#stage.davit.client.call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
+    return results[0]?.identifier.execution_id;
+  }
+
+  async #ended(former: string | undefined): Promise<void> {
+    try {
+      await this.#stage.idleAfter(async () => (await this.#newest()) !== former);
+    } catch (error) {
+      throw new Error(`${await this.#stage.log()}\n${this.#stage.davit.output.split('\n').slice(-20).join('\n')}`, {
+        cause: error,
+      });
+    }
+  }
+
+  #text(): string {
+    this.#count += 1;
+    return `text-${this.#count}`;
+  }
+}
+
+/** Where a file system of its own has to be mounted for the cases of a full disk. */
+export function engineDisk(kind: string): string {
+  return join(testEnginesFolder(), kind);
+}
+
+/** Writes until nothing goes in any more; gives the file that is in the way. */
+function fillDisk(kind: string): string {
+  const file = join(engineDisk(kind), 'in-the-way');
+  const descriptor = openSync(file, 'w');
+  try {
+    for (const size of [4 * 1024 * 1024, 4096, 1]) writeUntilFull(descriptor, Buffer.alloc(size));
+  } finally {
+    closeSync(descriptor);
+  }
+  return file;
+}
+
+function writeUntilFull(descriptor: number, block: Buffer): void {
+  for (;;) {
+    try {
+      writeSync(descriptor, block);
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return;
+      throw error;
+    }
+  }
+}
