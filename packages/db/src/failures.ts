@@ -76,6 +76,11 @@ export function isStaleVersion(error: unknown): boolean {
   return hasState(error, 'DV412');
 }
 
+/** Whether a change was refused because its idempotency key belongs to another request by now (`mark_idempotency_key`). */
+export function isTakenKey(error: unknown): boolean {
+  return hasState(error, 'DV409');
+}
+
 /** Whether the statement was prepared against a table whose columns changed since: a new connection prepares it anew. */
 export function isStalePlan(error: unknown): boolean {
   return hasState(error, '0A000') && error instanceof Error && error.message.startsWith('cached plan');

@@ -2,7 +2,14 @@ export { accessChannel } from './channels.ts';
 export { openDatabase, type Database, type DatabaseOptions, type Values, type Queryable } from './database.ts';
 export { declaredStatements, statement, type Statement } from './statement.ts';
 export { checkStatements, type BrokenStatement } from './check-statements.ts';
-export { DatabaseUnavailable, isCheckViolation, isForeignKeyViolation, isStaleVersion, isUniqueViolation } from './failures.ts';
+export {
+  DatabaseUnavailable,
+  isCheckViolation,
+  isForeignKeyViolation,
+  isStaleVersion,
+  isTakenKey,
+  isUniqueViolation,
+} from './failures.ts';
 export { listen, type Listener, type ListenOptions, type Notification } from './listen.ts';
 export { acquireSessionLock, heldSessionLocks, type SessionLock } from './session-lock.ts';
 export { migrate, migrationsFolder, readMigrations, type MigrateOptions, type MigrateResult, type Migration } from './migrate.ts';

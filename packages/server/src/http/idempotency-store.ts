@@ -6,8 +6,6 @@ export interface KeyRow {
   readonly is_answered: boolean;
   readonly has_changed: boolean;
   readonly runner: string;
-  /** Whether whoever works on it must have ended by now. */
-  readonly is_old: boolean;
 }
 
 /** Id, actor, key, sealed, runner. No row: the key is taken. One of yesterday is as good as none. */
@@ -24,8 +22,7 @@ export const keyClaim = statement<{ id: string }>(
 /** Actor, key. */
 export const keyRead = statement<KeyRow>(
   'idempotency_read',
-  `select id, sealed, is_answered, has_changed, runner, created_at < clock_timestamp() - interval '2 minutes' as is_old
-     from idempotency_key where actor = $1 and key = $2`,
+  'select id, sealed, is_answered, has_changed, runner from idempotency_key where actor = $1 and key = $2',
 );
 
 export const keyAnswer = statement(

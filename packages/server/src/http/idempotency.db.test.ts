@@ -138,9 +138,17 @@ const readKey = statement<{ id: string; sealed: Buffer; has_changed: boolean }>(
 );
 const leave = statement(
   'test_idempotency_leave',
-  `update idempotency_key set is_answered = false, sealed = $2, has_changed = $3, runner = 'another', created_at = clock_timestamp() - interval '3 minutes'
+  `update idempotency_key set is_answered = false, sealed = $2, has_changed = $3, runner = 'another'
     where key = $1`,
 );
+
+const takeName = statement('test_idempotency_take', 'insert into project (id, organization_id, name) values ($1, $2, $3)');
+const forget = statement('test_idempotency_forget', 'delete from idempotency_key where key = $1');
+
+/** Waits until the request with that key has begun. */
+async function untilClaimed(key: string): Promise<void> {
+  while ((await server.database.database.maybe(readKey, [key])) === undefined) await new Promise(setImmediate);
+}
 
 /** Makes a key look as if its process had died before it could keep the answer. */
 async function loseAnswer(key: string, hasChanged: boolean): Promise<void> {
@@ -165,6 +173,29 @@ test('a request whose server died before its change is carried out again', async
   expect((await server.database.database.one(readKey, ['unchanged'])).has_changed).toBe(false);
   await loseAnswer('unchanged', false);
   expect(await post(projects(), { name: 'lost' }, 'unchanged')).toMatchObject({ status: 409, replayed: false });
+});
+
+test('a request whose key was given to another one meanwhile changes nothing', async () => {
+  const { database } = server.database;
+  const gate = `slow ${randomUUID()}`;
+  // Holds the creation of a project back, as its name is taken by a transaction that has not ended.
+  const ended = Promise.withResolvers<void>();
+  const holding = Promise.withResolvers<void>();
+  const holder = database.transaction(async (tx) => {
+    await tx.run(takeName, [randomUUID(), owner.id, gate]);
+    holding.resolve();
+    await ended.promise;
+    throw new Error('given up');
+  });
+  await holding.promise;
+  const first = post(projects(), { name: gate }, 'taken');
+  await untilClaimed('taken');
+  await database.run(forget, ['taken']);
+  ended.resolve();
+  await expect(holder).rejects.toThrow('given up');
+  expect(await first).toMatchObject({ status: 409 });
+  expect(JSON.parse((await first).text)).toMatchObject({ code: 'IDEMPOTENCY_KEY_BUSY' });
+  expect(await projectNames()).not.toContain(gate);
 });
 
 test('a key of yesterday is free again', async () => {

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError, canonicalJson } from '@davit/base';
-import type { Database, Queryable } from '@davit/db';
+import { acquireSessionLock, heldSessionLocks, isTakenKey, type Database, type Queryable, type SessionLock } from '@davit/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Vault } from '../secrets/vault.ts';
 import { answerOf } from './answers.ts';
@@ -12,7 +12,8 @@ import { validationFailed } from './validation.ts';
  * `Idempotency-Key`: a POST that is repeated with the same key gets the answer of the first one. The key is claimed by a row
  * before the operation begins, marked in the transaction of its first change, and filled with the answer at its end. A process
  * that dies in between leaves a row that says whether something was changed: only a request that changed nothing is carried out
- * again. Answers are sealed, as that of a new API token has its value. Without the header none of this is touched.
+ * again. That it died its lock tells, which PostgreSQL takes from it; one that only lost its connection finds its key gone when it
+ * wants to change something, and changes nothing. Answers are sealed, as that of a new API token has its value. Without the header none of this is touched.
  */
 
 /** What was answered, or will be, if the key is used again. */
@@ -45,13 +46,21 @@ const lookEveryMilliseconds = 50;
 export class IdempotencyKeys {
   readonly #database: Database;
   readonly #vault: Vault;
+  readonly #connectionString: string;
+  #lock: Promise<SessionLock | null> | null = null;
   /** Of this process: rows of another one may be of one that died. */
   readonly #runner = randomUUID();
   readonly #underway = new Map<string, Promise<void>>();
 
-  constructor(database: Database, vault: Vault) {
+  constructor({ database, vault, connectionString }: IdempotencyParts) {
     this.#database = database;
     this.#vault = vault;
+    this.#connectionString = connectionString;
+  }
+
+  /** Lets go of the connection that says that this process lives. */
+  async close(): Promise<void> {
+    await (await this.#lock?.catch(() => null))?.release();
   }
 
   /** Answers the request, or answers it as before. IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY, IDEMPOTENCY_ANSWER_LOST. */
@@ -59,6 +68,7 @@ export class IdempotencyKeys {
     const { actor, key, reply } = keyed;
     checkKey(key);
     const asked = fingerprint(keyed.request);
+    await this.#live();
     const giveUpAt = performance.now() + waitMilliseconds;
     for (;;) {
       const id = randomUUID();
@@ -74,6 +84,18 @@ export class IdempotencyKeys {
       if (answer !== undefined) return send(reply.header('idempotency-replayed', 'true'), answer);
       if (performance.now() > giveUpAt) throw busy();
     }
+  }
+
+  /** Holds this process's lock. One that cannot be had is no reason to refuse: others then take its rows for left ones. */
+  async #live(): Promise<void> {
+    const lock = await this.#lock?.catch(() => null);
+    if (lock?.held === true) return;
+    this.#lock = acquireSessionLock(this.#connectionString, lockName(this.#runner));
+    await this.#lock.catch(() => null);
+  }
+
+  async #isAlive(runner: string): Promise<boolean> {
+    return (await heldSessionLocks(this.#database, [lockName(runner)])).size > 0;
   }
 
   #note(id: string): () => void {
@@ -95,6 +117,7 @@ export class IdempotencyKeys {
       const body = typeof text === 'string' ? text : new TextDecoder().decode(text);
       answer = { status: reply.statusCode, body, ...(typeof etag === 'string' ? { etag } : {}) };
     } catch (error) {
+      if (isTakenKey(error)) throw busy();
       failure = error;
       const refused = answerOf(error, request.id);
       answer = { status: refused.status, body: JSON.stringify(refused) };
@@ -123,7 +146,7 @@ export class IdempotencyKeys {
     const underway = this.#underway.get(row.id);
     if (underway !== undefined) {
       await Promise.race([underway, pause(waitMilliseconds)]);
-    } else if (row.runner === this.#runner || row.is_old) {
+    } else if (row.runner === this.#runner || !(await this.#isAlive(row.runner))) {
       // Whoever had it ended without an answer.
       if (row.has_changed) throw lost();
       await this.#database.run(store.keyForgetUnused, [row.id]);
@@ -150,6 +173,14 @@ export class IdempotencyKeys {
     return kept;
   }
 }
+
+export interface IdempotencyParts {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly connectionString: string;
+}
+
+const lockName = (runner: string): string => `idempotency ${runner}`;
 
 /** Removes keys that are kept no longer. */
 export async function trimIdempotencyKeys(database: Queryable): Promise<void> {

@@ -31,6 +31,7 @@ declare module 'fastify' {
 export interface ServerOptions {
   readonly mounted: readonly MountedOperation[];
   readonly database: Database;
+  readonly connectionString: string;
   readonly engine: EnginePort;
   readonly vault: Vault;
   readonly authenticator: Authenticator;
@@ -81,8 +82,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     options,
     limiter: new RateLimiter(options.rateLimit, options.clock ?? systemClock),
     durations: new RequestDurations(),
-    idempotency: new IdempotencyKeys(options.database, options.vault),
+    idempotency: new IdempotencyKeys(options),
   };
+  app.addHook('onClose', () => room.idempotency.close());
   app.decorateRequest('caller', null);
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('startedAt', 0);

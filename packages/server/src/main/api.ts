@@ -92,6 +92,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const server = await createServer({
     mounted: mountAll(deps),
     database,
+    connectionString,
     engine: engine.port,
     vault,
     authenticator,

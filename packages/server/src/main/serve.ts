@@ -1,6 +1,6 @@
 import { migrate, openDatabase, type Database, type SessionLock } from '@davit/db';
 import { Terraform } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
+import { createEngine, type Engine, type EngineLog } from '@davit/engine';
 import { pino, type Logger } from 'pino';
 import { Background } from '../background/background.ts';
 import { createApi, programVersion, type Api } from './api.ts';
@@ -27,15 +27,21 @@ export function createLogger(config: Configuration): Logger {
   return pino({ level: config.logLevel, base: null, redact: { paths, censor: '[REDACTED]' } }, pino.destination(2));
 }
 
-/** Starts all of Davit in this process. What was started is closed again when a later part fails. */
-export async function serve(config: Configuration, say: Say): Promise<Serving> {
+/** Makes the drivers of an installation. */
+export type DriversMaker = (config: Configuration, installation: string, log: EngineLog) => LocalDrivers;
+
+/**
+ * Starts all of Davit in this process. What was started is closed again when a later part fails. `drivers`: those of this
+ * machine's container engine by default; a test may bring others.
+ */
+export async function serve(config: Configuration, say: Say, drivers: DriversMaker = localDrivers): Promise<Serving> {
   const logger = createLogger(config);
   if (config.unknownVariables.length > 0) {
     logger.warn({ variables: config.unknownVariables }, 'variables that begin with DAVIT_ and mean nothing');
   }
   const open: Parts = { closers: [] };
   try {
-    return await startAll(config, { logger, say, open });
+    return await startAll(config, { logger, say, open, makeDrivers: drivers });
   } catch (error) {
     await closeAll(open, logger);
     throw error;
@@ -62,9 +68,10 @@ interface Start {
   readonly logger: Logger;
   readonly say: Say;
   readonly open: Parts;
+  readonly makeDrivers: DriversMaker;
 }
 
-async function startAll(config: Configuration, { logger, say, open }: Start): Promise<Serving> {
+async function startAll(config: Configuration, { logger, say, open, makeDrivers }: Start): Promise<Serving> {
   const state = await openState(config, say);
   open.closers.push(() => state.close());
   const holder = new LockHolder(config, state, await lockStateFolder(config, state.connectionString), logger);
@@ -75,7 +82,7 @@ async function startAll(config: Configuration, { logger, say, open }: Start): Pr
   });
   const database = openPool(config, state, logger);
   open.closers.push(() => database.close());
-  const { api, drivers } = await startApi(config, { state, database, logger });
+  const { api, drivers } = await startApi(config, { state, database, logger, makeDrivers });
   open.closers.push(() => drivers.detach());
   if (config.role !== 'api') {
     open.closers.push(() => api.engine.stop());
@@ -102,9 +109,14 @@ function openPool(config: Configuration, state: OpenState, logger: Logger): Data
   });
 }
 
+interface ApiStart extends Pick<Start, 'logger' | 'makeDrivers'> {
+  readonly state: OpenState;
+  readonly database: Database;
+}
+
 async function startApi(
   config: Configuration,
-  { state, database, logger }: { readonly state: OpenState; readonly database: Database; readonly logger: Logger },
+  { state, database, logger, makeDrivers }: ApiStart,
 ): Promise<{ api: Api<Engine>; drivers: LocalDrivers }> {
   let drivers: LocalDrivers | undefined;
   const api = await createApi({
@@ -113,7 +125,7 @@ async function startApi(
     database,
     logger,
     engine: (parts) => {
-      drivers = localDrivers(config, parts.settings.installation, parts.log);
+      drivers = makeDrivers(config, parts.settings.installation, parts.log);
       return createEngine({ ...parts, drivers: { docker: drivers.set }, terraform: terraformPrograms(config) });
     },
   });

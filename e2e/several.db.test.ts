@@ -1,0 +1,201 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createFakeCluster, type FakeCluster } from '../packages/drivers/src/index.ts';
+import { statement } from '../packages/db/src/index.ts';
+import { createTestDatabase, type TestDatabase } from '../packages/testkit/src/database.ts';
+import { offerCluster } from '../packages/testkit/src/remote-cluster.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from './support/eventually.ts';
+
+/*
+ * Several servers on one database, and one of them killed every few seconds: what is queued runs once, in order, to its end.
+ */
+
+const program = resolve(import.meta.dirname, 'support/fake-server.ts');
+const token = 'several-administrator-token';
+const secretKey = Buffer.alloc(32, 7).toString('base64');
+// Each other than the one before it: the queue takes like ones together.
+const actions = ['deploy', 'stop', 'deploy', 'stop'] as const;
+const environmentCount = 250;
+const killEveryMilliseconds = 2_500;
+
+const deployments = statement<{
+  environment_id: string;
+  action: string;
+  status: string;
+  started_at: string;
+  finished_at: string;
+}>(
+  'e2eSeveralDeployments',
+  `SELECT environment_id, action, status, started_at, finished_at FROM deployment ORDER BY environment_id, sequence`,
+);
+
+/** A server in a process of its own. */
+class Server {
+  readonly #home = mkdtempSync(join(tmpdir(), 'davit-several-'));
+  readonly #fake: FakeCluster;
+  readonly #database: TestDatabase;
+  readonly #environment: Readonly<Record<string, string>>;
+  #child: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  /** Null while it is down. */
+  address: string | null = null;
+
+  constructor(fake: FakeCluster, database: TestDatabase, environment: Readonly<Record<string, string>> = {}) {
+    this.#fake = fake;
+    this.#database = database;
+    this.#environment = environment;
+  }
+
+  async start(): Promise<void> {
+    const child = fork(program, {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: {
+        ...process.env,
+        DAVIT_HOME: this.#home,
+        DAVIT_PORT: '0',
+        DAVIT_RATE_LIMIT: '0',
+        DAVIT_LOG_LEVEL: 'fatal',
+        DAVIT_BOOTSTRAP_TOKEN: token,
+        DAVIT_SECRET_KEY: secretKey,
+        DATABASE_URL: this.#database.connectionString,
+        ...this.#environment,
+      },
+    });
+    this.#child = child;
+    this.#exited = new Promise((done) => child.once('exit', () => done()));
+    offerCluster(this.#fake, child);
+    this.address = await new Promise<string | null>((done, fail) => {
+      child.on('message', (message: object) => {
+        if ('address' in message) done(typeof message.address === 'string' ? message.address : null);
+      });
+      child.once('exit', () => fail(new Error('the server ended')));
+    });
+  }
+
+  async kill(): Promise<void> {
+    this.address = null;
+    this.#child?.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  remove(): void {
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
+
+let database: TestDatabase;
+let servers: readonly Server[];
+let fake: FakeCluster;
+beforeAll(async () => {
+  database = await createTestDatabase({ isMigrated: false });
+  fake = createFakeCluster();
+  servers = Array.from({ length: 3 }, () => new Server(fake, database));
+  for (const server of servers) await server.start();
+});
+afterAll(async () => {
+  for (const server of servers) await server.kill();
+  await database.drop();
+  for (const server of servers) server.remove();
+});
+
+/** Asks whichever server answers; a change is made once, however often it has to be asked for. */
+async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Readonly<Record<string, unknown>>> {
+  const key = randomUUID();
+  return eventually(async () => {
+    const up = servers.filter(({ address }) => address !== null);
+    const { address } = up[Math.floor(Math.random() * up.length)] ?? {};
+    const answer = await fetch(`${address}${path}`, {
+      method,
+      headers: {
+        authorization: `Token ${token}`,
+        'content-type': 'application/json',
+        ...(method === 'POST' && { 'idempotency-key': key }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch(() => null);
+    const text = await answer?.text().catch(() => null);
+    if (!answer || answer.status >= 500 || typeof text !== 'string' || text.includes('IDEMPOTENCY_KEY_BUSY')) return undefined;
+    // The server was killed between the change and its answer: it is done.
+    if (text.includes('IDEMPOTENCY_ANSWER_LOST')) return {};
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    const record: Readonly<Record<string, unknown>> = JSON.parse(text);
+    return record;
+  }, `an answer to ${method} ${path}`);
+}
+
+async function inParallel<T>(many: readonly T[], action: (one: T) => Promise<void>): Promise<void> {
+  const waiting = [...many];
+  const worker = async (): Promise<void> => {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await action(one);
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+}
+
+async function allEnded(): Promise<true | undefined> {
+  const rows = await database.database.many(deployments);
+  const isEnd = rows.length === environmentCount * actions.length && rows.every(({ finished_at: at }) => at !== null);
+  return isEnd ? true : undefined;
+}
+
+test('every queued deployment runs once, in its order, to its end, while servers are killed', { timeout: 600_000 }, async () => {
+  const organization = await ask('POST', '/organization', { name: 'Shipyard' });
+  const project = await ask('POST', `/organization/${String(organization['id'])}/project`, { name: 'Dock' });
+  const places: { readonly environmentId: string; readonly applicationId: string }[] = [];
+  await inParallel(
+    Array.from({ length: environmentCount }, (_, index) => `environment ${index}`),
+    async (name) => {
+      const environment = await ask('POST', `/project/${String(project['id'])}/environment`, { name });
+      const environmentId = String(environment['id']);
+      const body = { name: 'web', git_repository: { url: 'https://git.example.org/web.git', branch: 'main' }, healthchecks: {} };
+      const application = await ask('POST', `/environment/${environmentId}/application`, body);
+      places.push({ environmentId, applicationId: String(application['id']) });
+    },
+  );
+
+  const stop = new AbortController();
+  let kills = 0;
+  const kill = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const begun = Date.now();
+      const victim = servers[kills % servers.length];
+      await victim?.kill();
+      kills += 1;
+      await victim?.start();
+      await eventually(
+        async () => (stop.signal.aborted || Date.now() - begun > killEveryMilliseconds ? true : undefined),
+        'the next one to be killed',
+      );
+    }
+  };
+  const request = async (): Promise<void> => {
+    try {
+      await inParallel(places, async ({ applicationId }) => {
+        for (const action of actions) await ask('POST', `/application/${applicationId}/${action}`);
+      });
+      await eventually(allEnded, 'the end of all deployments', 400_000);
+    } finally {
+      stop.abort();
+    }
+  };
+  await Promise.all([request(), kill()]);
+
+  expect(kills).toBeGreaterThan(1);
+  const rows = await database.database.many(deployments);
+  const byEnvironment = Map.groupBy(rows, ({ environment_id: id }) => id);
+  expect(byEnvironment.size).toBe(environmentCount);
+  for (const list of byEnvironment.values()) {
+    expect(list.map(({ action, status }) => `${action} ${status}`)).toEqual(
+      actions.map((action) => `${action.toUpperCase()} SUCCEEDED`),
+    );
+    // One at a time.
+    const times = list.flatMap((one) => [Date.parse(one.started_at), Date.parse(one.finished_at)]);
+    expect(times).toEqual(times.toSorted((x, y) => x - y));
+  }
+  // All are stopped, and nothing is left of runs that others took over.
+  expect(fake.instances).toEqual([]);
+});
