@@ -13,7 +13,7 @@ export interface CrashCase {
   readonly point: string;
 }
 
-export type Fault = 'killed' | 'database cut' | 'engine restarted' | 'disk full';
+export type Fault = 'killed' | 'database cut' | 'engine restarted' | 'disk full' | 'canceled';
 export type SubjectName = keyof typeof subjects;
 
 const events = (...names: readonly JobEvent[]): Partial<ReleaseConfig> => ({
@@ -84,6 +84,7 @@ function casesOf(subject: SubjectName, action: Action): CrashCase[] {
     ...steps.flatMap((step) => moments.map((moment) => one('killed', `${step}:${moment}`))),
     one('killed', 'finish:before'),
     one('killed', 'finish:after'),
+    ...steps.map((step) => one('canceled', `${step}:before`)),
     // Done, and the record of it cannot be written.
     ...steps.map((step) => one('database cut', `${step}:after`)),
     ...(usesEngine ? steps.map((step) => one('engine restarted', `${step}:before`)) : []),

@@ -15,7 +15,7 @@ export function describeCrashes(kind: EngineKind, cases: readonly CrashCase[]): 
     });
     afterAll(() => matrix?.close());
 
-    test.for(cases)('$name', async (one, { skip }) => {
+    test.for(cases.map((one) => [one.name, one] as const))('%s', async ([, one], { skip }) => {
       skip(one.subject === 'terraform' && !hasTerraform, 'Terraform is not installed');
       const { state, times } = await matrix.survival.run(one);
       expect(state).toBe(ends[one.action]);

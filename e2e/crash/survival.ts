@@ -42,7 +42,8 @@ export class Survival {
 
   /**
    * Does the action with the fault in it, and sees to it that it comes to an end by itself, that the world is then as if nothing had
-   * happened (or, where the fault may fail it, is so once it is asked for again), and that no data is lost.
+   * happened (or, where the fault may fail it, is so once it is asked for again), and that no data is lost. What is canceled is as
+   * it was before it was asked for, unless that is no longer possible.
    */
   async run(one: CrashCase): Promise<{ readonly state: string; readonly times: Survived | null }> {
     try {
@@ -61,6 +62,7 @@ export class Survival {
     const subject = this.#subjects[one.subject];
     const life = await this.#prepared(one.subject);
     const { id } = life;
+    const before = life.text;
     if (one.action === 'DEPLOY') await subject.change(id, (life.text = this.#text()));
     const printed = await subject.output?.(id);
 
@@ -68,10 +70,11 @@ export class Survival {
     const former = await this.#newest();
     await this.#ask(subject, id, one.action);
     const times = await this.#suffer(one, former);
-    const mayFail = one.fault === 'engine restarted' || one.fault === 'disk full';
+    const mayFail = one.fault === 'engine restarted' || one.fault === 'disk full' || one.fault === 'canceled';
     const state = await this.#state(subject, id);
     if (mayFail && state !== ends[one.action]) {
-      assert.match(state, /_ERROR$/);
+      assert.match(state, one.fault === 'canceled' ? /^CANCELED$/ : /_ERROR$/);
+      if (one.fault === 'canceled') await this.#running(subject, { ...life, text: before });
       const again = await this.#newest();
       await this.#ask(subject, id, one.action);
       await this.#ended(again);
@@ -128,6 +131,11 @@ export class Survival {
     if (one.fault === 'database cut') await this.#cutDatabase();
     if (one.fault === 'engine restarted') {
       await this.#stage.engine.restart();
+      davit.release();
+    }
+    if (one.fault === 'canceled') {
+      const { environmentId } = this.#stage;
+      await davit.client.call('cancelEnvironmentDeployment', { params: { environmentId }, body: {} });
       davit.release();
     }
     const filler = one.fault === 'disk full' ? fillDisk(this.#stage.engine.kind) : null;
