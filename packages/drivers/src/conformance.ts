@@ -142,10 +142,10 @@ function metricTests(test: Test, expect: Suite['expect'], subject: () => Conform
     const workload = stage.workload('SERVES', { instances: 2 });
     const ids = await stage.run(workload);
     const first = await stage.driver.metrics.usage(never());
-    expect(first.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    expect(new Set(first.map(({ id }) => id))).toEqual(new Set(ids));
     const { environment, service } = workload.owner;
     for (const usage of first) expect(usage).toMatchObject({ environment, service, rollout: workload.rollout });
-    expect(first.map(({ index }) => index).toSorted()).toEqual([0, 1]);
+    expect(new Set(first.map(({ index }) => index))).toEqual(new Set([0, 1]));
     for (const { memoryBytes } of first) expect(memoryBytes).toBeGreaterThan(0);
     const again = await stage.driver.metrics.usage(never());
     for (const { id, cpuMilliseconds, at } of again) {
