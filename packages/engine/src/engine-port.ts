@@ -3,6 +3,7 @@ import { AppError } from '@davit/base';
 import type { Database, Queryable } from '@davit/db';
 import { hashOf } from './hash.ts';
 import { changesBetween } from './plan/changes.ts';
+import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
 import { needsHalt, planStages } from './plan/plan.ts';
 import type {
   DeploymentPlan,
@@ -54,6 +55,9 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
         instance: row.instance,
         releaseId: row.release_id,
       })),
+    metrics: readMetrics,
+    metricTotals: readMetricTotals,
+    latencyBuckets,
     deployedConfig: async (db, serviceId) => (await db.many(requests.readRuntimes, [[serviceId]]))[0]?.config ?? null,
     deployedConfigs: async (db, ids) => {
       const rows = ids.length === 0 ? [] : await db.many(requests.readRuntimes, [ids]);

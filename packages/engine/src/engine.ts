@@ -4,6 +4,7 @@ import { createEnginePort } from './engine-port.ts';
 import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './keeper/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
+import { Meter } from './metrics/meter.ts';
 import { noTerraform } from './no-terraform.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
 import { Scheduler } from './jobs/scheduler.ts';
@@ -47,6 +48,7 @@ export function createEngine(input: EngineInput): Engine {
   const runner = new Runner(parts);
   const housekeeper = new Housekeeper(parts);
   const scheduler = new Scheduler(parts);
+  const meters = names.map((name) => new Meter(parts, name, () => undefined));
   let started = false;
   return {
     port: createEnginePort(input.database, {
@@ -61,10 +63,12 @@ export function createEngine(input: EngineInput): Engine {
       await runner.start();
       scheduler.start();
       housekeeper.start();
+      for (const meter of meters) meter.start();
     },
     stop: async () => {
       if (!started) return;
       started = false;
+      await Promise.all(meters.map((meter) => meter.stop()));
       await housekeeper.stop();
       await scheduler.stop();
       await runner.stop();

@@ -35,6 +35,8 @@ export interface EngineSettings {
   readonly keptReleases: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
+  /** Between two measurements of what services use. */
+  readonly metricsSeconds: number;
 }
 
 export interface EngineLog {

@@ -6,6 +6,7 @@ import { Commit, DryRun } from '../shared/deployment.ts';
 import { RegistryDetails } from './container.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, processFields } from './parts.ts';
+import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
 export const jobTypes = ['LIFECYCLE', 'CRON'] as const;
@@ -166,4 +167,5 @@ export const jobOperations = {
   ...shared.historyOperations(kinds.JOB),
   ...shared.oldHistoryOperations(kinds.JOB, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.logOperations(kinds.JOB),
+  ...metricsOperations(kinds.JOB),
 };

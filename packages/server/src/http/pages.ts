@@ -9,6 +9,7 @@ import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
 import { processMetrics } from './metrics.ts';
 import type { Room } from './server.ts';
+import { renderServiceMetrics } from './service-metrics.ts';
 
 const alive = statement('ready_check', 'select 1');
 
@@ -37,9 +38,19 @@ function addHealth(pages: FastifyInstance, room: Room): void {
     return reply.headers(securityHeaders).send({ status: 'ready' });
   });
   pages.get('/metrics', async (_request, reply) => {
-    const text = `${room.durations.render()}${await processMetrics()}`;
+    const text = `${room.durations.render()}${await serviceMetrics(room)}${await processMetrics()}`;
     return reply.headers(securityHeaders).type('text/plain; version=0.0.4; charset=utf-8').send(text);
   });
+}
+
+/** Without the database the page still tells of the process itself. */
+async function serviceMetrics({ options }: Room): Promise<string> {
+  try {
+    return renderServiceMetrics(await options.engine.metricTotals(options.database), options.engine.latencyBuckets);
+  } catch (error) {
+    options.logger?.warn({ err: error }, 'metrics of services could not be read');
+    return '';
+  }
 }
 
 function addDescription(pages: FastifyInstance, room: Room): void {

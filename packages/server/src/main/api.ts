@@ -166,6 +166,7 @@ function engineSettings(config: Configuration, installation: string): EngineSett
     keptReleases: config.keptReleases,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
+    metricsSeconds: config.metricsSeconds,
   };
 }
 
