@@ -42,3 +42,20 @@ create table service_metric_total (
   responses bigint[],
   latency bigint[]
 );
+
+-- How many instances a service should have, and how many it had when that was last true. Of those below the lesser number requests
+-- are sent to; those below the greater exist. Different while instances are added or taken away. Null: what the release says.
+alter table service_runtime add column instances integer, add column settled_instances integer,
+  -- That run and are ready, as the keeper last saw them.
+  add column running_instances integer;
+
+-- Each change of the number of instances by itself, and why.
+create table service_scaling (
+  id bigint generated always as identity primary key,
+  service_id uuid not null,
+  at timestamptz not null default clock_timestamp(),
+  from_instances integer not null,
+  to_instances integer not null,
+  reason text not null
+);
+create index service_scaling_service on service_scaling (service_id, id desc);

@@ -14,6 +14,7 @@ import type {
   PlannedService,
   RequestedService,
 } from './port.ts';
+import { firstCount, instanceCounts } from './scaling/instances.ts';
 import * as logs from './store/logs.ts';
 import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
@@ -233,7 +234,7 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
     services: stage.tasks.map((task): PlannedService => {
       const input = configs.get(task.serviceId);
       const former = runtimes.get(task.serviceId);
-      const running = former?.desired === 'RUNNING' ? (former.config?.instances ?? 0) : 0;
+      const running = former?.desired === 'RUNNING' && former.config !== null ? instanceCounts(former, former.config).serving : 0;
       const starts = request.action === 'DEPLOY' || request.action === 'RESTART';
       const config = input?.config ?? null;
       const downtime = running > 0 && (!starts || (config !== null && needsHalt(config)));
@@ -241,7 +242,7 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
         serviceId: task.serviceId,
         name: byId.get(task.serviceId)?.name ?? '',
         steps: [...task.build, ...task.deploy],
-        instances: { from: running, to: starts ? (config?.instances ?? 0) : 0 },
+        instances: { from: running, to: starts && config !== null ? firstCount(config, former ?? null) : 0 },
         expectedDowntime: downtime,
         notes: input?.serviceType === 'TERRAFORM' ? [] : notesOf(request.action, input?.hasImage ?? false, downtime && starts),
         changes: starts && config !== null ? changesBetween(former?.config ?? null, config) : [],

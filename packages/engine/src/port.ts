@@ -100,6 +100,9 @@ export interface ServiceView {
   readonly lastAttemptFailed: boolean;
   /** Of a Terraform configuration: what its latest deployment was for; null: no such service. */
   readonly terraformAction: TerraformAction | null;
+  /** How many instances should run and how many are ready; null: it has none that stay, or nobody knows. */
+  readonly wantedInstances: number | null;
+  readonly runningInstances: number | null;
   readonly runningStatus: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
 }
 
@@ -213,6 +216,14 @@ export interface MetricsStep {
   readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number } | null;
 }
 
+/** A change of the number of instances that Davit made by itself. */
+export interface ScalingView {
+  readonly at: string;
+  readonly from: number;
+  readonly to: number;
+  readonly reason: string;
+}
+
 /** Counters of a service since it was first measured. */
 export interface MetricsTotal {
   readonly organizationId: string;
@@ -305,7 +316,12 @@ export interface EnginePort {
     db: Queryable,
     serviceId: string,
     minutes: number,
-  ): Promise<{ readonly stepSeconds: number; readonly steps: readonly MetricsStep[] }>;
+  ): Promise<{
+    readonly stepSeconds: number;
+    readonly steps: readonly MetricsStep[];
+    /** Newest first, at most 100. */
+    readonly scalings: readonly ScalingView[];
+  }>;
 
   /** Of all services, for whoever collects metrics. */
   metricTotals(db: Queryable): Promise<readonly MetricsTotal[]>;

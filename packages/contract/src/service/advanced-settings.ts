@@ -23,6 +23,19 @@ const processSettings = {
   'security.read_only_root_filesystem': truth('Processes can write to volumes only; files of FILE variables cannot be placed'),
 };
 
+/** Of what one instance may use: above 95 it could not be seen that it needs more. Between min_running_instances and max_running_instances only. */
+const scalingSettings = {
+  'hpa.cpu.average_utilization_percent': Type.Integer({
+    minimum: 1,
+    maximum: 95,
+    default: 60,
+    description: 'Instances are added while they use more of their cpu on average, and taken away while fewer would do',
+  }),
+  'hpa.memory.average_utilization_percent': Nullable(
+    Type.Integer({ minimum: 1, maximum: 95, default: null, description: 'The same of memory; null: memory does not matter' }),
+  ),
+};
+
 const buildSettings = {
   'build.timeout_max_sec': seconds(86_400, 3600),
   'build.cpu_max_in_milli': Type.Integer({ minimum: 100, maximum: 1_024_000 }),
@@ -62,8 +75,8 @@ const gatewaySettings = {
 
 /** Settings that a service of each type has. A type of which none does anything has none. */
 export const advancedSettings = {
-  APPLICATION: { ...processSettings, ...buildSettings, ...gatewaySettings },
-  CONTAINER: { ...processSettings, ...gatewaySettings },
+  APPLICATION: { ...processSettings, ...scalingSettings, ...buildSettings, ...gatewaySettings },
+  CONTAINER: { ...processSettings, ...scalingSettings, ...gatewaySettings },
   DATABASE: {},
   JOB: {},
   HELM: {},

@@ -41,6 +41,9 @@ export const ServiceMetrics = Type.Object({
   service_id: Uuid,
   step_seconds: Type.Integer({ description: '60 up to two hours back, 300 beyond' }),
   ...List(MetricsStep).properties,
+  scaling: Type.Array(Type.Object({ at: DateTime, from: Type.Integer(), to: Type.Integer(), reason: Type.String() }), {
+    description: 'Changes of the number of instances that Davit made by itself, newest first',
+  }),
 });
 
 /** What a service used. */

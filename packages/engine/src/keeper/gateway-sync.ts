@@ -115,6 +115,14 @@ export class GatewaySync {
     return this.#version;
   }
 
+  /** Whether requests go to one of these instances. */
+  serves(instanceIds: readonly string[]): boolean {
+    const ids = new Set(instanceIds);
+    return [...this.#services.values()].some(({ routes }) =>
+      [...routes.http, ...routes.tcp].some((route) => route.backends.some((backend) => ids.has(backend.id))),
+    );
+  }
+
   /** Whose the routes are that are served. */
   serviceByRoute(): Map<string, string> {
     const found = new Map<string, string>();

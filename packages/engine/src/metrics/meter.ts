@@ -2,6 +2,7 @@ import { acquireSessionLock, type SessionLock } from '@davit/db';
 import type { VolumeUsage } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
 import * as store from '../store/metrics.ts';
+import { trimScalings } from '../store/scaling.ts';
 import { Measurements, type InstanceSample } from './measured.ts';
 
 /*
@@ -146,6 +147,7 @@ export class Meter {
     await database.run(store.condenseMetrics);
     await database.run(store.trimMetrics);
     await database.run(store.trimTotals);
+    await database.run(trimScalings);
   }
 
   #pause(milliseconds: number): Promise<void> {

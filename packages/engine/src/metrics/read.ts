@@ -2,6 +2,7 @@ import type { Queryable } from '@davit/db';
 import { latencyBucketsMilliseconds } from '@davit/drivers';
 import type { EnginePort, MetricsStep, MetricsTotal } from '../port.ts';
 import * as store from '../store/metrics.ts';
+import { readScalings } from '../store/scaling.ts';
 import { latencyOf } from './latency.ts';
 
 export const latencyBuckets: readonly number[] = latencyBucketsMilliseconds;
@@ -12,7 +13,13 @@ const noLatency: readonly number[] = [...latencyBuckets, Infinity].map(() => 0);
 export async function readMetrics(db: Queryable, serviceId: string, minutes: number): ReturnType<EnginePort['metrics']> {
   const stepSeconds = minutes <= store.minutesKeptFor ? 60 : 300;
   const rows = await db.many(store.readMetrics, [serviceId, minutes, stepSeconds]);
-  return { stepSeconds, steps: rows.map(toStep) };
+  const scalings = (await db.many(readScalings, [serviceId, minutes])).map((row) => ({
+    at: row.at,
+    from: row.from_instances,
+    to: row.to_instances,
+    reason: row.reason,
+  }));
+  return { stepSeconds, steps: rows.map(toStep), scalings };
 }
 
 function toStep(row: store.MetricRow): MetricsStep {

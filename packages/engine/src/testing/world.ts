@@ -144,6 +144,7 @@ const settings: EngineSettings = {
   keptReleases: 10,
   logLinesPerService: 10_000,
   metricsSeconds: 3600,
+  scaleDownSeconds: 300,
 };
 
 /** Waits for a condition, at most ten seconds. */

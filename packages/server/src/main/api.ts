@@ -167,6 +167,7 @@ function engineSettings(config: Configuration, installation: string): EngineSett
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
     metricsSeconds: config.metricsSeconds,
+    scaleDownSeconds: config.scaleDownSeconds,
   };
 }
 

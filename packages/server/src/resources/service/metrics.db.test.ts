@@ -42,6 +42,7 @@ test('a service that never ran has no metrics', async () => {
     service_id: params.applicationId,
     step_seconds: 60,
     results: [],
+    scaling: [],
   });
   const day = await api.call('getApplicationMetrics', { params, query: { minutes: 1440 } });
   expect(day.step_seconds).toBe(300);

@@ -131,6 +131,24 @@ test('what is no part of what runs does not change the configuration', () => {
   expect(composeRelease(changed, [], settings)).toEqual(composeRelease(facts(), [], settings));
 });
 
+test('between two numbers of instances a release scales, by settings; with a volume or without a minimum it does not', () => {
+  const release = (spec: object) => composeRelease(facts({}, { storage: [], ...spec }), [], settings).config;
+  expect(release({})).toMatchObject({ instances: 2, scaling: { most: 4, cpuPercent: 60, memoryPercent: null } });
+  const advanced_settings = { 'hpa.cpu.average_utilization_percent': 40, 'hpa.memory.average_utilization_percent': 80 };
+  expect(release({ max_running_instances: -1, advanced_settings }).scaling).toEqual({
+    most: null,
+    cpuPercent: 40,
+    memoryPercent: 80,
+  });
+  for (const spec of [
+    { max_running_instances: 2 },
+    { min_running_instances: 0 },
+    { storage: [{ id: 'v', type: 'FAST_SSD', size: 4, mount_point: '/data/' }] },
+  ]) {
+    expect(release(spec)).not.toHaveProperty('scaling');
+  }
+});
+
 test('ids of built-in variables stay when names change, and differ between services only for what tells of the service', () => {
   const ids = (changes: Partial<ServiceFacts>, isOfService?: boolean): string[] =>
     serviceBuiltIns(facts(changes), settings)

@@ -4,6 +4,7 @@ import { toGroups } from '../shapes/groups.ts';
 import { toPorts, type PortSpec } from '../shapes/ports.ts';
 import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
 import type { ApplicationRecord, ProcessRequest } from '../shapes/request.ts';
+import { scales, scalingObstacle } from '../shapes/scaling.ts';
 import { toStorage, type StorageSpec } from '../shapes/storage.ts';
 import type { ServiceSpec, SpecRules } from './kind.ts';
 
@@ -27,7 +28,15 @@ export interface ProcessSpec extends ServiceSpec {
 /** Those that make instances and their addresses. */
 export type ProcessParts = Pick<
   ProcessSpec,
-  'entrypoint' | 'arguments' | 'ports' | 'storage' | 'cpu' | 'memory' | 'min_running_instances' | 'healthchecks'
+  | 'entrypoint'
+  | 'arguments'
+  | 'ports'
+  | 'storage'
+  | 'cpu'
+  | 'memory'
+  | 'min_running_instances'
+  | 'max_running_instances'
+  | 'healthchecks'
 >;
 
 /** Of a service whose instances, if it has any, are not Davit's to make. */
@@ -39,6 +48,7 @@ export const noProcess: ProcessParts = {
   cpu: 0,
   memory: 0,
   min_running_instances: 0,
+  max_running_instances: 0,
   healthchecks: { readiness_probe: null, liveness_probe: null },
 };
 
@@ -93,6 +103,7 @@ export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rule
   const command = parseCommand(spec.entrypoint ?? '');
   if ('fault' in command) problems.add('entrypoint', `${command.fault}; quote it as for a shell`);
   checkResources(spec, request, rules);
+  checkScaling(spec, former, request, rules);
   return spec;
 }
 
@@ -116,6 +127,24 @@ function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, 
     problems.add('memory', `must be at most ${caps.memoryMiB} MB: what the cluster has (maximum_memory)`);
   }
   if (request.gpu && spec.gpu > maximumGpu) problems.add('gpu', `must be ${maximumGpu}: the cluster has no GPU (maximun_gpu)`);
+}
+
+/** What would have no effect is refused. What was accepted once stays editable. */
+function checkScaling(spec: ProcessSpec, former: ProcessSpec, request: ProcessRequest, { problems }: SpecRules): void {
+  if (request.autoscaling !== undefined && request.autoscaling !== null) {
+    problems.add(
+      'autoscaling',
+      'is not offered: scaling by events needs a cluster that has it. Leave it out; between min_running_instances and max_running_instances instances follow cpu and memory (advanced settings hpa.…)',
+    );
+  }
+  const obstacle = scales(spec) ? scalingObstacle(spec) : null;
+  if (obstacle === null || (scales(former) && scalingObstacle(former) !== null)) return;
+  const fault = `must be min_running_instances (${spec.min_running_instances}): ${obstacle}, so instances cannot be added while it runs`;
+  if (request.max_running_instances) problems.add('max_running_instances', fault);
+  else if (request.storage)
+    problems.add('storage', `cannot be had as long as max_running_instances is above min_running_instances: ${obstacle}`);
+  else if (request.ports)
+    problems.add('ports', `cannot be so as long as max_running_instances is above min_running_instances: ${obstacle}`);
 }
 
 /** What records of such services share. `groups`: those that the spec names. */

@@ -11,15 +11,19 @@ export type AdvancedSettingsSpec = Readonly<Record<string, Value>>;
 export type SettingsType = keyof typeof advancedSettings;
 
 /** What the contract says that a setting is where nothing is set; undefined: the installation says it, or the type has no such setting. */
-export function settingDefault(type: SettingsType, name: string): Value | undefined {
+export function settingDefault(type: SettingsType, name: string): Value | null | undefined {
   const schemas: Readonly<Record<string, object>> = advancedSettings[type];
   const value: unknown = Reflect.get(schemas[name] ?? {}, 'default');
+  if (value === null) return null;
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
 }
 
+/** All settings of a type; null: that one matters only once it is set. */
+export type CompleteSettings = Readonly<Record<string, Value | null>>;
+
 export interface SettingsRules {
   /** Settings that the type has, with their defaults. */
-  readonly defaults: AdvancedSettingsSpec;
+  readonly defaults: CompleteSettings;
   /** What a setting may be at most in this installation. */
   readonly most: Readonly<Record<string, number>>;
   readonly problems: Problems;
@@ -44,7 +48,7 @@ export function mergedSettings(
   return Object.fromEntries([...merged].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function supported(defaults: AdvancedSettingsSpec): string {
+function supported(defaults: CompleteSettings): string {
   const names = Object.keys(defaults);
   return names.length === 0 ? 'none for this type of service' : names.join(', ');
 }

@@ -17,8 +17,13 @@ export async function readMetrics(
   minutes: number = defaultMinutes,
 ): Promise<MetricsRecord> {
   await assertVisible(deps, caller, id, type);
-  const { stepSeconds, steps } = await deps.engine.metrics(deps.database, id, minutes);
-  return { service_id: id, step_seconds: stepSeconds, results: steps.map((step) => toRecord(step, deps.engine.latencyBuckets)) };
+  const { stepSeconds, steps, scalings } = await deps.engine.metrics(deps.database, id, minutes);
+  return {
+    service_id: id,
+    step_seconds: stepSeconds,
+    results: steps.map((step) => toRecord(step, deps.engine.latencyBuckets)),
+    scaling: [...scalings],
+  };
 }
 
 function toRecord(step: MetricsStep, ends: readonly number[]): MetricsRecord['results'][number] {
