@@ -49,10 +49,24 @@ describe.each(testEngineKinds())('on %s', (kind) => {
       const isSo = status?.running_instances === count && status.wanted_instances === count && there.length === count;
       return isSo ? true : undefined;
     };
+    /** Kills the server while there are other instances than there should be, as far as that can be caught, and starts it again. */
+    const killWhileScaling = async (end: number): Promise<void> => {
+      await eventually(
+        async () => {
+          const { wanted_instances: wanted, running_instances: running } = await stage.status(id);
+          const there = (await stage.containers(id)).length;
+          return (wanted !== 1 || end === 1) && (wanted !== running || wanted !== there || wanted === end) ? true : undefined;
+        },
+        'a change of the number of instances',
+        120_000,
+      );
+      await stage.davit.kill();
+      await stage.davit.serve();
+    };
     const load = new Load(await stage.link(id));
     load.clients(8);
+    await killWhileScaling(3);
     await eventually(runs(3), 'three instances', 120_000);
-    // Whoever decides next finds what the former one left.
     await stage.davit.kill();
     await stage.davit.serve();
     await eventually(runs(3), 'three instances after a kill', 60_000);
@@ -61,6 +75,7 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     expect((await stage.ends(id, before)).state).toBe('RESTARTED');
     await eventually(runs(3), 'three instances of the new rollout', 60_000);
     load.calm();
+    await killWhileScaling(1);
     await eventually(runs(1), 'one instance', 120_000);
     const { succeeded, failures } = await load.end();
     expect(failures).toEqual([]);

@@ -12,9 +12,10 @@ import type {
   EnginePort,
   Page,
   PlannedService,
+  ReleaseConfig,
   RequestedService,
 } from './port.ts';
-import { firstCount, instanceCounts } from './scaling/instances.ts';
+import { firstCount, instanceCounts, scalingObstacle } from './scaling/instances.ts';
 import * as logs from './store/logs.ts';
 import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
@@ -244,12 +245,20 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
         steps: [...task.build, ...task.deploy],
         instances: { from: running, to: starts && config !== null ? firstCount(config, former ?? null) : 0 },
         expectedDowntime: downtime,
-        notes: input?.serviceType === 'TERRAFORM' ? [] : notesOf(request.action, input?.hasImage ?? false, downtime && starts),
+        notes:
+          input?.serviceType === 'TERRAFORM'
+            ? []
+            : [...notesOf(request.action, input?.hasImage ?? false, downtime && starts), ...(starts ? scalingNotes(config) : [])],
         changes: starts && config !== null ? changesBetween(former?.config ?? null, config) : [],
       };
     }),
   }));
   return { action: request.action, stages };
+}
+
+function scalingNotes(config: ReleaseConfig | null): string[] {
+  const obstacle = config === null ? null : scalingObstacle(config);
+  return obstacle === null ? [] : [`The number of instances does not follow their load: ${obstacle}.`];
 }
 
 function notesOf(action: string, hasImage: boolean, halts: boolean): string[] {

@@ -23,19 +23,6 @@ const processSettings = {
   'security.read_only_root_filesystem': truth('Processes can write to volumes only; files of FILE variables cannot be placed'),
 };
 
-/** Of what one instance may use: above 95 it could not be seen that it needs more. Between min_running_instances and max_running_instances only. */
-const scalingSettings = {
-  'hpa.cpu.average_utilization_percent': Type.Integer({
-    minimum: 1,
-    maximum: 95,
-    default: 60,
-    description: 'Instances are added while they use more of their cpu on average, and taken away while fewer would do',
-  }),
-  'hpa.memory.average_utilization_percent': Nullable(
-    Type.Integer({ minimum: 1, maximum: 95, default: null, description: 'The same of memory; null: memory does not matter' }),
-  ),
-};
-
 const buildSettings = {
   'build.timeout_max_sec': seconds(86_400, 3600),
   'build.cpu_max_in_milli': Type.Integer({ minimum: 100, maximum: 1_024_000 }),
@@ -71,6 +58,19 @@ const gatewaySettings = {
     'Divided by commas',
   ),
   'network.ingress.extra_headers': listed('{}', 'Headers of every answer: the text of a JSON object of strings'),
+};
+
+/** Of what one instance may use: above 95 it could not be seen that it needs more. Between min_running_instances and max_running_instances only. */
+const scalingSettings = {
+  'hpa.cpu.average_utilization_percent': Type.Integer({
+    minimum: 1,
+    maximum: 95,
+    default: 60,
+    description: 'Instances are added while they use more of their cpu on average, and taken away while fewer would do',
+  }),
+  'hpa.memory.average_utilization_percent': Nullable(
+    Type.Integer({ minimum: 1, maximum: 95, description: 'The same of memory; null: memory does not matter' }),
+  ),
 };
 
 /** Settings that a service of each type has. A type of which none does anything has none. */

@@ -8,6 +8,7 @@ import { Semaphore } from '../run/semaphore.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import * as store from '../store/scaling.ts';
 import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
+import { scalingObstacle } from './instances.ts';
 import { decide, type InstanceLoad, type ScalingMemory } from './decide.ts';
 
 /*
@@ -84,7 +85,12 @@ export class Scaler {
   /** Whether there is something to do now. */
   async #decides(row: store.ScaledRow, pass: Pass): Promise<boolean> {
     const { scaling, instances: least, cpuMillicores, memoryMiB } = row.config;
-    if (scaling === undefined || (this.#pausedUntil.get(row.service_id) ?? 0) > Date.now()) return false;
+    if (
+      scaling === undefined ||
+      scalingObstacle(row.config) !== null ||
+      (this.#pausedUntil.get(row.service_id) ?? 0) > Date.now()
+    )
+      return false;
     const { metricsSeconds, scaleDownSeconds } = this.#parts.settings;
     const loads = pass.samples
       .filter(({ service, rollout }) => service === row.service_id && rollout === row.rollout)

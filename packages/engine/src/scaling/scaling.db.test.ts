@@ -185,6 +185,20 @@ test('a deployment goes first: what is being added lets go, and nothing is left 
   expect(of(shop).every(({ release }) => release !== '')).toBe(true);
 });
 
+test('a service with a volume stays as it is, and its deployment says so', async () => {
+  const shop = scaled(3, { volumes: [{ id: 'data', mountPath: '/data', sizeGiB: 1 }] });
+  await deployed(shop);
+  use(shop, 500);
+  const { lines } = await world.engine.port.deploymentLog(world.database.database, world.environmentId, null);
+  expect(lines.map(({ message }) => message)).toContainEqual(
+    expect.stringContaining('a volume has one writer, so none is added'),
+  );
+  const passes = (): number => world.fake.calls.filter(({ method }) => method === 'usage').length;
+  const before = passes();
+  await eventually(async () => (passes() > before + 20 ? true : undefined), 'twenty measurements');
+  expect(of(shop)).toHaveLength(1);
+});
+
 test('two processes decide once', async () => {
   const shop = scaled(2);
   const second = createEngine(world.input);

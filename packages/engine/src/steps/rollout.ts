@@ -1,6 +1,6 @@
 import { DriverError, type Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
-import { firstCount, instanceCounts } from '../scaling/instances.ts';
+import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
@@ -51,6 +51,9 @@ export const start: Step = {
     task.count = firstCount(config, former);
     const workload = await workloadOf(context, { secrets: true });
     if (workload.instances === 0) call.log('min_running_instances is 0: no instance is started.');
+    const obstacle = scalingObstacle(config);
+    if (obstacle !== null)
+      call.log(`The number of instances stays ${config.instances}: ${obstacle}, so none is added under load.`);
     if (workload.instances > config.instances) call.log(`${workload.instances} instances are started, as many as ran before.`);
     await driverSet(context).cluster.start(workload, call);
     return { instances: task.count };

@@ -277,20 +277,6 @@ describe('resources', () => {
     ]);
   });
 
-  test('cannot be scaled where instances cannot be added, and a request that asks for it is told why', () => {
-    const storage = [{ type: 'FAST_SSD' as const, size: 4, mount_point: '/data' }];
-    const ports = [{ internal_port: 53, external_port: 5353, publicly_accessible: true, protocol: 'UDP' as const }];
-    const scaled = { min_running_instances: 1, max_running_instances: 3 };
-    expect(faults({ storage, ...scaled })).toEqual([
-      expect.stringMatching(/^max_running_instances: must be .*\(1\): the service has storage/),
-    ]);
-    expect(faults({ ports, max_running_instances: -1 })).toEqual([
-      expect.stringMatching(/^max_running_instances: .*UDP port 53/),
-    ]);
-    expect(faults({ storage, min_running_instances: 2, max_running_instances: 2 })).toEqual([]);
-    expect(faultsOfEdit(made(scaled), { storage })).toEqual([expect.stringMatching(/^storage: cannot be had/)]);
-  });
-
   test('are scaled by cpu and memory; scaling by events is refused, and says so', () => {
     expect(faults({ autoscaling: { mode: 'KEDA', scalers: [] } })).toEqual([
       expect.stringMatching(/^autoscaling: is not offered/),

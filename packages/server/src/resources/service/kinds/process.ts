@@ -4,7 +4,6 @@ import { toGroups } from '../shapes/groups.ts';
 import { toPorts, type PortSpec } from '../shapes/ports.ts';
 import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
 import type { ApplicationRecord, ProcessRequest } from '../shapes/request.ts';
-import { scales, scalingObstacle } from '../shapes/scaling.ts';
 import { toStorage, type StorageSpec } from '../shapes/storage.ts';
 import type { ServiceSpec, SpecRules } from './kind.ts';
 
@@ -103,7 +102,7 @@ export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rule
   const command = parseCommand(spec.entrypoint ?? '');
   if ('fault' in command) problems.add('entrypoint', `${command.fault}; quote it as for a shell`);
   checkResources(spec, request, rules);
-  checkScaling(spec, former, request, rules);
+  checkScaling(request, rules);
   return spec;
 }
 
@@ -129,22 +128,13 @@ function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, 
   if (request.gpu && spec.gpu > maximumGpu) problems.add('gpu', `must be ${maximumGpu}: the cluster has no GPU (maximun_gpu)`);
 }
 
-/** What would have no effect is refused. What was accepted once stays editable. */
-function checkScaling(spec: ProcessSpec, former: ProcessSpec, request: ProcessRequest, { problems }: SpecRules): void {
-  if (request.autoscaling !== undefined && request.autoscaling !== null) {
-    problems.add(
-      'autoscaling',
-      'is not offered: scaling by events needs a cluster that has it. Leave it out; between min_running_instances and max_running_instances instances follow cpu and memory (advanced settings hpa.…)',
-    );
-  }
-  const obstacle = scales(spec) ? scalingObstacle(spec) : null;
-  if (obstacle === null || (scales(former) && scalingObstacle(former) !== null)) return;
-  const fault = `must be min_running_instances (${spec.min_running_instances}): ${obstacle}, so instances cannot be added while it runs`;
-  if (request.max_running_instances) problems.add('max_running_instances', fault);
-  else if (request.storage)
-    problems.add('storage', `cannot be had as long as max_running_instances is above min_running_instances: ${obstacle}`);
-  else if (request.ports)
-    problems.add('ports', `cannot be so as long as max_running_instances is above min_running_instances: ${obstacle}`);
+/** What cannot be had is refused: stored without effect it would be taken for done. */
+function checkScaling(request: ProcessRequest, { problems }: SpecRules): void {
+  if (request.autoscaling === undefined || request.autoscaling === null) return;
+  problems.add(
+    'autoscaling',
+    'is not offered: scaling by events needs a cluster that has it. Leave it out; between min_running_instances and max_running_instances instances follow cpu and memory (advanced settings hpa.…)',
+  );
 }
 
 /** What records of such services share. `groups`: those that the spec names. */

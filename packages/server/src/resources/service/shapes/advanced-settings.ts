@@ -11,14 +11,13 @@ export type AdvancedSettingsSpec = Readonly<Record<string, Value>>;
 export type SettingsType = keyof typeof advancedSettings;
 
 /** What the contract says that a setting is where nothing is set; undefined: the installation says it, or the type has no such setting. */
-export function settingDefault(type: SettingsType, name: string): Value | null | undefined {
+export function settingDefault(type: SettingsType, name: string): Value | undefined {
   const schemas: Readonly<Record<string, object>> = advancedSettings[type];
   const value: unknown = Reflect.get(schemas[name] ?? {}, 'default');
-  if (value === null) return null;
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
 }
 
-/** All settings of a type; null: that one matters only once it is set. */
+/** All settings of a type; null: that one does nothing until it is set. */
 export type CompleteSettings = Readonly<Record<string, Value | null>>;
 
 export interface SettingsRules {

@@ -14,13 +14,14 @@ import { readFacts, updateService } from '../../store.ts';
 
 /** What a service of that type has where nothing is set. */
 export function defaultSettings({ config }: Deps, type: SettingsType): CompleteSettings {
-  const ofInstallation: AdvancedSettingsSpec = {
+  const ofInstallation: CompleteSettings = {
+    'hpa.memory.average_utilization_percent': null,
     'deployment.termination_grace_period_seconds': config.terminationGraceSeconds,
     ...buildLimits({ config }),
   };
   return Object.fromEntries(
     Object.keys(advancedSettings[type]).map((name) => {
-      const value = ofInstallation[name] ?? settingDefault(type, name);
+      const value = settingDefault(type, name) ?? ofInstallation[name];
       if (value === undefined) throw new Error(`the setting ${name} has no default`);
       return [name, value];
     }),
