@@ -153,7 +153,11 @@ describe('whatever comes', () => {
     );
   });
 
-  test('who has just begun to look takes nothing away', () => {
-    expect(ask({ current: 5, loads: Array.from({ length: 5 }, () => grown(1)) }).count).toBe(5);
+  test('who has just begun to look, or could not for long, takes nothing away', () => {
+    const idle = { current: 5, loads: Array.from({ length: 5 }, () => grown(1)) };
+    expect(ask(idle).count).toBe(5);
+    const memory = { since: -900_000, wanted: [{ at: -301_000, count: 1 }], wentDownAt: null };
+    expect(ask({ ...idle, memory }).count).toBe(5);
+    expect(ask({ ...idle, memory: { ...memory, wanted: [{ at: -299_000, count: 1 }] } }).count).toBe(4);
   });
 });

@@ -76,14 +76,15 @@ export function decide(input: DecisionInput): Decision {
   const wished = Math.max(ideal.count, least);
   const count = Math.min(wished, most);
   const windowStart = now - pace.scaleDownSeconds * 1000;
+  // What was wanted before this began to look, or while it could not (a long deployment), is not known.
+  const since = now - (former.wanted.at(-1)?.at ?? former.since) > pace.scaleDownSeconds * 1000 ? now : former.since;
   const wanted = [...former.wanted.filter(({ at }) => at > windowStart), { at: now, count }];
-  const memory: ScalingMemory = { since: former.since, wanted, wentDownAt: former.wentDownAt };
+  const memory: ScalingMemory = { since, wanted, wentDownAt: former.wentDownAt };
   if (count > current) {
     const next = Math.min(count, Math.max(current * 2, current + mostAdded));
     return { count: next, reason: `${ideal.reason}${limited(wished, most, limits)}`, memory };
   }
-  // What was wanted before this began to look is not known.
-  if (count === current || former.since > windowStart) return { count: current, reason: '', memory };
+  if (count === current || since > windowStart) return { count: current, reason: '', memory };
   const enough = Math.max(...wanted.map((one) => one.count));
   const pause = (pace.scaleDownSeconds * 1000) / 5;
   if (enough >= current || (former.wentDownAt !== null && now - former.wentDownAt < pause)) {

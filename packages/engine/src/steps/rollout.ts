@@ -186,12 +186,11 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const { former } = task;
   if (former?.desired !== 'RUNNING' || former.config === null || former.rollout === task.rollout) return;
   const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
-  const { existing, serving } = instanceCounts(former, former.config);
-  if (left.filter((instance) => instance.state === 'RUNNING').length >= existing) return;
+  const { serving } = instanceCounts(former, former.config);
+  if (left.filter(({ state, index }) => state === 'RUNNING' && index < serving).length >= serving) return;
   call.log('The former release starts again.');
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);
-  const served = instances.filter(({ index }) => index < serving);
-  await parts.gateways[deployment.driver]?.set(task.serviceId, former.config, served);
+  await parts.gateways[deployment.driver]?.set(task.serviceId, former.config, instances);
 }

@@ -104,6 +104,6 @@ export async function workloadOf(context: StepContext, options: { former?: boole
     readyTimeoutSeconds: parts.settings.readyTimeoutSeconds,
     terminationGraceSeconds: parts.settings.terminationGraceSeconds,
   });
-  const instances = former === null ? (task.count ?? config.instances) : instanceCounts(former, config).existing;
+  const instances = former === null ? (task.count ?? config.instances) : instanceCounts(former, config).serving;
   return { ...workload, instances };
 }
