@@ -5,7 +5,7 @@ import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { eventually } from './support/eventually.ts';
 import { node, Stage } from './support/stage.ts';
 
-/** Each request takes ten milliseconds of processor time, of which an instance has a fifth. */
+/** Each request takes ten milliseconds of processor time, of which an instance has a tenth. */
 const server = `
 const http = require('node:http');
 const server = http.createServer((request, response) => {
@@ -35,25 +35,41 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     });
     const id = await stage.application('burning', url, {
       ports: [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' }],
-      cpu: 200,
+      cpu: 100,
       memory: 128,
       min_running_instances: 1,
       max_running_instances: 3,
     });
     const params = { applicationId: id };
+    // Low, so that it is reached on a machine that others keep busy.
+    const body = { 'hpa.cpu.average_utilization_percent': 30 };
+    await stage.davit.client.call('editAdvancedSettings', { params, body });
     await stage.deploy(id);
     expect(await stage.status(id)).toMatchObject({ running_instances: 1, wanted_instances: 1 });
-    const runs = (count: number) => async () => {
-      const status = await stage.status(id).catch(() => undefined);
-      const there = await stage.containers(id);
-      const isSo = status?.running_instances === count && status.wanted_instances === count && there.length === count;
-      return isSo ? true : undefined;
+    const numbers = async (): Promise<string> => {
+      // Asked less often, as the machine has enough to do; and a server that is just starting or overloaded says so.
+      await pause(200);
+      const status = await stage.status(id).catch(() => null);
+      if (status === null) return 'no answer';
+      const { wanted_instances: wanted, running_instances: running } = status;
+      return `${wanted} wanted, ${running} running, ${(await stage.containers(id)).length} containers`;
+    };
+    const runs = async (count: number, when: string): Promise<void> => {
+      const wanted = `${count} wanted, ${count} running, ${count} containers`;
+      try {
+        await eventually(async () => ((await numbers()) === wanted ? true : undefined), when, 120_000);
+      } catch (error) {
+        const { scaling } = await stage.davit.client.call('getApplicationMetrics', { params });
+        throw new Error(`${await numbers()}; ${JSON.stringify(scaling)}`, { cause: error });
+      }
     };
     /** Kills the server while there are other instances than there should be, as far as that can be caught, and starts it again. */
     const killWhileScaling = async (end: number): Promise<void> => {
       await eventually(
         async () => {
-          const { wanted_instances: wanted, running_instances: running } = await stage.status(id);
+          const status = await stage.status(id).catch(() => null);
+          if (status === null) return undefined;
+          const { wanted_instances: wanted, running_instances: running } = status;
           const there = (await stage.containers(id)).length;
           return (wanted !== 1 || end === 1) && (wanted !== running || wanted !== there || wanted === end) ? true : undefined;
         },
@@ -66,27 +82,27 @@ describe.each(testEngineKinds())('on %s', (kind) => {
     const load = new Load(await stage.link(id));
     load.clients(8);
     await killWhileScaling(3);
-    await eventually(runs(3), 'three instances', 120_000);
+    await runs(3, 'three instances');
     await stage.davit.kill();
     await stage.davit.serve();
-    await eventually(runs(3), 'three instances after a kill', 60_000);
+    await runs(3, 'three instances after a kill');
     const before = await stage.latest(id);
     await stage.davit.client.call('rebootApplication', { params });
     expect((await stage.ends(id, before)).state).toBe('RESTARTED');
-    await eventually(runs(3), 'three instances of the new rollout', 60_000);
+    await runs(3, 'three instances of the new rollout');
     load.calm();
     await killWhileScaling(1);
-    await eventually(runs(1), 'one instance', 120_000);
+    await runs(1, 'one instance');
     const { succeeded, failures } = await load.end();
     expect(failures).toEqual([]);
-    expect(succeeded).toBeGreaterThan(500);
+    expect(succeeded).toBeGreaterThan(200);
     const { scaling, results } = await stage.davit.client.call('getApplicationMetrics', { params });
     expect(scaling[0]).toMatchObject({ to: 1, reason: expect.stringContaining('would have been needed') });
     expect(scaling.at(-1)).toMatchObject({ from: 1, reason: expect.stringContaining('cpu is at') });
     expect(Math.max(...results.map((step) => step.maximum_instances))).toBeGreaterThanOrEqual(3);
     const counted = results.reduce((sum, step) => sum + step.requests, 0);
-    // Those of a measurement that the killed process had not stored are missing.
-    expect(counted).toBeGreaterThan(succeeded / 2);
+    // What the gateway served while there was no Davit is not counted; nothing is counted twice.
+    expect(counted).toBeGreaterThan(succeeded / 20);
     expect(counted).toBeLessThanOrEqual(succeeded);
     expect(results.every((step) => step.responses['5xx'] === 0)).toBe(true);
   }, 400_000);
@@ -113,7 +129,7 @@ class Load {
 
   /** From now on a request now and then. */
   calm(): void {
-    this.#pauseMilliseconds = 1_000;
+    this.#pauseMilliseconds = 10_000;
   }
 
   async end(): Promise<{ readonly succeeded: number; readonly failures: readonly string[] }> {
