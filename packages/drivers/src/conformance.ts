@@ -126,10 +126,35 @@ export function conformsToClusterDriver(name: string, suite: Suite, subject: () 
   };
   suite.describe(`${name} as a cluster driver`, () => {
     startTests(test, suite.expect, subject);
+    scaleTests(test, suite.expect);
     failureTests(test, suite.expect);
     lifeTests(test, suite.expect);
     removalTests(test, suite.expect, subject);
     logTests(test, suite.expect);
+    metricTests(test, suite.expect, subject);
+  });
+}
+
+/** Of the optional power; a cluster without it passes. */
+function metricTests(test: Test, expect: Suite['expect'], subject: () => ConformanceSubject): void {
+  test('tells what each instance uses, and of those of other installations nothing', async (stage) => {
+    if (stage.driver.metrics === undefined) return;
+    const workload = stage.workload('SERVES', { instances: 2 });
+    const ids = await stage.run(workload);
+    const first = await stage.driver.metrics.usage(never());
+    expect(new Set(first.map(({ id }) => id))).toEqual(new Set(ids));
+    const { environment, service } = workload.owner;
+    for (const usage of first) expect(usage).toMatchObject({ environment, service, rollout: workload.rollout });
+    expect(new Set(first.map(({ index }) => index))).toEqual(new Set([0, 1]));
+    for (const { memoryBytes } of first) expect(memoryBytes).toBeGreaterThan(0);
+    const again = await stage.driver.metrics.usage(never());
+    for (const { id, cpuMilliseconds, at } of again) {
+      const before = first.find((usage) => usage.id === id);
+      expect(cpuMilliseconds).toBeGreaterThanOrEqual(before?.cpuMilliseconds ?? Infinity);
+      expect(at).toBeGreaterThanOrEqual(before?.at ?? Infinity);
+    }
+    const stranger = await subject().driver(`conformance-${randomUUID()}`);
+    expect(await stranger.metrics?.usage(never())).toEqual([]);
   });
 }
 
@@ -185,6 +210,22 @@ function startTests(test: Test, expect: Suite['expect'], subject: () => Conforma
     const stranger = await subject().driver(`conformance-${randomUUID()}`);
     expect(await stranger.observe({ environment: stage.environment }, never())).toEqual([]);
     expect(await stage.ids({ environment: stage.environment })).toEqual(made);
+  });
+}
+
+/** More instances of a rollout, and fewer again. */
+function scaleTests(test: Test, expect: Suite['expect']): void {
+  test('adds instances to a rollout, waits for these, and takes the last ones away again', async (stage) => {
+    const workload = stage.workload('SERVES');
+    const [kept = ''] = await stage.run(workload);
+    const more = { ...workload, instances: 3, firstInstance: 1 };
+    await stage.driver.start(more, stage.context());
+    const added = await stage.driver.awaitReady(more, stage.context());
+    expect(added.map(({ index }) => index)).toEqual([1, 2]);
+    const { service, rollout } = { ...workload.owner, ...workload };
+    expect(await stage.ids({ service })).toHaveLength(3);
+    await stage.driver.retire({ service, rollout, fromIndex: 1 }, 1, stage.context());
+    expect(await stage.ids({ service })).toEqual([kept]);
   });
 }
 

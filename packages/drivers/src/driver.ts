@@ -25,6 +25,32 @@ export interface InstanceEvent {
   readonly instance: string;
 }
 
+/** What an instance has used since it started; a counter that is lower than before began anew, as the instance did. */
+export interface InstanceUsage extends Pick<Instance, 'id' | 'environment' | 'service' | 'rollout' | 'index'> {
+  /** When the cluster read it, in milliseconds since 1970. */
+  readonly at: number;
+  /** Of processor time. */
+  readonly cpuMilliseconds: number;
+  /** Now. Without the part of the file cache that the kernel gives up when memory is short. */
+  readonly memoryBytes: number;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+}
+
+/** What the volumes of a service hold. */
+export interface VolumeUsage {
+  readonly service: string;
+  readonly bytes: number;
+}
+
+/** Optional power of a cluster: what instances and volumes use. Both fail with ENGINE_UNREACHABLE. */
+export interface ClusterMetrics {
+  /** Of every instance that runs, in one pass; what ends meanwhile is left out. */
+  usage(signal: AbortSignal): Promise<readonly InstanceUsage[]>;
+  /** Counts files, so it costs more; volumes that cannot be looked into are left out. */
+  volumes(signal: AbortSignal): Promise<readonly VolumeUsage[]>;
+}
+
 /**
  * A cluster that runs workloads. Every method is idempotent, finds its objects by label, and fails with a `DriverError` that
  * says its cause and whether trying again may help; drivers do not retry. No method touches what Davit did not label.
@@ -42,7 +68,7 @@ export interface ClusterDriver {
   start(workload: Workload, context: CallContext): Promise<void>;
 
   /**
-   * Waits until every instance of the rollout is ready: its readiness probe succeeds `successThreshold` times, or, without
+   * Waits until every instance of the rollout, from `firstInstance` on, is ready: its readiness probe succeeds `successThreshold` times, or, without
    * one, each TCP, HTTP and GRPC port accepts connections, or, without ports, it has run for a second. An instance that exits
    * is started again up to twice. Fails with PROCESS_EXITED, OUT_OF_MEMORY, PORT_NOT_LISTENING, PROBE_FAILED, each with evidence.
    */
@@ -81,6 +107,9 @@ export interface ClusterDriver {
 
   /** Calls back on events until the signal aborts or the connection ends; the caller calls again and observes. */
   watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void>;
+
+  /** Absent: the cluster cannot tell. */
+  readonly metrics?: ClusterMetrics;
 }
 
 export interface GitSource {
@@ -264,6 +293,23 @@ export interface RouteTable {
   readonly tcp: readonly TcpRoute[];
 }
 
+/** Upper ends of the buckets in which the gateway counts how long services took to begin an answer; the last bucket has none. */
+export const latencyBucketsMilliseconds = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const;
+
+/** What went through a route since the gateway is watched. Numbers only rise. */
+export interface RouteTraffic {
+  /** The route's. */
+  readonly id: string;
+  /** Of HTTP and gRPC; connections of TCP. */
+  readonly requests: number;
+  /** By class, `1xx` first, also those that the gateway gave itself. Of a TCP route all are 0. */
+  readonly responses: readonly number[];
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  /** Answers of instances by `latencyBucketsMilliseconds`, each in one bucket; one more bucket than there are ends. */
+  readonly latency: readonly number[];
+}
+
 /** The front door of the local engine. A process of its own that goes on while Davit is down. */
 export interface Gateway {
   /**
@@ -283,6 +329,12 @@ export interface Gateway {
 
   /** Resolves when no request is under way at these backends any more, or after the time given. */
   awaitDrained(backendIds: readonly string[], timeoutMilliseconds: number): Promise<void>;
+
+  /**
+   * What went through each route since the first call, which begins to count; empty while the gateway does not answer. Requests
+   * that a worker ended between two calls and a reload are counted, those of a worker that was killed are not.
+   */
+  traffic(): Promise<readonly RouteTraffic[]>;
 
   /** Ends the gateway process. Only on uninstall and in tests: a stop of Davit leaves it running. */
   stop(): Promise<void>;

@@ -136,6 +136,8 @@ export interface Selector {
   readonly rollout?: string;
   /** All but this rollout. */
   readonly exceptRollout?: string;
+  /** Instances of this index and above. */
+  readonly fromIndex?: number;
 }
 
 export interface LogLine {

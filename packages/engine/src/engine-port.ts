@@ -3,6 +3,7 @@ import { AppError } from '@davit/base';
 import type { Database, Queryable } from '@davit/db';
 import { hashOf } from './hash.ts';
 import { changesBetween } from './plan/changes.ts';
+import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
 import { needsHalt, planStages } from './plan/plan.ts';
 import type {
   DeploymentPlan,
@@ -11,8 +12,10 @@ import type {
   EnginePort,
   Page,
   PlannedService,
+  ReleaseConfig,
   RequestedService,
 } from './port.ts';
+import { firstCount, instanceCounts, scalingObstacle } from './scaling/instances.ts';
 import * as logs from './store/logs.ts';
 import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
@@ -54,6 +57,9 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
         instance: row.instance,
         releaseId: row.release_id,
       })),
+    metrics: readMetrics,
+    metricTotals: readMetricTotals,
+    latencyBuckets,
     deployedConfig: async (db, serviceId) => (await db.many(requests.readRuntimes, [[serviceId]]))[0]?.config ?? null,
     deployedConfigs: async (db, ids) => {
       const rows = ids.length === 0 ? [] : await db.many(requests.readRuntimes, [ids]);
@@ -229,7 +235,7 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
     services: stage.tasks.map((task): PlannedService => {
       const input = configs.get(task.serviceId);
       const former = runtimes.get(task.serviceId);
-      const running = former?.desired === 'RUNNING' ? (former.config?.instances ?? 0) : 0;
+      const running = former?.desired === 'RUNNING' && former.config !== null ? instanceCounts(former, former.config).serving : 0;
       const starts = request.action === 'DEPLOY' || request.action === 'RESTART';
       const config = input?.config ?? null;
       const downtime = running > 0 && (!starts || (config !== null && needsHalt(config)));
@@ -237,14 +243,22 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
         serviceId: task.serviceId,
         name: byId.get(task.serviceId)?.name ?? '',
         steps: [...task.build, ...task.deploy],
-        instances: { from: running, to: starts ? (config?.instances ?? 0) : 0 },
+        instances: { from: running, to: starts && config !== null ? firstCount(config, former ?? null) : 0 },
         expectedDowntime: downtime,
-        notes: input?.serviceType === 'TERRAFORM' ? [] : notesOf(request.action, input?.hasImage ?? false, downtime && starts),
+        notes:
+          input?.serviceType === 'TERRAFORM'
+            ? []
+            : [...notesOf(request.action, input?.hasImage ?? false, downtime && starts), ...(starts ? scalingNotes(config) : [])],
         changes: starts && config !== null ? changesBetween(former?.config ?? null, config) : [],
       };
     }),
   }));
   return { action: request.action, stages };
+}
+
+function scalingNotes(config: ReleaseConfig | null): string[] {
+  const obstacle = config === null ? null : scalingObstacle(config);
+  return obstacle === null ? [] : [`The number of instances does not follow their load: ${obstacle}.`];
 }
 
 function notesOf(action: string, hasImage: boolean, halts: boolean): string[] {

@@ -4,8 +4,10 @@ import { createEnginePort } from './engine-port.ts';
 import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './keeper/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
+import { Meter } from './metrics/meter.ts';
 import { noTerraform } from './no-terraform.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
+import { Scaler } from './scaling/scaler.ts';
 import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
 import type { EngineHooks, EnginePort } from './port.ts';
@@ -43,7 +45,11 @@ export function createEngine(input: EngineInput): Engine {
   const gateways = Object.fromEntries(Object.entries(input.drivers).map(([name, set]) => [name, new GatewaySync(set.gateway)]));
   const parts: EngineParts = { terraform: noTerraform, ...input, gateways };
   const names = Object.keys(input.drivers);
-  const keepers = names.map((name) => new Keeper(parts, name));
+  const clusters = names.map((name) => {
+    const keeper = new Keeper(parts, name);
+    const scaler = new Scaler(parts, name, keeper);
+    return { keeper, scaler, meter: new Meter(parts, name, (pass) => scaler.look(pass)) };
+  });
   const runner = new Runner(parts);
   const housekeeper = new Housekeeper(parts);
   const scheduler = new Scheduler(parts);
@@ -57,18 +63,20 @@ export function createEngine(input: EngineInput): Engine {
     start: async () => {
       started = true;
       await Promise.all(names.map((name) => startGateway(parts, name)));
-      await Promise.all(keepers.map((keeper) => keeper.start()));
+      await Promise.all(clusters.map(({ keeper }) => keeper.start()));
       await runner.start();
       scheduler.start();
       housekeeper.start();
+      for (const { meter } of clusters) meter.start();
     },
     stop: async () => {
       if (!started) return;
       started = false;
+      await Promise.all(clusters.map(({ meter, scaler }) => Promise.all([meter.stop(), scaler.stop()])));
       await housekeeper.stop();
       await scheduler.stop();
       await runner.stop();
-      await Promise.all(keepers.map((keeper) => keeper.stop()));
+      await Promise.all(clusters.map(({ keeper }) => keeper.stop()));
     },
   };
 }

@@ -141,6 +141,15 @@ export interface JobCommand {
   readonly arguments: readonly string[];
 }
 
+/** Between `instances` and `most` as many instances run as their use asks for, in percent of what one may use. */
+export interface ReleaseScaling {
+  /** null: as many as the cluster has room for. */
+  readonly most: number | null;
+  readonly cpuPercent: number;
+  /** null: memory does not matter. */
+  readonly memoryPercent: number | null;
+}
+
 /** What makes a service a job: it has no instances that stay, and runs to its end at its events. */
 export interface JobRelease {
   readonly events: Readonly<Partial<Record<JobEvent, JobCommand>>>;
@@ -177,6 +186,7 @@ export interface ReleaseConfig {
   readonly hostnames: readonly string[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
+  /** With `scaling`: the least. */
   readonly instances: number;
   readonly readiness: Probe | null;
   readonly liveness: Probe | null;
@@ -184,6 +194,8 @@ export interface ReleaseConfig {
   readonly options?: ReleaseOptions;
   /** Only of jobs; they have no `instances`. */
   readonly job?: JobRelease;
+  /** Absent: always `instances`, which is never 0 otherwise. */
+  readonly scaling?: ReleaseScaling;
 }
 
 /** What of a release tells people which program it ran. */

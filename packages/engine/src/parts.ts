@@ -35,6 +35,10 @@ export interface EngineSettings {
   readonly keptReleases: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
+  /** Between two measurements of what services use. */
+  readonly metricsSeconds: number;
+  /** For so long fewer instances must have been enough before a service that scales gets fewer. */
+  readonly scaleDownSeconds: number;
 }
 
 export interface EngineLog {

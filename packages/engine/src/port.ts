@@ -100,6 +100,9 @@ export interface ServiceView {
   readonly lastAttemptFailed: boolean;
   /** Of a Terraform configuration: what its latest deployment was for; null: no such service. */
   readonly terraformAction: TerraformAction | null;
+  /** How many instances should run and how many are ready; null: it has none that stay, or nobody knows. */
+  readonly wantedInstances: number | null;
+  readonly runningInstances: number | null;
   readonly runningStatus: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
 }
 
@@ -188,6 +191,55 @@ export interface ServiceLogLine {
   readonly releaseId: string | null;
 }
 
+/** What a service used in a step of time. */
+export interface MetricsStep {
+  /** Its beginning, ISO 8601. */
+  readonly at: string;
+  /** On average of the passes, and the most. */
+  readonly instances: number;
+  readonly mostInstances: number;
+  /** Of all instances together, on average; null: not measured. */
+  readonly cpuMillicores: number | null;
+  readonly memoryBytes: number;
+  readonly mostMemoryBytes: number;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  /** What its volumes held at the end; null: it has none, or they cannot be looked into. */
+  readonly volumeBytes: number | null;
+  /** Of HTTP and gRPC through the gateway, and connections of TCP. */
+  readonly requests: number;
+  /** By class, `1xx` first. */
+  readonly responses: readonly number[];
+  /** By `latencyBuckets`. */
+  readonly latencyCounts: readonly number[];
+  /** Percentiles in milliseconds; null: no answer came from an instance. */
+  readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number } | null;
+}
+
+/** A change of the number of instances that Davit made by itself. */
+export interface ScalingView {
+  readonly at: string;
+  readonly from: number;
+  readonly to: number;
+  readonly reason: string;
+}
+
+/** Counters of a service since it was first measured. */
+export interface MetricsTotal {
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly environmentId: string;
+  readonly serviceId: string;
+  /** null: it was not measured lately. */
+  readonly now: { readonly instances: number; readonly memoryBytes: number; readonly volumeBytes: number | null } | null;
+  readonly cpuMilliseconds: number;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  readonly requests: number;
+  readonly responses: readonly number[];
+  readonly latencyCounts: readonly number[];
+}
+
 /** Files of a git repository at the newest commit of a branch. */
 export interface SourceQuestion {
   readonly driver: string;
@@ -255,6 +307,27 @@ export interface EnginePort {
 
   /** The newest `tail` lines of a service, oldest of them first, instances that are gone included. */
   serviceLog(db: Queryable, serviceId: string, tail: number): Promise<readonly ServiceLogLine[]>;
+
+  /**
+   * What a service used in the last minutes (1 to 1440), oldest first: by the minute up to two hours back, by five minutes beyond.
+   * Steps in which nothing of it ran or was asked for are left out.
+   */
+  metrics(
+    db: Queryable,
+    serviceId: string,
+    minutes: number,
+  ): Promise<{
+    readonly stepSeconds: number;
+    readonly steps: readonly MetricsStep[];
+    /** Newest first, at most 100. */
+    readonly scalings: readonly ScalingView[];
+  }>;
+
+  /** Of all services, for whoever collects metrics. */
+  metricTotals(db: Queryable): Promise<readonly MetricsTotal[]>;
+
+  /** Upper ends, in milliseconds, of the buckets in which answers are counted; the last bucket has none. */
+  readonly latencyBuckets: readonly number[];
 
   /** Configuration of the release that is deployed; null: none. */
   deployedConfig(db: Queryable, serviceId: string): Promise<ReleaseConfig | null>;

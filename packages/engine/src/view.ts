@@ -27,6 +27,8 @@ export function toServiceView(row: ServiceViewRow): ServiceView {
     deployedCommit: row.config_hash === null ? null : row.commit,
     lastAttemptFailed: failed && row.action === 'DEPLOY',
     runningStatus: row.running_status,
+    wantedInstances: row.wanted_instances,
+    runningInstances: row.running_instances,
     terraformAction: terraformOf(row),
   };
 }

@@ -65,10 +65,23 @@ const gatewaySettings = {
   'network.ingress.extra_headers': listed('{}', 'Headers of every answer: the text of a JSON object of strings'),
 };
 
+/** Of what one instance may use: above 95 it could not be seen that it needs more. Between min_running_instances and max_running_instances only. */
+const scalingSettings = {
+  'hpa.cpu.average_utilization_percent': Type.Integer({
+    minimum: 1,
+    maximum: 95,
+    default: 60,
+    description: 'Instances are added while they use more of their cpu on average, and taken away while fewer would do',
+  }),
+  'hpa.memory.average_utilization_percent': Nullable(
+    Type.Integer({ minimum: 1, maximum: 95, description: 'The same of memory; null: memory does not matter' }),
+  ),
+};
+
 /** Settings that a service of each type has. A type of which none does anything has none. */
 export const advancedSettings = {
-  APPLICATION: { ...processSettings, ...rolloutSettings, ...buildSettings, ...gatewaySettings },
-  CONTAINER: { ...processSettings, ...rolloutSettings, ...gatewaySettings },
+  APPLICATION: { ...processSettings, ...rolloutSettings, ...scalingSettings, ...buildSettings, ...gatewaySettings },
+  CONTAINER: { ...processSettings, ...rolloutSettings, ...scalingSettings, ...gatewaySettings },
   DATABASE: {},
   JOB: { ...processSettings, ...buildSettings },
   HELM: {},

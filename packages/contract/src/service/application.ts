@@ -7,6 +7,7 @@ import { customDomainOperations, customDomainStatusOperations } from './custom-d
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, ServicePort, processFields, Storage } from './parts.ts';
 import { Commit } from '../shared/deployment.ts';
+import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
 export const Application = Type.Object({
@@ -91,4 +92,5 @@ export const applicationOperations = {
   ...advancedSettingsOperations(kinds.APPLICATION, { Word: '', ...applicationSettings }),
   ...shared.linkOperations(kinds.APPLICATION),
   ...shared.logOperations(kinds.APPLICATION),
+  ...metricsOperations(kinds.APPLICATION),
 };

@@ -7,6 +7,7 @@ import { advancedSettingsOperations, containerSettings } from './advanced-settin
 import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
 import { Healthchecks, processFields, ServicePort, Storage } from './parts.ts';
+import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
 /** A container registry as the services that use it show it. */
@@ -86,4 +87,5 @@ export const containerOperations = {
   ...advancedSettingsOperations(kinds.CONTAINER, { Word: 'Container', ...containerSettings }),
   ...shared.linkOperations(kinds.CONTAINER),
   ...shared.logOperations(kinds.CONTAINER),
+  ...metricsOperations(kinds.CONTAINER),
 };

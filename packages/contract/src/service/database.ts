@@ -7,6 +7,7 @@ import { DryRun } from '../shared/deployment.ts';
 import { databaseAccessibilities, databaseModes, databaseTypes, serviceStates } from '../shared/words.ts';
 import { kinds } from './kinds.ts';
 import { processFields } from './parts.ts';
+import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
 const diskTypes = ['gp2', 'gp3'] as const;
@@ -90,6 +91,7 @@ export const databaseOperations = {
   ...shared.cloneOperations(kinds.DATABASE, Database),
   ...shared.statusOperations(kinds.DATABASE),
   ...shared.historyOperations(kinds.DATABASE),
+  ...metricsOperations(kinds.DATABASE),
   ...shared.oldHistoryOperations(kinds.DATABASE, { status: Words(serviceStates) }),
   credentials: operation({
     id: 'getDatabaseMasterCredentials',

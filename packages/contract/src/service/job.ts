@@ -7,6 +7,7 @@ import { RegistryDetails } from './container.ts';
 import { advancedSettingsOperations, jobSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, processFields } from './parts.ts';
+import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
 export const jobTypes = ['LIFECYCLE', 'CRON'] as const;
@@ -168,4 +169,5 @@ export const jobOperations = {
   ...advancedSettingsOperations(kinds.JOB, { Word: 'Job', ...jobSettings }),
   ...shared.oldHistoryOperations(kinds.JOB, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.logOperations(kinds.JOB),
+  ...metricsOperations(kinds.JOB),
 };

@@ -111,6 +111,7 @@ export const processFields = {
   gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
   min_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: 0, maximum: 1000 }))),
   max_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: -1, maximum: 1000 }))),
+  autoscaling: Type.Optional(Nullable(Type.Object({}, { description: 'Scaling by events. Refused: no cluster here has it' }))),
   healthchecks: Type.Optional(Nullable(Healthchecks)),
   auto_preview: Type.Optional(Nullable(Type.Boolean())),
   auto_deploy: Type.Optional(Nullable(Type.Boolean())),

@@ -36,7 +36,7 @@ export const Steps = Type.Object({
   ),
 });
 
-/** Status of a service. `running_status`, `failure` and `release_id` stand beside the contract's fields. */
+/** Status of a service. What is about running, `failure` and `release_id` stand beside the contract's fields. */
 export const ServiceStatus = Type.Object({
   id: Uuid,
   state: Words(words.serviceStates),
@@ -49,6 +49,8 @@ export const ServiceStatus = Type.Object({
   deployment_request_id: Nullable(Uuid),
   deployment_requests_count: Type.Integer(),
   running_status: Type.Optional(Nullable(Words(words.runningStatuses))),
+  running_instances: Type.Optional(Nullable(Type.Integer())),
+  wanted_instances: Type.Optional(Nullable(Type.Integer())),
   failure: Type.Optional(Nullable(Failure)),
   release_id: Type.Optional(Nullable(Uuid)),
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sensitive } from '@davit/base';
 import { loadNodeImage } from '@davit/testkit/engine-images';
 import { testEngineKinds } from '@davit/testkit/engines';
-import type { ClusterDriver } from '../driver.ts';
+import type { ClusterDriver, InstanceUsage } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Instance, LogLine, Workload } from '../workload.ts';
 import { createDockerDriver } from './driver.ts';
@@ -81,6 +81,32 @@ for (const kind of testEngineKinds()) {
       if (code !== 0) throw new Error(`${script}: code ${code}: ${output}`);
       return output;
     };
+
+    describe('tells what is used', () => {
+      it('of processor time and memory by an instance that works, and of disk by its volume', async () => {
+        const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
+        const busy = sh('dd if=/dev/zero of=/data/file bs=1M count=5; touch /data/done; while :; do :; done');
+        const asked = workload({ ...busy, ports: [], volumes, cpuMillicores: 300 });
+        const instance = await run(asked);
+        await inside(instance, 'while [ ! -e /data/done ]; do :; done');
+        const mine = async (): Promise<InstanceUsage> => {
+          const usage = (await driver.metrics?.usage(signal))?.find(({ id }) => id === instance.id);
+          if (usage === undefined) throw new Error('no usage');
+          return usage;
+        };
+        const before = await mine();
+        await expect
+          .poll(async () => (await mine()).cpuMilliseconds - before.cpuMilliseconds, { timeout: 20_000 })
+          .toBeGreaterThan(300);
+        const after = await mine();
+        // Its limit is three tenths of a processor.
+        expect((after.cpuMilliseconds - before.cpuMilliseconds) / (after.at - before.at)).toBeLessThan(0.45);
+        expect(after.memoryBytes).toBeLessThan(64 * 1024 * 1024);
+        const held = (await driver.metrics?.volumes(signal))?.find(({ service }) => service === asked.owner.service);
+        expect(held?.bytes).toBeGreaterThanOrEqual(5 * 1024 * 1024);
+        await driver.removeService(environment, asked.owner.service, context);
+      });
+    });
 
     describe('gives a process what was asked', () => {
       it('keeps the address of an environment’s bridge while instances come and go, so that none of them loses it', async () => {

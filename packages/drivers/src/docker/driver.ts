@@ -1,11 +1,12 @@
 import type Dockerode from 'dockerode';
-import type { CallContext, ClusterDescription, ClusterDriver, InstanceEvent } from '../driver.ts';
+import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent } from '../driver.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
 import { describeEngine } from './describe.ts';
 import { inspectSelected, toInstance } from './instances.ts';
 import { followLogs } from './logs.ts';
+import { engineMetrics } from './metrics.ts';
 import { probeOnce } from './probes/probe.ts';
 import { awaitReady, type ReadyScope } from './ready.ts';
 import { readFile } from './read-file.ts';
@@ -38,11 +39,13 @@ class DockerDriver implements ClusterDriver {
   readonly #engine: DockerDriverInput['engine'];
   readonly #scope: ReadyScope;
   readonly #memory: EngineMemory;
+  readonly metrics: ClusterMetrics;
 
   constructor(input: DockerDriverInput) {
     const { docker, installation, isDirect, isLocal } = input;
     this.#engine = input.engine;
     this.#scope = { docker, installation, isDirect, isLocal };
+    this.metrics = engineMetrics(this.#scope);
     const publishOn = isDirect ? null : '127.0.0.1';
     const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn };
     this.#memory = { traits, known: new Set(), underWay: new Map() };

@@ -48,8 +48,8 @@ export function instanceLabels(workload: Workload, index: number): Labels {
 }
 
 /**
- * The engine-side filter for a selector: label conditions that all must hold. `exceptRollout` has no such filter (engines
- * cannot negate) and is applied by `matchesSelector`.
+ * The engine-side filter for a selector: label conditions that all must hold. `exceptRollout` and `fromIndex` have no
+ * such filter (engines can neither negate nor compare) and are applied by `matchesSelector`.
  */
 export function labelFilter(installation: string, object: ObjectKind, selector: Selector): string[] {
   const wanted: [string, string | undefined][] = [
@@ -68,7 +68,8 @@ export function matchesSelector(labels: Labels, selector: Selector): boolean {
     (selector.environment === undefined || labels[label.environment] === selector.environment) &&
     (selector.service === undefined || labels[label.service] === selector.service) &&
     (selector.rollout === undefined || labels[label.rollout] === selector.rollout) &&
-    (selector.exceptRollout === undefined || labels[label.rollout] !== selector.exceptRollout)
+    (selector.exceptRollout === undefined || labels[label.rollout] !== selector.exceptRollout) &&
+    (selector.fromIndex === undefined || Number(labels[label.index]) >= selector.fromIndex)
   );
 }
 

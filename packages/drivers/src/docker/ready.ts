@@ -33,7 +33,8 @@ type Outcome =
 
 /** Waits until all instances of a rollout are ready. See `ClusterDriver.awaitReady`. */
 export async function awaitReady(scope: ReadyScope, workload: Workload, context: CallContext): Promise<readonly Instance[]> {
-  const indices = Array.from({ length: workload.instances }, (_, index) => index);
+  const first = workload.firstInstance ?? 0;
+  const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
   const found = await Promise.all(indices.map((index) => inspectOwn(scope, workload, index, context.signal)));
   const deadline = Date.now() + workload.readyTimeoutSeconds * 1000;
   // One that fails ends the wait for the others: the rollout has failed as a whole.

@@ -11,7 +11,9 @@ import type {
   GitSource,
   ImageBuilder,
   InstanceEvent,
+  InstanceUsage,
   RouteTable,
+  RouteTraffic,
   SourceDriver,
 } from '../driver.ts';
 import { DriverError } from '../errors.ts';
@@ -58,14 +60,32 @@ export interface FakeCluster {
   kill(instanceId: string, exitCode: number): void;
   /** A line of output. */
   print(instanceId: string, text: string): void;
+  /** What an instance uses from now on; by default a thousandth of a processor and 16 MiB. */
+  use(instanceId: string, use: FakeUse): void;
+  /** What went through routes, by the route's id; scripts add to it. */
+  readonly traffic: Map<string, RouteTraffic>;
+  /** Bytes in the volumes of a service, by its id. */
+  readonly volumeBytes: Map<string, number>;
+  /** Of the cluster's machine; replaceable at any time. */
+  capacity: { readonly cpuMillicores: number; readonly memoryMiB: number };
   /** Writes a file inside an instance. */
   write(instanceId: string, path: string, text: string): void;
+}
+
+/** What an instance of the fake uses. Counters follow from it and the time that passes. */
+export interface FakeUse {
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
 }
 
 interface Container {
   instance: Instance;
   readonly workload: Workload;
   readonly lines: LogLine[];
+  use: FakeUse;
+  /** Processor time used until `usedAt`. */
+  cpuMilliseconds: number;
+  usedAt: number;
 }
 
 export function createFakeCluster(): FakeCluster {
@@ -78,6 +98,9 @@ class MemoryCluster implements FakeCluster {
   readonly calls: FakeCall[] = [];
   readonly images = new Map<string, BuiltImage>();
   readonly builds: BuildRequest[] = [];
+  readonly traffic = new Map<string, RouteTraffic>();
+  readonly volumeBytes = new Map<string, number>();
+  capacity = { cpuMillicores: 64_000, memoryMiB: 262_144 };
   readonly #volumes = new Map<string, string>();
   readonly #files = new Map<string, string>();
   readonly #containers = new Map<string, Container>();
@@ -110,6 +133,14 @@ class MemoryCluster implements FakeCluster {
     container.instance = { ...container.instance, state: 'EXITED', exit, endpoints: [] };
     this.#emit('DIED', container.instance);
     for (const read of this.#readers.get(instanceId) ?? []) read(null);
+  }
+
+  use(instanceId: string, use: FakeUse): void {
+    const container = this.#containers.get(instanceId);
+    if (container === undefined) return;
+    container.cpuMilliseconds = usedBy(container, Date.now());
+    container.usedAt = Date.now();
+    container.use = use;
   }
 
   print(instanceId: string, text: string): void {
@@ -145,7 +176,8 @@ class MemoryCluster implements FakeCluster {
         (selector.environment === undefined || instance.environment === selector.environment) &&
         (selector.service === undefined || instance.service === selector.service) &&
         (selector.rollout === undefined || instance.rollout === selector.rollout) &&
-        (selector.exceptRollout === undefined || instance.rollout !== selector.exceptRollout),
+        (selector.exceptRollout === undefined || instance.rollout !== selector.exceptRollout) &&
+        (selector.fromIndex === undefined || instance.index >= selector.fromIndex),
     );
   }
 
@@ -182,7 +214,8 @@ class MemoryCluster implements FakeCluster {
         port: port.internalPort,
       })),
     };
-    this.#containers.set(instance.id, { instance, workload, lines: [] });
+    const unused = { use: { cpuMillicores: 1, memoryMiB: 16 }, cpuMilliseconds: 0, usedAt: Date.now() };
+    this.#containers.set(instance.id, { instance, workload, lines: [], ...unused });
     this.#emit('STARTED', instance);
   }
 
@@ -193,8 +226,7 @@ class MemoryCluster implements FakeCluster {
         engine: 'fake',
         version: '1',
         apiVersion: '1',
-        cpuMillicores: 64_000,
-        memoryMiB: 262_144,
+        ...this.capacity,
       })),
     start: (workload, { signal }) =>
       this.#call({ method: 'start', service: workload.owner.service, detail: workload.rollout }, signal, () => {
@@ -206,7 +238,11 @@ class MemoryCluster implements FakeCluster {
       }),
     awaitReady: (workload, { signal }) =>
       this.#call({ method: 'awaitReady', service: workload.owner.service, detail: workload.rollout }, signal, () =>
-        this.#select({ service: workload.owner.service, rollout: workload.rollout }).map(({ instance }) => instance),
+        this.#select({
+          service: workload.owner.service,
+          rollout: workload.rollout,
+          fromIndex: workload.firstInstance ?? 0,
+        }).map(({ instance }) => instance),
       ),
     observe: (selector, signal) =>
       this.#call({ method: 'observe', service: selector.service ?? '', detail: '' }, signal, () =>
@@ -249,6 +285,16 @@ class MemoryCluster implements FakeCluster {
       this.#watchers.add(onEvent);
       await aborted(signal);
       this.#watchers.delete(onEvent);
+    },
+    metrics: {
+      usage: (signal) =>
+        this.#call({ method: 'usage', service: '', detail: '' }, signal, () =>
+          [...this.#containers.values()].filter(({ instance }) => instance.state === 'RUNNING').map(toUsage),
+        ),
+      volumes: (signal) =>
+        this.#call({ method: 'volumes', service: '', detail: '' }, signal, () =>
+          [...this.volumeBytes].map(([service, bytes]) => ({ service, bytes })),
+        ),
     },
   };
 
@@ -327,8 +373,36 @@ class MemoryCluster implements FakeCluster {
         this.#routes = table;
       });
     },
-    awaitDrained: () => Promise.resolve(),
+    awaitDrained: async (ids) => {
+      await this.#call(
+        { method: 'awaitDrained', service: '', detail: ids.join(' ') },
+        new AbortController().signal,
+        () => undefined,
+      );
+    },
+    traffic: () => Promise.resolve([...this.traffic.values()]),
     stop: () => Promise.resolve(),
+  };
+}
+
+function usedBy({ cpuMilliseconds, use, usedAt }: Container, now: number): number {
+  return cpuMilliseconds + ((now - usedAt) * use.cpuMillicores) / 1000;
+}
+
+function toUsage(container: Container): InstanceUsage {
+  const { id, environment, service, rollout, index } = container.instance;
+  const at = Date.now();
+  return {
+    id,
+    environment,
+    service,
+    rollout,
+    index,
+    at,
+    cpuMilliseconds: usedBy(container, at),
+    memoryBytes: container.use.memoryMiB * 1024 * 1024,
+    receivedBytes: 0,
+    sentBytes: 0,
   };
 }
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import type { Gateway, RouteTable, TcpRoute } from '../driver.ts';
+import type { Gateway, RouteTable, RouteTraffic, TcpRoute } from '../driver.ts';
 import { DriverError, RoutePortTakenError } from '../errors.ts';
 import { changesTo } from './changes.ts';
 import { configurationFile, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
@@ -11,6 +11,7 @@ import { checkedTable } from '../shared/route-table.ts';
 import { failure, HaproxyProcess, isPortTaken, pause } from './haproxy-process.ts';
 import type { ErrorPages } from './pages.ts';
 import type { Serving } from './runtime-api.ts';
+import { TrafficCounter } from './traffic.ts';
 import { bootId, emptyTable, storedTable, toStored, unprivilegedUser } from './state.ts';
 
 export interface GatewayOptions {
@@ -61,6 +62,8 @@ class HaproxyGateway implements LocalGateway {
   private waiting: { table: RouteTable; readonly done: Promise<void> } | null = null;
   private supervisor: NodeJS.Timeout | null = null;
   private isSupervising = false;
+  private readonly counter = new TrafficCounter();
+  private isCounting = false;
 
   constructor(options: GatewayOptions) {
     this.options = options;
@@ -109,6 +112,16 @@ class HaproxyGateway implements LocalGateway {
       if (!isBusy || left <= 0) return;
       await pause(Math.min(interval, left));
     }
+  }
+
+  async traffic(): Promise<readonly RouteTraffic[]> {
+    this.isCounting = true;
+    await this.count();
+    return this.counter.totals();
+  }
+
+  private async count(): Promise<void> {
+    if (this.isCounting) this.counter.add(await this.haproxy.counters());
   }
 
   async stop(): Promise<void> {
@@ -241,6 +254,8 @@ class HaproxyGateway implements LocalGateway {
     const names = Object.keys(toConfiguration(await this.prepare(), table));
     const before = await this.haproxy.read(names);
     await this.writeChecked(table);
+    // A worker that is replaced may end at once, and what it counted with it.
+    await this.count().catch((error: unknown) => this.log(`requests could not be counted before a reload: ${String(error)}`));
     if (await this.haproxy.reload()) return;
     // What is at rest must be what can be started.
     await this.haproxy.write(before);

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Backend, CrossOrigin, HttpRoute, RouteTable, TcpRoute } from '../driver.ts';
+import {
+  latencyBucketsMilliseconds,
+  type Backend,
+  type CrossOrigin,
+  type HttpRoute,
+  type RouteTable,
+  type TcpRoute,
+} from '../driver.ts';
 import { failures, toPages, type ErrorPages } from './pages.ts';
 
 /** What of the configuration does not come from routes. All values are the operator's and Davit's, not tenants'. */
@@ -24,6 +31,7 @@ export type ConfigurationFiles = Readonly<Record<string, string>>;
 export const configurationFile = 'haproxy.cfg';
 export const mapFile = 'hosts.map';
 export const noRoute = 'no-route';
+export const latencyTable = 'latency';
 
 /** Everything that HAProxy needs to serve the table. The table must have been checked. */
 export function toConfiguration(settings: GatewaySettings, table: RouteTable): ConfigurationFiles {
@@ -218,7 +226,11 @@ function fixedBackends(settings: GatewaySettings): string {
   http-request return status 404 content-type application/json string '${pages.notFound.json}'
 
 ${handover('handover', '')}
-${handover('handover-h2', ' proto h2')}`;
+${handover('handover-h2', ' proto h2')}
+# How long the instances of each route took to begin an answer: a counter for each bucket.
+backend ${latencyTable} from http
+  stick-table type string len 64 size 100k store gpc(${latencyBucketsMilliseconds.length + 1})
+`;
 }
 
 /** What all backends of routes have in common. */
@@ -229,7 +241,18 @@ function routeDefaults(): string {
   http-request disable-l7-retry if !METH_GET !METH_HEAD !METH_OPTIONS
   http-request return status 503 hdr retry-after 5 content-type text/html file unavailable.html if { nbsrv eq 0 } { req.hdr(accept) -m sub text/html }
   http-request return status 503 hdr retry-after 5 content-type application/json string '${json}' if { nbsrv eq 0 }
-`;
+  http-request track-sc0 be_name table ${latencyTable}
+  http-request set-var(txn.began) date(0,ms),neg
+  http-response set-var(txn.took) date(0,ms),add(txn.began)
+${latencyBuckets()}`;
+}
+
+function latencyBuckets(): string {
+  const ends = [...latencyBucketsMilliseconds];
+  const range = (end: number, index: number): string => (index === 0 ? `le ${end}` : `${(ends[index - 1] ?? 0) + 1}:${end}`);
+  return [...ends.map(range), `gt ${ends.at(-1)}`]
+    .map((values, index) => `  http-response sc-inc-gpc(${index},0) if { var(txn.took) -m int ${values} }\n`)
+    .join('');
 }
 
 function httpBackend(route: HttpRoute): string {

@@ -5,8 +5,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DriverError } from '../errors.ts';
-import { configurationFile, mapFile, type ConfigurationFiles } from './haproxy-config.ts';
+import { configurationFile, latencyTable, mapFile, type ConfigurationFiles } from './haproxy-config.ts';
 import { ask, servingCommands, toLines, toLoads, toProcesses, toServing, type Processes, type Serving } from './runtime-api.ts';
+import type { WorkerCounters } from './traffic.ts';
 
 const run = promisify(execFile);
 const startTimeoutMilliseconds = 10_000;
@@ -62,6 +63,20 @@ export class HaproxyProcess {
       // A worker that ended since then has nothing under way.
       processes.workers.map(({ pid }) => ask(this.masterSocket, `@!${pid} show stat -1 4 -1`).then(toLoads, () => new Map())),
     );
+  }
+
+  /** What each worker, former ones too, has counted. One that ended since then is left out. */
+  async counters(): Promise<readonly WorkerCounters[]> {
+    const workers = (await this.processes())?.workers ?? [];
+    const read = async (pid: number): Promise<WorkerCounters[]> => {
+      try {
+        const backends = await ask(this.masterSocket, `@!${pid} show stat -1 2 -1`);
+        return [{ pid, backends, latency: await ask(this.masterSocket, `@!${pid} show table ${latencyTable}`) }];
+      } catch {
+        return [];
+      }
+    };
+    return (await Promise.all(workers.map(({ pid }) => read(pid)))).flat();
   }
 
   /** Files as they are at rest; absent ones are ''. */

@@ -115,6 +115,23 @@ export class GatewaySync {
     return this.#version;
   }
 
+  /** Whether requests go to one of these instances. */
+  serves(instanceIds: readonly string[]): boolean {
+    const ids = new Set(instanceIds);
+    return [...this.#services.values()].some(({ routes }) =>
+      [...routes.http, ...routes.tcp].some((route) => route.backends.some((backend) => ids.has(backend.id))),
+    );
+  }
+
+  /** Whose the routes are that are served. */
+  serviceByRoute(): Map<string, string> {
+    const found = new Map<string, string>();
+    for (const [service, { routes }] of this.#services) {
+      for (const { id } of [...routes.http, ...routes.tcp]) found.set(id, service);
+    }
+    return found;
+  }
+
   /** Puts a service's routes in place. Resolves once they are served; does nothing when they are served already. */
   async set(serviceId: string, config: ReleaseConfig, instances: readonly Instance[]): Promise<void> {
     // Until everything that should be served is known, a change would take the others out.

@@ -5,6 +5,7 @@ import { driversOf, type EngineParts } from '../parts.ts';
 import { busyEnvironments, clearRunningStatus, releaseConfigs, setRunningStatus } from '../store/journal.ts';
 import { runningRollouts } from '../store/jobs.ts';
 import { keptRuntimes, type KeptRow } from '../store/requests.ts';
+import { instanceCounts } from '../scaling/instances.ts';
 import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
 import { LogCollector } from './log-collector.ts';
 import { Prober } from './prober.ts';
@@ -100,6 +101,12 @@ export class Keeper {
     return this.#looking;
   }
 
+  /** Looks, and resolves after a look that began after this call. */
+  async lookAnew(): Promise<void> {
+    await this.#looking;
+    await this.look();
+  }
+
   #lookSoon(): void {
     this.#soon ??= setTimeout(() => {
       this.#soon = null;
@@ -184,13 +191,17 @@ export class Keeper {
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
     if (mine.length < instances.length) await this.#retireOthers(runtime, runtime.desired === 'RUNNING');
     if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
-    const wanted = runtime.config.instances;
-    for (const instance of mine) if (instance.state !== 'RUNNING') await this.#revive(instance);
-    if (mine.length < wanted) await this.#startMissing(runtime);
-    const up = mine.filter((instance) => instance.state === 'RUNNING' && !this.#unready.has(instance.id)).length;
-    const status = wanted === 0 ? 'STOPPED' : up >= wanted ? 'RUNNING' : up === 0 ? 'ERROR' : 'WARNING';
-    if (status !== runtime.running_status) {
-      await this.#parts.database.run(setRunningStatus, [runtime.service_id, status]);
+    const { existing, serving } = instanceCounts(runtime, runtime.config);
+    const kept = mine.filter((instance) => instance.index < existing);
+    if (kept.length < mine.length) await this.#retireFrom(runtime, existing);
+    for (const instance of kept) if (instance.state !== 'RUNNING') await this.#revive(instance);
+    if (kept.length < existing) await this.#startMissing(runtime);
+    const up = kept.filter(
+      (instance) => instance.index < serving && instance.state === 'RUNNING' && !this.#unready.has(instance.id),
+    ).length;
+    const status = serving === 0 ? 'STOPPED' : up >= serving ? 'RUNNING' : up === 0 ? 'ERROR' : 'WARNING';
+    if (status !== runtime.running_status || up !== runtime.running_instances) {
+      await this.#parts.database.run(setRunningStatus, [runtime.service_id, status, up]);
     }
   }
 
@@ -204,7 +215,8 @@ export class Keeper {
       );
     }
     // Forgotten while the cluster could not be reached.
-    if (runtime.running_status === null) await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED']);
+    if (runtime.running_status === null)
+      await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED', null]);
   }
 
   async #retireOthers(runtime: Kept, keepsRollout: boolean): Promise<void> {
@@ -216,6 +228,15 @@ export class Keeper {
         terminationGrace(runtime.config, this.#parts.settings),
         this.#call(),
       ),
+    );
+  }
+
+  /** Instances that a change of their number left over. */
+  async #retireFrom({ service_id: service, rollout, config }: Kept, fromIndex: number): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    if (rollout === null) return;
+    await this.#attempt(`retire from ${service}`, () =>
+      cluster.retire({ service, rollout, fromIndex }, terminationGrace(config, this.#parts.settings), this.#call()),
     );
   }
 
@@ -277,8 +298,13 @@ export class Keeper {
     const served = seen.runtimes.flatMap((runtime) => {
       const { config } = runtime;
       if (runtime.desired !== 'RUNNING' || config === null) return [];
+      const { serving } = instanceCounts(runtime, config);
       const instances = (seen.byService.get(runtime.service_id) ?? []).filter(
-        (instance) => instance.rollout === runtime.rollout && instance.state === 'RUNNING' && !this.#unready.has(instance.id),
+        (instance) =>
+          instance.rollout === runtime.rollout &&
+          instance.index < serving &&
+          instance.state === 'RUNNING' &&
+          !this.#unready.has(instance.id),
       );
       return [{ id: runtime.service_id, config, instances, settled: !seen.busy.has(runtime.environment_id) }];
     });
@@ -332,7 +358,7 @@ export class Keeper {
     const { hooks, settings } = this.#parts;
     const { config } = runtime;
     if (config === null || runtime.release_id === null || runtime.rollout === null || runtime.image_id === null) return null;
-    return toWorkload({
+    const workload = toWorkload({
       owner: {
         installation: settings.installation,
         organization: runtime.organization_id,
@@ -350,6 +376,7 @@ export class Keeper {
       readyTimeoutSeconds: settings.readyTimeoutSeconds,
       terminationGraceSeconds: settings.terminationGraceSeconds,
     });
+    return { ...workload, instances: instanceCounts(runtime, config).existing };
   }
 
   async #reportUnreachable(): Promise<void> {

@@ -12,6 +12,7 @@ const fields = [
   'cpuMillicores',
   'memoryMiB',
   'instances',
+  'scaling',
   'readiness',
   'liveness',
   'job',

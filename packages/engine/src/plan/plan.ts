@@ -41,6 +41,8 @@ export interface StepOutput {
   /** The former instances are as wanted and stay. */
   readonly kept?: boolean;
   readonly rollout?: string;
+  /** How many instances the rollout has. */
+  readonly instances?: number;
   /** When the run of a job was started, ISO 8601. */
   readonly launchedAt?: string;
   /** Steps of the task that have nothing left to do. */

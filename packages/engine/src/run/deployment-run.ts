@@ -155,6 +155,7 @@ export class DeploymentRun {
       rollout: row.rollout,
       kept: false,
       instances: [],
+      count: null,
       event: eventOf(action, config?.job, row.event),
       forcedEvent: row.event,
       launchedAt: null,

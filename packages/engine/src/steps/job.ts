@@ -103,6 +103,7 @@ export const arm: Step = {
       task.rollout,
       task.configHash,
       isArmed ? 'COMPLETED' : 'STOPPED',
+      null,
     ];
     await journal.transaction(async (tx) => {
       await journal.write(store.setRuntime, runtime, tx);

@@ -1,6 +1,8 @@
 import { DriverError, type Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
+import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import * as store from '../store/journal.ts';
+import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, workloadOf, type Step, type StepContext } from './step.ts';
 import { removeFolder } from './terraform.ts';
@@ -37,18 +39,27 @@ export const start: Step = {
   cancelable: true,
   async run(context) {
     const { task, call } = context;
+    const config = configOf(task);
+    const former = await runtimeNow(context);
     if (await isUnchanged(context)) {
       task.kept = true;
       task.rollout = task.former?.rollout ?? task.rollout;
+      task.count = former === null ? config.instances : instanceCounts(former, config).serving;
       call.log('Nothing changed since the last deployment: the running instances are kept.');
-      return { kept: true, rollout: task.rollout, skip: ['ready', 'retire'] };
+      return { kept: true, rollout: task.rollout, instances: task.count, skip: ['ready', 'retire'] };
     }
+    task.count = firstCount(config, former);
     const workload = await workloadOf(context, { secrets: true });
     if (workload.instances === 0) call.log('min_running_instances is 0: no instance is started.');
+    const obstacle = scalingObstacle(config);
+    if (obstacle !== null)
+      call.log(`The number of instances stays ${config.instances}: ${obstacle}, so none is added under load.`);
+    if (workload.instances > config.instances) call.log(`${workload.instances} instances are started, as many as ran before.`);
     await driverSet(context).cluster.start(workload, call);
-    return {};
+    return { instances: task.count };
   },
   resume(task, output) {
+    task.count = output.instances ?? null;
     if (output.kept !== true || output.rollout === undefined) return;
     task.kept = true;
     task.rollout = output.rollout;
@@ -61,8 +72,14 @@ async function isUnchanged(context: StepContext): Promise<boolean> {
   const { former } = task;
   if (deployment.action !== 'DEPLOY' || former?.desired !== 'RUNNING' || former.rollout === null) return false;
   if (former.config_hash !== task.configHash || former.image_id !== task.imageId) return false;
+  const { serving } = instanceCounts((await runtimeNow(context)) ?? former, configOf(task));
   const instances = await driverSet(context).cluster.observe({ service: task.serviceId, rollout: former.rollout }, call.signal);
-  return instances.filter((instance) => instance.state === 'RUNNING').length === configOf(task).instances;
+  return instances.filter(({ state, index }) => state === 'RUNNING' && index < serving).length === serving;
+}
+
+/** The service's row as it is now: until the deployment began its number of instances may have changed. */
+async function runtimeNow({ task, parts }: StepContext): Promise<RuntimeRow | null> {
+  return (await parts.database.many(readRuntimes, [[task.serviceId]]))[0] ?? null;
 }
 
 /** Waits until the new instances are ready. Until then nobody is sent to them. */
@@ -100,11 +117,12 @@ export const route: Step = {
   async run(context) {
     const { task, deployment, journal, call, parts } = context;
     const config = configOf(task);
-    const instances = await runningInstances(context);
-    if (instances.length < config.instances) {
+    const count = task.count ?? config.instances;
+    const instances = await runningInstances(context, count);
+    if (instances.length < count) {
       throw new DriverError({
         cause: 'PROCESS_EXITED',
-        message: `${config.instances - instances.length} of ${config.instances} instances ended after they had been ready`,
+        message: `${count - instances.length} of ${count} instances ended after they had been ready`,
       });
     }
     await journal.write(store.setRuntime, [
@@ -117,7 +135,8 @@ export const route: Step = {
       task.releaseId,
       task.rollout,
       task.configHash,
-      config.instances === 0 ? 'STOPPED' : 'RUNNING',
+      count === 0 ? 'STOPPED' : 'RUNNING',
+      count,
     ]);
     await parts.gateways[deployment.driver]?.set(task.serviceId, config, instances);
     const open = config.ports.filter((port) => port.public).length;
@@ -126,10 +145,10 @@ export const route: Step = {
   },
 };
 
-async function runningInstances(context: StepContext): Promise<readonly Instance[]> {
+async function runningInstances(context: StepContext, count: number): Promise<readonly Instance[]> {
   const { task, call } = context;
   const instances = await driverSet(context).cluster.observe({ service: task.serviceId, rollout: task.rollout }, call.signal);
-  return instances.filter((instance) => instance.state === 'RUNNING');
+  return instances.filter(({ state, index }) => state === 'RUNNING' && index < count);
 }
 
 /** Lets requests under way at the old instances end, then stops these. */
@@ -167,7 +186,8 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const { former } = task;
   if (former?.desired !== 'RUNNING' || former.config === null || former.rollout === task.rollout) return;
   const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
-  if (left.filter((instance) => instance.state === 'RUNNING').length >= former.config.instances) return;
+  const { serving } = instanceCounts(former, former.config);
+  if (left.filter(({ state, index }) => state === 'RUNNING' && index < serving).length >= serving) return;
   call.log('The former release starts again.');
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);

@@ -5,6 +5,7 @@ import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { RuntimeRow } from '../store/requests.ts';
+import { instanceCounts } from '../scaling/instances.ts';
 import { secretIds, toWorkload } from '../workload.ts';
 
 /** One service inside a running deployment. Steps fill in what they find out; the journal keeps it for the next runner. */
@@ -25,6 +26,8 @@ export interface Task {
   /** The former instances are as wanted: nothing is replaced. */
   kept: boolean;
   instances: readonly Instance[];
+  /** How many of them the rollout has; known from its start on. */
+  count: number | null;
   /** What of a job is run; null: nothing, or it is no job. */
   readonly event: JobEvent | null;
   /** The same where it was asked for by itself. */
@@ -89,7 +92,7 @@ export async function workloadOf(context: StepContext, options: { former?: boole
   const former = options.former === true ? task.former : null;
   const config = former?.config ?? configOf(task);
   const image = former === null ? task.imageId : former.image_id;
-  return toWorkload({
+  const workload = toWorkload({
     owner: ownerOf(context),
     release: former?.release_id ?? task.releaseId ?? '',
     rollout: former?.rollout ?? task.rollout,
@@ -101,4 +104,6 @@ export async function workloadOf(context: StepContext, options: { former?: boole
     readyTimeoutSeconds: parts.settings.readyTimeoutSeconds,
     terminationGraceSeconds: parts.settings.terminationGraceSeconds,
   });
+  const instances = former === null ? (task.count ?? config.instances) : instanceCounts(former, config).serving;
+  return { ...workload, instances };
 }

@@ -123,6 +123,7 @@ export const settle: Step = {
       task.rollout,
       task.configHash,
       'COMPLETED',
+      null,
     ]);
     if (outputs.length > 0) call.log(`Outputs: ${outputs.map(({ name }) => name).join(', ')}.`);
     await removeFolder(context);

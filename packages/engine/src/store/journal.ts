@@ -194,31 +194,38 @@ export const finishDeployment = statement(
   `UPDATE deployment SET status = $3, finished_at = clock_timestamp() WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`,
 );
 
+/** With the number of instances; null: there are none that stay. Of a rollout that is kept the number is left as it is. */
 export const setRuntime = statement(
   'setRuntime',
-  `INSERT INTO service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, commit, running_status, last_deployment_at)
-   SELECT $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT commit FROM release WHERE id = $9), $12, clock_timestamp() WHERE ${fenced}
+  `INSERT INTO service_runtime (service_id, organization_id, project_id, environment_id, driver, desired, release_id, rollout, config_hash, commit, running_status, last_deployment_at,
+                                instances, settled_instances, running_instances)
+   SELECT $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT commit FROM release WHERE id = $9), $12, clock_timestamp(), $13, $13, $13 WHERE ${fenced}
    ON CONFLICT (service_id) DO UPDATE SET desired = excluded.desired, release_id = excluded.release_id, rollout = excluded.rollout,
      config_hash = excluded.config_hash, commit = excluded.commit, running_status = excluded.running_status, driver = excluded.driver,
-     last_deployment_at = excluded.last_deployment_at, updated_at = clock_timestamp()`,
+     last_deployment_at = excluded.last_deployment_at, updated_at = clock_timestamp(), running_instances = excluded.running_instances,
+     instances = CASE WHEN service_runtime.rollout = excluded.rollout AND service_runtime.desired = 'RUNNING'
+                      THEN coalesce(service_runtime.instances, excluded.instances) ELSE excluded.instances END,
+     settled_instances = CASE WHEN service_runtime.rollout = excluded.rollout AND service_runtime.desired = 'RUNNING'
+                              THEN coalesce(service_runtime.settled_instances, excluded.settled_instances) ELSE excluded.settled_instances END`,
 );
 
 export const stopRuntime = statement(
   'stopRuntime',
-  `UPDATE service_runtime SET desired = 'STOPPED', running_status = 'STOPPED', updated_at = clock_timestamp() WHERE service_id = $3 AND ${fenced}`,
+  `UPDATE service_runtime SET desired = 'STOPPED', running_status = 'STOPPED', running_instances = 0, updated_at = clock_timestamp() WHERE service_id = $3 AND ${fenced}`,
 );
 
 export const removeRuntime = statement('removeRuntime', `DELETE FROM service_runtime WHERE service_id = $3 AND ${fenced}`);
 
 export const setRunningStatus = statement(
   'setRunningStatus',
-  `UPDATE service_runtime SET running_status = $2 WHERE service_id = $1 AND running_status IS DISTINCT FROM $2`,
+  `UPDATE service_runtime SET running_status = $2, running_instances = $3
+    WHERE service_id = $1 AND (running_status IS DISTINCT FROM $2 OR running_instances IS DISTINCT FROM $3)`,
 );
 
 /** Nobody knows what runs: the cluster does not answer. */
 export const clearRunningStatus = statement(
   'clearRunningStatus',
-  `UPDATE service_runtime SET running_status = NULL WHERE driver = $1 AND desired = 'RUNNING' AND running_status IS NOT NULL`,
+  `UPDATE service_runtime SET running_status = NULL, running_instances = NULL WHERE driver = $1 AND desired = 'RUNNING' AND running_status IS NOT NULL`,
 );
 
 /** What releases run. A release's configuration never changes. */

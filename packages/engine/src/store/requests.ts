@@ -108,10 +108,12 @@ export interface RuntimeRow {
   readonly commit: ReleaseCommit | null;
   readonly organization_id: string;
   readonly project_id: string;
+  readonly instances: number | null;
+  readonly settled_instances: number | null;
 }
 
 const runtimeColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
-  t.config_hash, r.config, r.image_id, r.commit`;
+  t.config_hash, t.instances, t.settled_instances, r.config, r.image_id, r.commit`;
 
 export const readRuntimes = statement<RuntimeRow>(
   'readRuntimes',
@@ -120,13 +122,14 @@ export const readRuntimes = statement<RuntimeRow>(
 
 export interface KeptRow extends Omit<RuntimeRow, 'config'> {
   readonly running_status: ServiceView['runningStatus'];
+  readonly running_instances: number | null;
 }
 
 /** What the keeper looks after: services of a driver that should run, and those of the given ids, as they have instances. */
 export const keptRuntimes = statement<KeptRow>(
   'keptRuntimes',
   `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
-          t.config_hash, t.running_status, r.image_id, r.commit
+          t.config_hash, t.running_status, t.running_instances, t.instances, t.settled_instances, r.image_id, r.commit
      FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id
     WHERE t.driver = $1 AND t.desired = 'RUNNING' OR t.service_id = ANY ($2::uuid[])`,
 );

@@ -16,6 +16,8 @@ export interface ServiceViewRow {
   readonly config_hash: string | null;
   readonly running_status: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
   readonly commit: ReleaseCommit | null;
+  readonly wanted_instances: number | null;
+  readonly running_instances: number | null;
   readonly environment_id: string | null;
   readonly phase: Phase | null;
   readonly service_type: string | null;
@@ -44,7 +46,8 @@ const terraformAction = (service: string): string =>
 // Without the step that stops former instances: it runs behind the success of the service, which is deployed by then.
 export const serviceViews = statement<ServiceViewRow>(
   'serviceViews',
-  `SELECT s.id AS service_id, t.release_id AS runtime_release_id, t.config_hash, t.running_status, r.commit,
+  `SELECT s.id AS service_id, t.release_id AS runtime_release_id, t.config_hash, t.running_status, t.running_instances, r.commit,
+          CASE WHEN t.desired <> 'RUNNING' AND t.instances IS NOT NULL THEN 0 ELSE t.instances END AS wanted_instances,
           l.environment_id, l.phase, l.service_type, l.terraform_action, l.action, l.execution_number, l.failure, l.created_at AS deployment_created_at,
           l.started_at, l.finished_at, l.is_last, q.id AS waiting_id, q.action AS waiting_action,
           coalesce(q.waiting, 0)::integer AS waiting_count, st.steps

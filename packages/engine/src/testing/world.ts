@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createFakeCluster, Terraform, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { config } from './config.ts';
-import { createEngine, type Engine, type EngineSettings } from '../index.ts';
+import { createEngine, type Engine, type EngineInput, type EngineSettings } from '../index.ts';
 import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceOutput, ServiceView } from '../port.ts';
 
 /** An engine over the fake cluster and a database of its own, with what resources would hand it kept in memory. */
@@ -18,6 +18,8 @@ export interface World {
   /** What services told, by service. */
   readonly outputs: ReadonlyMap<string, readonly ServiceOutput[]>;
   readonly workFolder: string;
+  /** What engines of this world are made of, for another process beside the first. */
+  readonly input: EngineInput;
   readonly environmentId: string;
   /** Ends this engine as a stop of the server does, and begins another one on the same database and cluster. */
   restart(): Promise<Engine>;
@@ -44,28 +46,28 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
     clusterId: randomUUID(),
     driver: 'fake',
   };
-  const make = (): Engine =>
-    createEngine({
-      database: database.database,
-      connectionString: database.connectionString,
-      hooks: {
-        secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
-        gitCredentials: () => Promise.resolve(null),
-        registryCredentials: () => Promise.resolve(null),
-        deploymentStarted: () => Promise.resolve(),
-        deploymentEnded: () => Promise.resolve(),
-        serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
-        environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
-        // As good as the vault for the engine, which must not find the text itself in what it stores.
-        seal: (_id, text) => Buffer.from(Buffer.from(text).toString('base64')),
-        open: (_id, sealed) => Buffer.from(Buffer.from(sealed).toString(), 'base64').toString(),
-        serviceOutputs: (serviceId, told) => Promise.resolve(void outputs.set(serviceId, told)),
-      },
-      drivers: { fake: { cluster: fake.cluster, builder: fake.builder, source: fake.source, gateway: fake.gateway } },
-      terraform,
-      settings: { ...settings, workFolder, ...overrides },
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    });
+  const input: EngineInput = {
+    database: database.database,
+    connectionString: database.connectionString,
+    hooks: {
+      secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
+      gitCredentials: () => Promise.resolve(null),
+      registryCredentials: () => Promise.resolve(null),
+      deploymentStarted: () => Promise.resolve(),
+      deploymentEnded: () => Promise.resolve(),
+      serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
+      environmentDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
+      // As good as the vault for the engine, which must not find the text itself in what it stores.
+      seal: (_id, text) => Buffer.from(Buffer.from(text).toString('base64')),
+      open: (_id, sealed) => Buffer.from(Buffer.from(sealed).toString(), 'base64').toString(),
+      serviceOutputs: (serviceId, told) => Promise.resolve(void outputs.set(serviceId, told)),
+    },
+    drivers: { fake: { cluster: fake.cluster, builder: fake.builder, source: fake.source, gateway: fake.gateway } },
+    terraform,
+    settings: { ...settings, workFolder, ...overrides },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  };
+  const make = (): Engine => createEngine(input);
   let engine = make();
   await engine.start();
   const view = async (serviceId: string): Promise<ServiceView> => {
@@ -83,6 +85,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
     deleted,
     outputs,
     workFolder,
+    input,
     environmentId: place.environmentId,
     restart: async () => {
       await engine.stop();
@@ -140,6 +143,8 @@ const settings: EngineSettings = {
   logRetentionDays: 7,
   keptReleases: 10,
   logLinesPerService: 10_000,
+  metricsSeconds: 3600,
+  scaleDownSeconds: 300,
 };
 
 /** Waits for a condition, at most ten seconds. */

@@ -9,6 +9,7 @@ import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
 import { processMetrics } from './metrics.ts';
 import type { Room } from './server.ts';
+import { renderServiceMetrics } from './service-metrics.ts';
 
 const alive = statement('ready_check', 'select 1');
 
@@ -36,10 +37,34 @@ function addHealth(pages: FastifyInstance, room: Room): void {
     }
     return reply.headers(securityHeaders).send({ status: 'ready' });
   });
+  const ofServices = rememberFor(1000, () => serviceMetrics(room));
   pages.get('/metrics', async (_request, reply) => {
-    const text = `${room.durations.render()}${await processMetrics()}`;
+    const text = `${room.durations.render()}${await ofServices()}${await processMetrics()}`;
     return reply.headers(securityHeaders).type('text/plain; version=0.0.4; charset=utf-8').send(text);
   });
+}
+
+/** However often the page is asked for, which nobody needs a token for, the database is asked once in that time. */
+function rememberFor(milliseconds: number, make: () => Promise<string>): () => Promise<string> {
+  let until = 0;
+  let known = Promise.resolve('');
+  return () => {
+    if (Date.now() >= until) {
+      until = Date.now() + milliseconds;
+      known = make();
+    }
+    return known;
+  };
+}
+
+/** Without the database the page still tells of the process itself. */
+async function serviceMetrics({ options }: Room): Promise<string> {
+  try {
+    return renderServiceMetrics(await options.engine.metricTotals(options.database), options.engine.latencyBuckets);
+  } catch (error) {
+    options.logger?.warn({ err: error }, 'metrics of services could not be read');
+    return '';
+  }
 }
 
 function addDescription(pages: FastifyInstance, room: Room): void {

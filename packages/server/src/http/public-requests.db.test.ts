@@ -31,7 +31,6 @@ const lenient: readonly (readonly [operations: RegExp, places: RegExp, because: 
   [/^create(Application|Container|Helm)CustomDomain$/, /^generate_certificate required$/, 'the contract has it true then'],
   [/^edit(Container|Helm)?CustomDomain$/, /^(domain|generate_certificate) required$/, editing],
   [/^editContainer$/, /^(name|registry_id|image_name|tag|healthchecks) required$/, editing],
-  [/^(create|edit)(Application|Container)$/, /^autoscaling/, 'the contract has it in answers only'],
   [/^createHelm$/, /^(auto_deploy|arguments|values_override) required$/, 'it has none of them then'],
   [
     /^createTerraform$/,

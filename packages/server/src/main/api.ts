@@ -167,6 +167,8 @@ function engineSettings(config: Configuration, installation: string): EngineSett
     keptReleases: config.keptReleases,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
+    metricsSeconds: config.metricsSeconds,
+    scaleDownSeconds: config.scaleDownSeconds,
   };
 }
 

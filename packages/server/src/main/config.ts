@@ -54,6 +54,8 @@ export interface Configuration {
   readonly keptReleases: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
+  readonly metricsSeconds: number;
+  readonly scaleDownSeconds: number;
   readonly stopWithinSeconds: number;
   /** Data of cloud vendors; null: the file that comes with this version. */
   readonly catalogueFile: string | null;
@@ -107,6 +109,8 @@ export function readConfiguration(environment: Environment = process.env): Confi
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
+    metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),
+    scaleDownSeconds: reader.integer('DAVIT_SCALE_DOWN_SECONDS', 300, 1, 86_400),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
     catalogueFile: reader.optional('DAVIT_CATALOGUE'),
     terraformProgram: reader.optional('DAVIT_TERRAFORM_PROGRAM'),

@@ -111,6 +111,10 @@ function lateCluster(connect: Connect): ClusterDriver {
       (await cluster(signal)).followLogs(instanceId, since, onLine, signal),
     readFile: async (instanceId, file, signal) => (await cluster(signal)).readFile(instanceId, file, signal),
     watch: async (onEvent, signal) => (await cluster(signal)).watch(onEvent, signal),
+    metrics: {
+      usage: async (signal) => (await cluster(signal)).metrics?.usage(signal) ?? [],
+      volumes: async (signal) => (await cluster(signal)).metrics?.volumes(signal) ?? [],
+    },
   };
 }
 

@@ -126,9 +126,22 @@ test('the deployed commit is shown to people and is no part of the configuration
 test('what is no part of what runs does not change the configuration', () => {
   const changed = facts(
     { updated_at: '2027-01-01T00:00:00.000Z', stage_name: 'x', stage_position: 9, is_skipped: true, git_token_name: 'y' },
-    { description: 'new', icon_uri: 'new', auto_deploy: true, auto_preview: true, max_running_instances: 9 },
+    { description: 'new', icon_uri: 'new', auto_deploy: true, auto_preview: true },
   );
   expect(composeRelease(changed, [], settings)).toEqual(composeRelease(facts(), [], settings));
+});
+
+test('between two numbers of instances a release scales, by settings; without a minimum it does not', () => {
+  const release = (spec: object) => composeRelease(facts({}, { storage: [], ...spec }), [], settings).config;
+  expect(release({})).toMatchObject({ instances: 2, scaling: { most: 4, cpuPercent: 60, memoryPercent: null } });
+  const advanced_settings = { 'hpa.cpu.average_utilization_percent': 40, 'hpa.memory.average_utilization_percent': 80 };
+  expect(release({ max_running_instances: -1, advanced_settings }).scaling).toEqual({
+    most: null,
+    cpuPercent: 40,
+    memoryPercent: 80,
+  });
+  for (const spec of [{ max_running_instances: 2 }, { min_running_instances: 0 }])
+    expect(release(spec)).not.toHaveProperty('scaling');
 });
 
 test('ids of built-in variables stay when names change, and differ between services only for what tells of the service', () => {

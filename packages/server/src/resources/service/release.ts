@@ -17,6 +17,7 @@ import { toReleaseOptions } from './shapes/advanced-settings.ts';
 import { parseCommand } from './shapes/command.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 import { toDriverProbe } from './shapes/probe.ts';
+import { toScaling } from './shapes/scaling.ts';
 import { mountPath } from './shapes/storage.ts';
 
 /** What of the configuration of this installation goes into a release. */
@@ -60,6 +61,7 @@ export function composeRelease(
     readiness: toDriverProbe(spec.healthchecks.readiness_probe),
     liveness: toDriverProbe(spec.healthchecks.liveness_probe),
     ...toReleaseOptions(facts.spec.advanced_settings ?? {}),
+    ...toScaling(spec, facts.spec.advanced_settings ?? {}),
     ...kind.release?.(facts),
   };
   return { config, derived, circles };

@@ -8,6 +8,7 @@ import { readHistory, readOldHistory } from './facets/history/history.ts';
 import * as settings from './facets/settings/settings.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
+import { readMetrics } from './facets/metrics/metrics.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
 import type { ServiceReference } from './lock.ts';
 import { listOutdated, listServicesOfType } from './list.ts';
@@ -93,6 +94,7 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     credentials: ({ caller }, reference) => database.readCredentials(deps, caller, reference),
     versions: ({ caller }, reference) => database.listVersions(deps, caller, reference),
     configuration: (call, { type }) => database.listConfiguration(deps, call.caller, place(call, type).environmentId),
+    metrics: ({ caller, query }, reference) => readMetrics(deps, caller, reference, wholeNumber(query['minutes'])),
     log: ({ caller, query }, reference) => readLog(deps, caller, reference, wholeNumber(query['tail'])),
   };
 }

@@ -276,6 +276,13 @@ describe('resources', () => {
       'max_running_instances: must not be below min_running_instances (3); -1 means no limit',
     ]);
   });
+
+  test('are scaled by cpu and memory; scaling by events is refused, and says so', () => {
+    expect(faults({ autoscaling: { mode: 'KEDA', scalers: [] } })).toEqual([
+      expect.stringMatching(/^autoscaling: is not offered/),
+    ]);
+    expect(faults({ autoscaling: null })).toEqual([]);
+  });
 });
 
 test('paths and commands of the build are checked', () => {

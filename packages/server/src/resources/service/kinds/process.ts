@@ -27,7 +27,15 @@ export interface ProcessSpec extends ServiceSpec {
 /** Those that make instances and their addresses. */
 export type ProcessParts = Pick<
   ProcessSpec,
-  'entrypoint' | 'arguments' | 'ports' | 'storage' | 'cpu' | 'memory' | 'min_running_instances' | 'healthchecks'
+  | 'entrypoint'
+  | 'arguments'
+  | 'ports'
+  | 'storage'
+  | 'cpu'
+  | 'memory'
+  | 'min_running_instances'
+  | 'max_running_instances'
+  | 'healthchecks'
 >;
 
 /** Of a service whose instances, if it has any, are not Davit's to make. */
@@ -39,6 +47,7 @@ export const noProcess: ProcessParts = {
   cpu: 0,
   memory: 0,
   min_running_instances: 0,
+  max_running_instances: 0,
   healthchecks: { readiness_probe: null, liveness_probe: null },
 };
 
@@ -93,6 +102,7 @@ export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rule
   const command = parseCommand(spec.entrypoint ?? '');
   if ('fault' in command) problems.add('entrypoint', `${command.fault}; quote it as for a shell`);
   checkResources(spec, request, rules);
+  checkScaling(request, rules);
   return spec;
 }
 
@@ -116,6 +126,15 @@ function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, 
     problems.add('memory', `must be at most ${caps.memoryMiB} MB: what the cluster has (maximum_memory)`);
   }
   if (request.gpu && spec.gpu > maximumGpu) problems.add('gpu', `must be ${maximumGpu}: the cluster has no GPU (maximun_gpu)`);
+}
+
+/** What cannot be had is refused: stored without effect it would be taken for done. */
+function checkScaling(request: ProcessRequest, { problems }: SpecRules): void {
+  if (request.autoscaling === undefined || request.autoscaling === null) return;
+  problems.add(
+    'autoscaling',
+    'is not offered: scaling by events needs a cluster that has it. Leave it out; between min_running_instances and max_running_instances instances follow cpu and memory (advanced settings hpa.…)',
+  );
 }
 
 /** What records of such services share. `groups`: those that the spec names. */

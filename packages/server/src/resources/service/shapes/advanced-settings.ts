@@ -17,9 +17,12 @@ export function settingDefault(type: SettingsType, name: string): Value | undefi
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
 }
 
+/** All settings of a type; null: that one does nothing until it is set. */
+export type CompleteSettings = Readonly<Record<string, Value | null>>;
+
 export interface SettingsRules {
   /** Settings that the type has, with their defaults. */
-  readonly defaults: AdvancedSettingsSpec;
+  readonly defaults: CompleteSettings;
   /** What a setting may be at most in this installation. */
   readonly most: Readonly<Record<string, number>>;
   readonly problems: Problems;
@@ -44,7 +47,7 @@ export function mergedSettings(
   return Object.fromEntries([...merged].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function supported(defaults: AdvancedSettingsSpec): string {
+function supported(defaults: CompleteSettings): string {
   const names = Object.keys(defaults);
   return names.length === 0 ? 'none for this type of service' : names.join(', ');
 }

@@ -3,12 +3,19 @@ import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { notFound, Problems } from '../../../shared/problems.ts';
 import { lockService, type ServiceReference } from '../../lock.ts';
-import { mergedSettings, settingDefault, type AdvancedSettingsSpec, type SettingsType } from '../../shapes/advanced-settings.ts';
+import {
+  mergedSettings,
+  settingDefault,
+  type AdvancedSettingsSpec,
+  type CompleteSettings,
+  type SettingsType,
+} from '../../shapes/advanced-settings.ts';
 import { readFacts, updateService } from '../../store.ts';
 
 /** What a service of that type has where nothing is set. */
-export function defaultSettings({ config }: Deps, type: SettingsType): AdvancedSettingsSpec {
-  const ofInstallation: AdvancedSettingsSpec = {
+export function defaultSettings({ config }: Deps, type: SettingsType): CompleteSettings {
+  const ofInstallation: CompleteSettings = {
+    'hpa.memory.average_utilization_percent': null,
     'deployment.termination_grace_period_seconds': config.terminationGraceSeconds,
     ...buildLimits({ config }),
   };
@@ -30,7 +37,7 @@ function buildLimits({ config }: Pick<Deps, 'config'>): Readonly<Record<string, 
 }
 
 /** All settings of a service, defaults included. */
-export async function readSettings(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<AdvancedSettingsSpec> {
+export async function readSettings(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<CompleteSettings> {
   const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
   if (facts === undefined) throw notFound('service');
   return complete(deps, type, facts.spec.advanced_settings);
@@ -45,7 +52,7 @@ export async function editSettings(
   caller: Caller,
   reference: ServiceReference,
   request: Readonly<Record<string, unknown>>,
-): Promise<AdvancedSettingsSpec> {
+): Promise<CompleteSettings> {
   return deps.database.transaction(async (tx) => {
     const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'change' });
     const problems = new Problems();
@@ -59,7 +66,7 @@ export async function editSettings(
   });
 }
 
-function complete(deps: Deps, type: string, set: AdvancedSettingsSpec = {}): AdvancedSettingsSpec {
+function complete(deps: Deps, type: string, set: AdvancedSettingsSpec = {}): CompleteSettings {
   return { ...defaultSettings(deps, settingsType(type)), ...set };
 }
 

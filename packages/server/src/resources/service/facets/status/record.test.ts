@@ -19,6 +19,8 @@ const ready: ServiceView = {
   deployedCommit: null,
   lastAttemptFailed: false,
   runningStatus: null,
+  wantedInstances: null,
+  runningInstances: null,
   terraformAction: null,
 };
 
@@ -42,6 +44,8 @@ test('a service that was never deployed has the required fields and no dates', (
     deployment_request_id: null,
     deployment_requests_count: 0,
     running_status: null,
+    running_instances: null,
+    wanted_instances: null,
     failure: null,
     release_id: null,
   });

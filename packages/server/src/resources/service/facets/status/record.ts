@@ -33,6 +33,8 @@ export function toServiceStatus(view: ServiceView, currentHash: string): Service
     deployment_request_id: view.waitingRequestId,
     deployment_requests_count: view.waitingRequests,
     running_status: view.runningStatus,
+    running_instances: view.runningInstances,
+    wanted_instances: view.wantedInstances,
     failure: view.failure === null ? null : toFailure(view.failure),
     release_id: view.deployedReleaseId,
   };

@@ -1,0 +1,167 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { eventually } from './support/eventually.ts';
+import { node, Stage } from './support/stage.ts';
+
+/** Each request takes ten milliseconds of processor time, of which an instance has a tenth. */
+const server = `
+const http = require('node:http');
+const server = http.createServer((request, response) => {
+  const until = performance.now() + 10;
+  while (performance.now() < until);
+  request.resume();
+  request.on('end', () => response.end('done'));
+});
+server.listen(3000);
+process.on('SIGTERM', () => server.close(() => process.exit(0)));
+`;
+
+describe.each(testEngineKinds())('on %s', (kind) => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await Stage.open(kind, { DAVIT_METRICS_SECONDS: '1', DAVIT_SCALE_DOWN_SECONDS: '10' });
+    await stage.loadNode();
+  });
+  afterAll(async () => {
+    await stage?.close();
+  });
+
+  test('instances come under load, stay through a restart of Davit and of the service, and go when it is over; no request is lost', async () => {
+    const { url } = stage.repository('burning', {
+      Dockerfile: `FROM ${node}\nCOPY server.js /\nCMD ["/usr/local/bin/node", "/server.js"]\n`,
+      'server.js': server,
+    });
+    const id = await stage.application('burning', url, {
+      ports: [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' }],
+      cpu: 100,
+      memory: 128,
+      min_running_instances: 1,
+      max_running_instances: 3,
+    });
+    const params = { applicationId: id };
+    // Low, so that it is reached on a machine that others keep busy.
+    const body = { 'hpa.cpu.average_utilization_percent': 30 };
+    await stage.davit.client.call('editAdvancedSettings', { params, body });
+    await stage.deploy(id);
+    expect(await stage.status(id)).toMatchObject({ running_instances: 1, wanted_instances: 1 });
+    const numbers = async (): Promise<string> => {
+      // Asked less often, as the machine has enough to do; and a server that is just starting or overloaded says so.
+      await pause(200);
+      const status = await stage.status(id).catch(() => null);
+      if (status === null) return 'no answer';
+      const { wanted_instances: wanted, running_instances: running } = status;
+      return `${wanted} wanted, ${running} running, ${(await stage.containers(id)).length} containers`;
+    };
+    const runs = async (count: number, when: string): Promise<void> => {
+      const wanted = `${count} wanted, ${count} running, ${count} containers`;
+      try {
+        await eventually(async () => ((await numbers()) === wanted ? true : undefined), when, 120_000);
+      } catch (error) {
+        const { scaling } = await stage.davit.client.call('getApplicationMetrics', { params });
+        throw new Error(`${await numbers()}; ${JSON.stringify(scaling)}`, { cause: error });
+      }
+    };
+    /** Kills the server while there are other instances than there should be, as far as that can be caught, and starts it again. */
+    const killWhileScaling = async (end: number): Promise<void> => {
+      await eventually(
+        async () => {
+          const status = await stage.status(id).catch(() => null);
+          if (status === null) return undefined;
+          const { wanted_instances: wanted, running_instances: running } = status;
+          const there = (await stage.containers(id)).length;
+          return (wanted !== 1 || end === 1) && (wanted !== running || wanted !== there || wanted === end) ? true : undefined;
+        },
+        'a change of the number of instances',
+        120_000,
+      );
+      await stage.davit.kill();
+      await stage.davit.serve();
+    };
+    const load = new Load(await stage.link(id));
+    load.clients(8);
+    await killWhileScaling(3);
+    await runs(3, 'three instances');
+    await stage.davit.kill();
+    await stage.davit.serve();
+    await runs(3, 'three instances after a kill');
+    const before = await stage.latest(id);
+    await stage.davit.client.call('rebootApplication', { params });
+    expect((await stage.ends(id, before)).state).toBe('RESTARTED');
+    await runs(3, 'three instances of the new rollout');
+    load.calm();
+    await killWhileScaling(1);
+    await runs(1, 'one instance');
+    const { succeeded, failures } = await load.end();
+    expect(failures).toEqual([]);
+    expect(succeeded).toBeGreaterThan(200);
+    const { scaling, results } = await stage.davit.client.call('getApplicationMetrics', { params });
+    expect(scaling[0]).toMatchObject({ to: 1, reason: expect.stringContaining('would have been needed') });
+    expect(scaling.at(-1)).toMatchObject({ from: 1, reason: expect.stringContaining('cpu is at') });
+    expect(Math.max(...results.map((step) => step.maximum_instances))).toBeGreaterThanOrEqual(3);
+    const counted = results.reduce((sum, step) => sum + step.requests, 0);
+    // What the gateway served while there was no Davit is not counted; nothing is counted twice.
+    expect(counted).toBeGreaterThan(succeeded / 20);
+    expect(counted).toBeLessThanOrEqual(succeeded);
+    expect(results.every((step) => step.responses['5xx'] === 0)).toBe(true);
+  }, 400_000);
+});
+
+/** Clients that send one request after the other, GET and POST, with and without keep-alive. */
+class Load {
+  readonly #address: URL;
+  readonly #failures: string[] = [];
+  readonly #clients: Promise<void>[] = [];
+  #succeeded = 0;
+  #pauseMilliseconds = 0;
+  #isOver = false;
+
+  constructor(address: string) {
+    this.#address = new URL(address);
+  }
+
+  clients(count: number): void {
+    for (let index = 0; index < count; index += 1) {
+      this.#clients.push(this.#client(index % 4 === 0 ? false : new Agent({ keepAlive: true, maxSockets: 1 }), index));
+    }
+  }
+
+  /** From now on a request now and then. */
+  calm(): void {
+    this.#pauseMilliseconds = 10_000;
+  }
+
+  async end(): Promise<{ readonly succeeded: number; readonly failures: readonly string[] }> {
+    this.#isOver = true;
+    await Promise.all(this.#clients);
+    return { succeeded: this.#succeeded, failures: this.#failures };
+  }
+
+  async #client(agent: Agent | false, number: number): Promise<void> {
+    for (let count = 0; !this.#isOver; count += 1) {
+      const failure = await this.#ask(agent, (count + number) % 2 === 0 ? 'GET' : 'POST');
+      if (failure === null) this.#succeeded += 1;
+      else this.#failures.push(failure);
+      if (this.#pauseMilliseconds > 0) await pause(this.#pauseMilliseconds);
+    }
+    if (agent !== false) agent.destroy();
+  }
+
+  #ask(agent: Agent | false, method: string): Promise<string | null> {
+    const { hostname, port } = this.#address;
+    return new Promise((resolve) => {
+      const headers = { host: `${hostname}:${port}` };
+      const sent = request({ host: '127.0.0.1', port, method, path: '/', headers, agent }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('error', (error) => resolve(`${method}: ${error.message}`));
+        response.on('end', () =>
+          resolve(response.statusCode === 200 && body === 'done' ? null : `${method}: ${response.statusCode} ${body}`),
+        );
+      });
+      sent.on('error', (error) => resolve(`${method}: ${error.message}`));
+      sent.end(method === 'POST' ? 'x'.repeat(1000) : undefined);
+    });
+  }
+}

@@ -1,0 +1,66 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, List, Nullable, Optionals, Uuid } from '../shape.ts';
+import type { Kind } from './kinds.ts';
+
+const Amount = Type.Number({ minimum: 0 });
+
+/** What a service used in a step of time. Memory and volumes are in MiB, as everywhere. */
+const MetricsStep = Type.Object({
+  at: Type.Unsafe<string>({ ...DateTime, description: 'Beginning of the step' }),
+  instances: Type.Number({ minimum: 0, description: 'That ran, on average' }),
+  maximum_instances: Type.Integer({ minimum: 0 }),
+  cpu: Nullable(
+    Type.Number({ minimum: 0, description: 'Millicores, of all instances together, on average; null: not measured' }),
+  ),
+  memory: Type.Number({ minimum: 0, description: 'MiB, of all instances together, on average' }),
+  maximum_memory: Amount,
+  network_received_bytes: Amount,
+  network_sent_bytes: Amount,
+  volumes: Nullable(Type.Number({ minimum: 0, description: 'MiB; null: it has none, or nobody can look into them' })),
+  requests: Type.Integer({ minimum: 0, description: 'HTTP and gRPC requests through the gateway; connections of TCP ports' }),
+  responses: Type.Object({
+    '1xx': Type.Integer(),
+    '2xx': Type.Integer(),
+    '3xx': Type.Integer(),
+    '4xx': Type.Integer(),
+    '5xx': Type.Integer(),
+  }),
+  latency_ms: Nullable(
+    Type.Object(
+      { p50: Amount, p90: Amount, p99: Amount },
+      { description: 'Until an instance began its answer; null: none of them answered' },
+    ),
+  ),
+  latency_buckets: Type.Array(
+    Type.Object({ up_to_ms: Nullable(Amount), count: Type.Integer({ minimum: 0 }) }, { description: 'null: all above' }),
+  ),
+});
+
+export const ServiceMetrics = Type.Object({
+  service_id: Uuid,
+  step_seconds: Type.Integer({ description: '60 up to two hours back, 300 beyond' }),
+  ...List(MetricsStep).properties,
+  scaling: Type.Array(Type.Object({ at: DateTime, from: Type.Integer(), to: Type.Integer(), reason: Type.String() }), {
+    description: 'Changes of the number of instances that Davit made by itself, newest first',
+  }),
+});
+
+/** What a service used. */
+export function metricsOperations<const K extends Kind>(kind: K) {
+  return {
+    metrics: operation({
+      id: `get${kind.Noun as K['Noun']}Metrics`,
+      method: 'GET',
+      path: `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}/metrics`,
+      tag: kind.Noun,
+      summary: `Read what ${kind.one} used in the last \`minutes\`, at most a day, oldest first; steps in which nothing of it ran are left out`,
+      scope: 'READ',
+      target: 'service',
+      query: Optionals({ minutes: Type.Integer({ minimum: 1, maximum: 1440, default: 60 }) }),
+      status: 200,
+      response: ServiceMetrics,
+      errors: [400],
+    }),
+  };
+}

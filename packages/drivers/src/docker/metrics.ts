@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { ClusterMetrics, InstanceUsage, VolumeUsage } from '../driver.ts';
+import { call } from './engine-api.ts';
+import { label, labelFilter, type Labels } from './labels.ts';
+import { inParallel } from './parallel.ts';
+import type { ReadyScope } from './ready.ts';
+import { translated } from './refusals.ts';
+
+const run = promisify(execFile);
+
+/**
+ * Docker 20.10 answers each container that it has not been asked about for a second at once or with its next tick, a second later,
+ * whatever is asked beside it: waiting is all that more at a time costs. Newer ones, and Podman, take some milliseconds each.
+ */
+const atOnce = 50;
+const diskUsageTimeoutMilliseconds = 30_000;
+
+/** The optional power "metrics" of a container engine. */
+export function engineMetrics(scope: ReadyScope): ClusterMetrics {
+  return {
+    usage: async (signal) => {
+      try {
+        return await usage(scope, signal);
+      } catch (error) {
+        throw translated(error, 'What instances use could not be read');
+      }
+    },
+    volumes: async (signal) => {
+      try {
+        return await volumes(scope, signal);
+      } catch (error) {
+        throw translated(error, 'What volumes hold could not be read');
+      }
+    },
+  };
+}
+
+interface Running {
+  readonly Id: string;
+  readonly Labels: Labels | null;
+}
+
+async function usage(scope: ReadyScope, signal: AbortSignal): Promise<InstanceUsage[]> {
+  const filters = { label: labelFilter(scope.installation, 'instance', {}), status: ['running'] };
+  const query = { filters: JSON.stringify(filters) };
+  const running = await call<readonly Running[]>(scope.docker, { method: 'GET', path: '/containers/json', query, signal });
+  const ours = running.body.filter(({ Labels }) => Labels?.[label.installation] === scope.installation);
+  const found = await inParallel(ours, atOnce, (container) => usageOf(scope, container, signal));
+  return found.filter((one) => one !== null);
+}
+
+/** What engines answer of their statistics, as far as it is used; Podman leaves members out that it does not know. */
+export interface Statistics {
+  readonly read: string;
+  readonly cpu_stats?: { readonly cpu_usage?: { readonly total_usage?: number } };
+  readonly memory_stats?: {
+    readonly usage?: number;
+    readonly stats?: { readonly inactive_file?: number; readonly total_inactive_file?: number } | null;
+  };
+  readonly networks?: Readonly<Record<string, { readonly rx_bytes: number; readonly tx_bytes: number }>> | null;
+}
+
+async function usageOf(scope: ReadyScope, { Id, Labels }: Running, signal: AbortSignal): Promise<InstanceUsage | null> {
+  const path = `/containers/${Id}/stats`;
+  // One shot: without it Docker takes a second reading after another second.
+  const query = { stream: 'false', 'one-shot': 'true' };
+  const answer = await call<Statistics | string>(scope.docker, { method: 'GET', path, query, signal, accept: [404, 409, 500] });
+  // Podman answers 500 for a container that ended a moment ago.
+  if (answer.status >= 300 || typeof answer.body !== 'object') return null;
+  return toUsage(answer.body, { id: Id, labels: Labels ?? {} });
+}
+
+/** Pure. Null: the engine has no numbers, as the container does not run. */
+export function toUsage(
+  statistics: Statistics,
+  { id, labels }: { readonly id: string; readonly labels: Labels },
+): InstanceUsage | null {
+  const at = Date.parse(statistics.read);
+  const cpu = statistics.cpu_stats?.cpu_usage?.total_usage;
+  const memory = statistics.memory_stats?.usage;
+  if (!(at > 0) || cpu === undefined || memory === undefined) return null;
+  const { inactive_file: inactive, total_inactive_file: totalInactive } = statistics.memory_stats?.stats ?? {};
+  const networks = Object.values(statistics.networks ?? {});
+  return {
+    id,
+    environment: labels[label.environment] ?? '',
+    service: labels[label.service] ?? '',
+    rollout: labels[label.rollout] ?? '',
+    index: Number(labels[label.index] ?? 0),
+    at,
+    cpuMilliseconds: cpu / 1_000_000,
+    memoryBytes: Math.max(0, memory - (totalInactive ?? inactive ?? 0)),
+    receivedBytes: networks.reduce((sum, network) => sum + network.rx_bytes, 0),
+    sentBytes: networks.reduce((sum, network) => sum + network.tx_bytes, 0),
+  };
+}
+
+interface VolumeSummary {
+  readonly Labels: Labels | null;
+  readonly Mountpoint: string;
+}
+
+// The engine's own count (`/system/df`) goes through the volumes of everybody on the machine. Ours are counted one by one.
+async function volumes(scope: ReadyScope, signal: AbortSignal): Promise<VolumeUsage[]> {
+  if (!scope.isLocal) return [];
+  const query = { filters: JSON.stringify({ label: [`${label.installation}=${scope.installation}`] }) };
+  const answer = await call<{ readonly Volumes: readonly VolumeSummary[] | null }>(scope.docker, {
+    method: 'GET',
+    path: '/volumes',
+    query,
+    signal,
+  });
+  const bytes = new Map<string, number>();
+  for (const { Labels, Mountpoint } of answer.body.Volumes ?? []) {
+    const service = Labels?.[label.service];
+    if (service === undefined || Labels?.[label.installation] !== scope.installation) continue;
+    const held = await folderBytes(Mountpoint, signal);
+    if (held !== null) bytes.set(service, (bytes.get(service) ?? 0) + held);
+  }
+  return [...bytes].map(([service, held]) => ({ service, bytes: held }));
+}
+
+/** What the files of a folder take on its disk; null: it cannot be told. */
+async function folderBytes(folder: string, signal: AbortSignal): Promise<number | null> {
+  try {
+    const { stdout } = await run('du', ['-s', '-k', '-x', '--', folder], { signal, timeout: diskUsageTimeoutMilliseconds });
+    const kibibytes = Number.parseInt(stdout, 10);
+    return Number.isNaN(kibibytes) ? null : kibibytes * 1024;
+  } catch {
+    signal.throwIfAborted();
+    // Not ours to read, gone, or too large to be counted in time.
+    return null;
+  }
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { statement } from '@davit/db';
+import { createEngine } from '../index.ts';
+import type { RouteTraffic } from '@davit/drivers';
+import { afterEach, expect, test } from 'vitest';
+import { condenseMetrics, trimMetrics } from '../store/metrics.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+let world: World;
+afterEach(() => world.close());
+
+const traffic = (id: string, requests: number): RouteTraffic => ({
+  id,
+  requests,
+  responses: [0, requests, 0, 0, 0],
+  receivedBytes: 0,
+  sentBytes: 0,
+  latency: [0, 0, 0, 0, requests, 0, 0, 0, 0, 0, 0, 0],
+});
+
+const steps = async (serviceId: string, minutes = 60) =>
+  (await world.engine.port.metrics(world.database.database, serviceId, minutes)).steps;
+
+const addMinute = statement(
+  'test_metrics_minute',
+  `insert into service_metric (service_id, seconds, at, samples, measured_seconds, instances_sum, instances_max, cpu_ms, memory_sum, memory_max,
+                               received_bytes, sent_bytes, requests, responses, latency)
+   values ($1, 60, date_bin('5 minutes', clock_timestamp(), timestamptz 'epoch') - make_interval(mins => $2), 4, 60, 8, 2, 6000, 400, 100, 10, 20, 5,
+           '{0,5,0,0,0}', '{1,4}')`,
+);
+const rowCount = statement<{ minutes: number; fives: number }>(
+  'test_metrics_rows',
+  `select count(*) filter (where seconds = 60) as minutes, count(*) filter (where seconds = 300) as fives from service_metric`,
+);
+
+test('what a service uses and is asked for is there minutes later, and counters after a restart go on', async () => {
+  world = await createWorld({ metricsSeconds: 0.02 });
+  const shop = service();
+  await world.deploy([shop]);
+  await world.reaches(shop.serviceId, 'DEPLOYED');
+  const [instance] = world.fake.instances;
+  world.fake.use(instance?.id ?? '', { cpuMillicores: 400, memoryMiB: 50 });
+  world.fake.volumeBytes.set(shop.serviceId, 1024);
+  const id = `port-${shop.serviceId}`;
+  let asked = 0;
+  const found = await eventually(async () => {
+    asked += 1;
+    world.fake.traffic.set(id, traffic(id, asked));
+    const [last] = (await steps(shop.serviceId)).slice(-1);
+    return last !== undefined && last.requests > 3 && (last.cpuMillicores ?? 0) > 300 ? last : undefined;
+  }, 'a step with requests');
+  expect(found).toMatchObject({ instances: 1, mostInstances: 1, mostMemoryBytes: 50 * 1024 * 1024 });
+  expect(found.cpuMillicores).toBeLessThan(450);
+  expect(found.responses[1]).toBe(found.requests);
+  expect(found.latency?.p50).toBeGreaterThan(50);
+  await world.restart();
+  const requestsNow = async (): Promise<number> =>
+    (await world.engine.port.metricTotals(world.database.database))[0]?.requests ?? 0;
+  const before = await requestsNow();
+  const after = await eventually(async () => {
+    asked += 1;
+    world.fake.traffic.set(id, traffic(id, asked));
+    const now = await requestsNow();
+    return now > before ? now : undefined;
+  }, 'more requests');
+  expect(after).toBeLessThanOrEqual(asked);
+  const [total] = await world.engine.port.metricTotals(world.database.database);
+  expect(total).toMatchObject({ serviceId: shop.serviceId, environmentId: world.environmentId, now: { instances: 1 } });
+});
+
+test('two processes measure once, and the second goes on when the first ends', async () => {
+  world = await createWorld({ metricsSeconds: 0.02 });
+  const { fake } = world;
+  const shop = service();
+  await world.deploy([shop]);
+  await world.reaches(shop.serviceId, 'DEPLOYED');
+  const passes = (): number => fake.calls.filter(({ method }) => method === 'usage').length;
+  let others = 0;
+  const { builder, source, gateway } = fake;
+  const metrics = {
+    usage: () => {
+      others += 1;
+      return Promise.resolve([]);
+    },
+    volumes: () => Promise.resolve([]),
+  };
+  const drivers = { fake: { builder, source, gateway, cluster: { ...fake.cluster, metrics } } };
+  const second = createEngine({ ...world.input, drivers });
+  await second.start();
+  try {
+    const seen = passes();
+    await eventually(async () => (passes() > seen + 20 ? true : undefined), 'passes of the first');
+    expect(others).toBe(0);
+    await world.engine.stop();
+    await eventually(async () => (others > 0 ? true : undefined), 'a pass of the second');
+  } finally {
+    await second.stop();
+  }
+});
+
+test('minutes become five minutes after two hours, with equal sums, and are gone after a day', async () => {
+  world = await createWorld();
+  const { database } = world.database;
+  const id = randomUUID();
+  // 100 to 104 minutes ago are kept as they are, 200 to 204 become one row, and one is too old.
+  for (const minutes of [100, 101, 102, 103, 104, 196, 197, 198, 199, 200, 1500]) await database.run(addMinute, [id, minutes]);
+  await database.run(condenseMetrics);
+  await database.run(condenseMetrics);
+  await database.run(trimMetrics);
+  expect(await database.one(rowCount)).toEqual({ minutes: 5, fives: 1 });
+  const all = await steps(id, 1440);
+  expect(all.map(({ requests }) => requests).toSorted((a, b) => a - b)).toEqual([5, 20, 25]);
+  const old = all[0];
+  expect(old).toMatchObject({ requests: 25, responses: [0, 25, 0, 0, 0], instances: 2, mostInstances: 2, cpuMillicores: 100 });
+  expect(old?.latencyCounts).toEqual([5, 20]);
+  expect((await steps(id, 120)).every(({ requests }) => requests === 5)).toBe(true);
+});

@@ -1,0 +1,166 @@
+import { acquireSessionLock, type SessionLock } from '@davit/db';
+import type { VolumeUsage } from '@davit/drivers';
+import { driversOf, type EngineParts } from '../parts.ts';
+import * as store from '../store/metrics.ts';
+import { trimScalings } from '../store/scaling.ts';
+import { Measurements, type InstanceSample } from './measured.ts';
+
+/*
+ * Measures what services of one kind of cluster use. One process of an installation does it: the one that holds a lock of the
+ * database, which PostgreSQL takes away from it when it dies. What a pass found is stored at once, so a process that dies loses
+ * what happened since its last pass and no more. The next one begins with counters that it has not seen: its first pass counts nothing.
+ */
+
+const tryLockEveryMilliseconds = 5_000;
+const volumesEveryMilliseconds = 300_000;
+const condenseEveryMilliseconds = 300_000;
+const passTimeoutMilliseconds = 120_000;
+/** Passes may take this part of the time at most: on a slow engine there are fewer. */
+const mostBusy = 0.25;
+
+/** What comes of a pass: each instance, and until when this process may act on it. */
+export interface Pass {
+  readonly samples: readonly InstanceSample[];
+  /** Aborted when another process may measure from now on. */
+  readonly signal: AbortSignal;
+}
+
+export class Meter {
+  readonly #parts: EngineParts;
+  readonly #driver: string;
+  readonly #onPass: (pass: Pass) => void;
+  readonly #stop = new AbortController();
+  #lock: SessionLock | null = null;
+  #mine = new AbortController();
+  #measurements = new Measurements();
+  #volumesAt = 0;
+  #isCounting = false;
+  #counted: readonly VolumeUsage[] | null = null;
+  #condensedAt = 0;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(parts: EngineParts, driver: string, onPass: (pass: Pass) => void) {
+    this.#parts = parts;
+    this.#driver = driver;
+    this.#onPass = onPass;
+  }
+
+  /** Begins to measure, unless the cluster cannot tell anything. */
+  start(): void {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    if (cluster.metrics !== undefined) this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#mine.abort();
+    await this.#running;
+    await this.#lock?.release();
+  }
+
+  async #run(): Promise<void> {
+    const every = this.#parts.settings.metricsSeconds * 1000;
+    while (!this.#stop.signal.aborted) {
+      const began = performance.now();
+      let wait = Math.min(every, tryLockEveryMilliseconds);
+      try {
+        if (await this.#leads()) {
+          await this.#pass();
+          const took = performance.now() - began;
+          wait = Math.max(every, took / mostBusy) - took;
+        }
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        this.#parts.log.warn({ err: error, driver: this.#driver }, 'what services use could not be measured');
+      }
+      await this.#pause(wait);
+    }
+  }
+
+  async #leads(): Promise<boolean> {
+    if (this.#lock?.held === true) return true;
+    const lock = await acquireSessionLock(this.#parts.connectionString, `meter ${this.#driver}`);
+    this.#lock = lock;
+    if (lock === null) return false;
+    if (this.#stop.signal.aborted) {
+      await lock.release();
+      return false;
+    }
+    const mine = new AbortController();
+    this.#mine = mine;
+    void lock.lost.then(() => mine.abort());
+    // What was seen while it led before is too long ago to be the beginning of anything.
+    this.#measurements = new Measurements();
+    return true;
+  }
+
+  async #pass(): Promise<void> {
+    const { database, gateways } = this.#parts;
+    const { cluster, gateway } = driversOf(this.#parts, this.#driver);
+    const signal = AbortSignal.any([this.#mine.signal, AbortSignal.timeout(passTimeoutMilliseconds)]);
+    const [usage, traffic] = await Promise.all([
+      cluster.metrics?.usage(signal) ?? [],
+      // A gateway that does not answer is its own supervisor's business.
+      gateway.traffic().catch(() => []),
+    ]);
+    const serviceOf = gateways[this.#driver]?.serviceByRoute() ?? new Map<string, string>();
+    const { rows, samples } = this.#measurements.take({ usage, traffic, serviceOf, volumes: this.#volumes() });
+    if (rows.length > 0) {
+      const text = JSON.stringify(rows);
+      await database.transaction(async (tx) => {
+        await tx.run(store.addToMinute, [text]);
+        await tx.run(store.addToTotals, [text]);
+      });
+    }
+    await this.#condense();
+    this.#onPass({ samples, signal: this.#mine.signal });
+  }
+
+  /** What was counted since the former pass. Counting many files takes longer than a pass, and goes on beside them. */
+  #volumes(): readonly VolumeUsage[] | null {
+    const counted = this.#counted;
+    this.#counted = null;
+    if (!this.#isCounting && Date.now() >= this.#volumesAt) {
+      this.#isCounting = true;
+      void this.#countVolumes();
+    }
+    return counted;
+  }
+
+  async #countVolumes(): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    const { signal } = this.#mine;
+    try {
+      this.#counted = (await cluster.metrics?.volumes(signal)) ?? null;
+    } catch (error) {
+      if (!signal.aborted) this.#parts.log.warn({ err: error }, 'what volumes hold could not be counted');
+    } finally {
+      this.#volumesAt = Date.now() + volumesEveryMilliseconds;
+      this.#isCounting = false;
+    }
+  }
+
+  async #condense(): Promise<void> {
+    if (Date.now() < this.#condensedAt) return;
+    this.#condensedAt = Date.now() + condenseEveryMilliseconds;
+    const { database } = this.#parts;
+    await database.run(store.condenseMetrics);
+    await database.run(store.trimMetrics);
+    await database.run(store.trimTotals);
+    await database.run(trimScalings);
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const { signal } = this.#stop;
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, milliseconds);
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+    });
+  }
+}

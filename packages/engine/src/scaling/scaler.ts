@@ -1,0 +1,288 @@
+import { isAppError } from '@davit/base';
+import { DriverError, type CallContext, type ClusterDescription, type Workload } from '@davit/drivers';
+import type { Keeper } from '../keeper/keeper.ts';
+import type { Pass } from '../metrics/meter.ts';
+import { driversOf, type EngineParts } from '../parts.ts';
+import { toFailure } from '../run/failure.ts';
+import { Semaphore } from '../run/semaphore.ts';
+import { insertServiceLog } from '../store/logs.ts';
+import * as store from '../store/scaling.ts';
+import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
+import { scalingObstacle } from './instances.ts';
+import { decide, type InstanceLoad, type ScalingMemory } from './decide.ts';
+
+/*
+ * Adds and takes away instances of services as they need them. It looks after each pass of the meter, so the one process that
+ * measures is the one that decides, and each change is written by comparing with what it was: a process that does not know yet that
+ * it no longer decides changes nothing.
+ *
+ * The row of a service has two numbers, what is wanted and what was reached last. More: the new instances are started and get ready
+ * first, then both numbers are equal and the keeper sends requests there. Fewer: the keeper takes the last ones out of the gateway
+ * as soon as the number is written, their requests end, they stop, then both are equal. Whoever finds the numbers different goes
+ * on, so a process may die anywhere in between.
+ *
+ * A deployment goes first: nothing begins while one runs in the environment, what is under way lets go, and the deployment decides
+ * with how many instances it begins.
+ */
+
+const atOnce = 4;
+const describeEveryMilliseconds = 300_000;
+const watchEveryMilliseconds = 1_000;
+/** Instances that did not get ready would not do so a moment later. */
+const pauseAfterFailureMilliseconds = 300_000;
+const looksForGateway = 3;
+
+export class Scaler {
+  readonly #parts: EngineParts;
+  readonly #driver: string;
+  readonly #keeper: Keeper;
+  readonly #places = new Semaphore(atOnce);
+  readonly #memory = new Map<string, ScalingMemory>();
+  readonly #pausedUntil = new Map<string, number>();
+  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #stop = new AbortController();
+  #looking: Promise<void> | null = null;
+  #described: { readonly at: number; readonly cluster: ClusterDescription } | null = null;
+
+  constructor(parts: EngineParts, driver: string, keeper: Keeper) {
+    this.#parts = parts;
+    this.#driver = driver;
+    this.#keeper = keeper;
+  }
+
+  /** Lets go of everything at once; whoever decides next goes on. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#looking;
+    await Promise.all(this.#underWay.values());
+  }
+
+  /** Decides on what a pass has found. Never rejects, and does not wait for what it begins. */
+  look(pass: Pass): void {
+    if (this.#stop.signal.aborted) return;
+    this.#looking ??= this.#look(pass)
+      .catch((error: unknown) => {
+        if (!this.#stop.signal.aborted) this.#parts.log.warn({ err: error }, 'services could not be scaled');
+      })
+      .finally(() => {
+        this.#looking = null;
+      });
+  }
+
+  async #look(pass: Pass): Promise<void> {
+    const rows = await this.#parts.database.many(store.scaledServices, [this.#driver, null]);
+    const services = new Set(rows.map((row) => row.service_id));
+    for (const row of rows) {
+      if (this.#underWay.has(row.service_id)) continue;
+      if (row.instances !== row.settled_instances || (await this.#decides(row, pass))) this.#begin(row.service_id, pass.signal);
+    }
+    // A service that is being deployed is missing here: what is known of it must be there again afterwards.
+    if (this.#memory.size > 2 * services.size + 100) {
+      for (const id of this.#memory.keys()) if (!services.has(id)) this.#memory.delete(id);
+    }
+  }
+
+  /** Whether there is something to do now. */
+  async #decides(row: store.ScaledRow, pass: Pass): Promise<boolean> {
+    const { scaling, instances: least, cpuMillicores, memoryMiB } = row.config;
+    if (
+      scaling === undefined ||
+      scalingObstacle(row.config) !== null ||
+      (this.#pausedUntil.get(row.service_id) ?? 0) > Date.now()
+    )
+      return false;
+    const { metricsSeconds, scaleDownSeconds } = this.#parts.settings;
+    const loads = pass.samples
+      .filter(({ service, rollout }) => service === row.service_id && rollout === row.rollout)
+      .map((sample): InstanceLoad => ({
+        ageSeconds: sample.ageSeconds,
+        cpuMillicores: sample.cpuMillicores,
+        memoryMiB: sample.memoryBytes / 1024 / 1024,
+      }));
+    const decision = decide({
+      now: Date.now(),
+      current: row.instances,
+      loads,
+      limits: { least, ...scaling, cpuMillicores, memoryMiB },
+      room: await this.#room(row, pass),
+      pace: { warmUpSeconds: 2 * metricsSeconds, scaleDownSeconds },
+      memory: this.#memory.get(row.service_id),
+    });
+    this.#memory.set(row.service_id, decision.memory);
+    if (decision.count === row.instances) return false;
+    return this.#write(row, decision);
+  }
+
+  /** What the cluster can hold of this service, by its size and by the memory that is used on it now. */
+  async #room({ instances, config }: store.ScaledRow, { samples }: Pass): Promise<number> {
+    const cluster = await this.#describe();
+    const usedMiB = samples.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0) / 1024 / 1024;
+    const free = Math.max(0, Math.floor((cluster.memoryMiB - usedMiB) / config.memoryMiB));
+    return Math.max(1, Math.min(Math.floor(cluster.cpuMillicores / config.cpuMillicores), instances + free));
+  }
+
+  async #describe(): Promise<ClusterDescription> {
+    if (this.#described === null || Date.now() - this.#described.at > describeEveryMilliseconds) {
+      const { cluster } = driversOf(this.#parts, this.#driver);
+      this.#described = { at: Date.now(), cluster: await cluster.describe(this.#stop.signal) };
+    }
+    return this.#described.cluster;
+  }
+
+  /** Writes the decision down, and tells it where the service's output is. */
+  async #write(row: store.ScaledRow, { count, reason }: { readonly count: number; readonly reason: string }): Promise<boolean> {
+    const { service_id: id, instances: from, rollout, config } = row;
+    const done = await this.#parts.database.transaction(async (tx) => {
+      if ((await tx.maybe(store.beginScaling, [id, rollout, from, count])) === undefined) return false;
+      await tx.run(store.insertScaling, [id, from, count, reason]);
+      return true;
+    });
+    if (!done) return false;
+    this.#parts.log.info({ service: id, from, to: count, reason }, `${config.name} is scaled`);
+    await this.#tell(row, `From ${from} to ${count} ${count === 1 ? 'instance' : 'instances'}: ${reason}.`);
+    return true;
+  }
+
+  #begin(serviceId: string, leads: AbortSignal): void {
+    const done = this.#places
+      .use(() => this.#scale(serviceId, leads))
+      .catch((error: unknown) => {
+        if (!this.#stop.signal.aborted && !leads.aborted) {
+          this.#parts.log.warn({ err: error, service: serviceId }, 'a service could not be scaled; it is tried again');
+        }
+      })
+      .finally(() => this.#underWay.delete(serviceId));
+    this.#underWay.set(serviceId, done);
+  }
+
+  async #scale(serviceId: string, leads: AbortSignal): Promise<void> {
+    const row = await this.#read(serviceId);
+    if (row === undefined || row.instances === row.settled_instances) return;
+    const letGo = new AbortController();
+    const timer = setInterval(() => void this.#letGoWhenDeployed(row, letGo), watchEveryMilliseconds);
+    const signal = AbortSignal.any([this.#stop.signal, leads, letGo.signal]);
+    const call: CallContext = { signal, log: (line) => this.#parts.log.info({ service: serviceId }, line) };
+    try {
+      await (row.instances > row.settled_instances ? this.#add(row, call) : this.#takeAway(row, call));
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  async #read(serviceId: string): Promise<store.ScaledRow | undefined> {
+    return this.#parts.database.maybe(store.scaledServices, [this.#driver, serviceId]);
+  }
+
+  /** The row as it is now, if nothing but this has happened to the service. */
+  async #isStill({ service_id, rollout, instances, settled_instances }: store.ScaledRow): Promise<boolean> {
+    const now = await this.#read(service_id);
+    return now?.rollout === rollout && now.instances === instances && now.settled_instances === settled_instances;
+  }
+
+  async #letGoWhenDeployed(row: store.ScaledRow, letGo: AbortController): Promise<void> {
+    // A database that is away ends the work by itself, at its next statement.
+    if (!(await this.#isStill(row).catch(() => true))) letGo.abort(new Error('a deployment goes first'));
+  }
+
+  async #add(row: store.ScaledRow, call: CallContext): Promise<void> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    const { database } = this.#parts;
+    try {
+      const workload = await this.#workload(row);
+      await cluster.start(workload, call);
+      await cluster.awaitReady(workload, call);
+    } catch (error) {
+      if (call.signal.aborted || isPassing(error)) throw error;
+      await this.#giveUp(row, error, call);
+      return;
+    }
+    if ((await database.maybe(store.settleScaling, [row.service_id, row.rollout, row.instances])) === undefined) return;
+    await this.#keeper.lookAnew();
+  }
+
+  /** The instances that serve go on; what was added goes, before the number is put back, so that the keeper does not keep it. */
+  async #giveUp(row: store.ScaledRow, error: unknown, call: CallContext): Promise<void> {
+    const { service_id: id, rollout, instances, settled_instances: settled } = row;
+    const failure = toFailure(error, id);
+    if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, service: id }, 'a service could not be scaled');
+    this.#pausedUntil.set(id, Date.now() + pauseAfterFailureMilliseconds);
+    // Instances that serve by now, as another process has ended what this one began, must not go.
+    if (!(await this.#isStill(row))) return;
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    await cluster.retire({ service: id, rollout, fromIndex: settled }, terminationGrace(row.config, this.#parts.settings), call);
+    const reason = `the new instances did not get ready (${failure.code})`;
+    const done = await this.#parts.database.transaction(async (tx) => {
+      if ((await tx.maybe(store.giveUpScaling, [id, rollout, instances])) === undefined) return false;
+      await tx.run(store.insertScaling, [id, instances, settled, reason]);
+      return true;
+    });
+    if (done) await this.#tell(row, `Back from ${instances} to ${settled}: ${reason}. ${failure.message}`);
+  }
+
+  async #takeAway(row: store.ScaledRow, call: CallContext): Promise<void> {
+    const { settings, database, gateways } = this.#parts;
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    const { service_id: service, rollout, instances } = row;
+    const leaving = { service, rollout, fromIndex: instances };
+    const ids = (await cluster.observe(leaving, call.signal)).map(({ id }) => id);
+    const gateway = gateways[this.#driver];
+    // The keeper leaves routes alone while something is deployed, and begins anew when a deployment has changed them.
+    for (let look = 0; gateway?.serves(ids) !== false; look += 1) {
+      if (look === looksForGateway) return;
+      await this.#keeper.lookAnew();
+    }
+    await abortable(gateway.awaitDrained(ids, settings.drainSeconds * 1000), call.signal);
+    if (!(await this.#isStill(row)) || gateway.serves(ids)) return;
+    await cluster.retire(leaving, terminationGrace(row.config, settings), call);
+    await database.maybe(store.settleScaling, [service, rollout, instances]);
+    await this.#keeper.lookAnew();
+  }
+
+  async #workload(row: store.ScaledRow): Promise<Workload> {
+    const { hooks, settings } = this.#parts;
+    const workload = toWorkload({
+      owner: {
+        installation: settings.installation,
+        organization: row.organization_id,
+        project: row.project_id,
+        environment: row.environment_id,
+        service: row.service_id,
+      },
+      release: row.release_id,
+      rollout: row.rollout,
+      image: row.image_id,
+      config: row.config,
+      commit: row.commit,
+      secrets: await hooks.secrets(secretIds(row.config)),
+      builtInPrefix: settings.builtInPrefix,
+      readyTimeoutSeconds: settings.readyTimeoutSeconds,
+      terminationGraceSeconds: settings.terminationGraceSeconds,
+    });
+    return { ...workload, instances: row.instances, firstInstance: row.settled_instances };
+  }
+
+  async #tell({ service_id, release_id }: store.ScaledRow, message: string): Promise<void> {
+    const lines = [{ stream: 'stdout', message, source_at: new Date().toISOString() }];
+    await this.#parts.database.run(insertServiceLog, [service_id, release_id, 'davit', 'davit', JSON.stringify(lines)]);
+  }
+}
+
+/** For what takes no signal and may take long. */
+async function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    signal.throwIfAborted();
+    await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  if (error instanceof DriverError) return error.retryable;
+  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
+}

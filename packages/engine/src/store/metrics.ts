@@ -1,0 +1,144 @@
+import { statement } from '@davit/db';
+
+/** What was measured of a service in one pass. */
+export interface MeasuredRow {
+  readonly service_id: string;
+  readonly instances: number;
+  /** How long the processor time was used in, on average over instances; 0: none was measured yet. */
+  readonly measured_seconds: number;
+  readonly cpu_ms: number;
+  readonly memory_bytes: number;
+  readonly received_bytes: number;
+  readonly sent_bytes: number;
+  readonly volume_bytes: number | null;
+  readonly requests: number;
+  /** By class and by bucket; null where there were no requests. */
+  readonly responses: readonly number[] | null;
+  readonly latency: readonly number[] | null;
+}
+
+const measured = `jsonb_to_recordset($1::jsonb) AS r(service_id uuid, instances integer, measured_seconds double precision,
+  cpu_ms double precision, memory_bytes double precision, received_bytes bigint, sent_bytes bigint, volume_bytes bigint, requests bigint,
+  responses bigint[], latency bigint[])`;
+
+const columns = `service_id, seconds, at, samples, measured_seconds, instances_sum, instances_max, cpu_ms, memory_sum, memory_max,
+  received_bytes, sent_bytes, volume_bytes, requests, responses, latency`;
+
+const addedToRow = `ON CONFLICT (service_id, seconds, at) DO UPDATE SET
+    samples = m.samples + excluded.samples,
+    measured_seconds = m.measured_seconds + excluded.measured_seconds,
+    instances_sum = m.instances_sum + excluded.instances_sum,
+    instances_max = greatest(m.instances_max, excluded.instances_max),
+    cpu_ms = m.cpu_ms + excluded.cpu_ms,
+    memory_sum = m.memory_sum + excluded.memory_sum,
+    memory_max = greatest(m.memory_max, excluded.memory_max),
+    received_bytes = m.received_bytes + excluded.received_bytes,
+    sent_bytes = m.sent_bytes + excluded.sent_bytes,
+    volume_bytes = coalesce(excluded.volume_bytes, m.volume_bytes),
+    requests = m.requests + excluded.requests,
+    responses = added_counts(m.responses, excluded.responses),
+    latency = added_counts(m.latency, excluded.latency)`;
+
+/** Adds a pass to the minute that it is in. */
+export const addToMinute = statement(
+  'addToMinute',
+  `INSERT INTO service_metric AS m (${columns})
+   SELECT r.service_id, 60, date_trunc('minute', clock_timestamp()), 1, r.measured_seconds, r.instances, r.instances, r.cpu_ms,
+          r.memory_bytes, r.memory_bytes, r.received_bytes, r.sent_bytes, r.volume_bytes, r.requests, r.responses, r.latency
+     FROM ${measured}
+   ${addedToRow}`,
+);
+
+export const addToTotals = statement(
+  'addToTotals',
+  `INSERT INTO service_metric_total AS m (service_id, measured_at, instances, memory_bytes, volume_bytes, cpu_ms, received_bytes, sent_bytes,
+                                          requests, responses, latency)
+   SELECT r.service_id, clock_timestamp(), r.instances, r.memory_bytes, r.volume_bytes, r.cpu_ms, r.received_bytes, r.sent_bytes,
+          r.requests, r.responses, r.latency
+     FROM ${measured}
+   ON CONFLICT (service_id) DO UPDATE SET
+     measured_at = excluded.measured_at, instances = excluded.instances, memory_bytes = excluded.memory_bytes,
+     volume_bytes = coalesce(excluded.volume_bytes, m.volume_bytes),
+     cpu_ms = m.cpu_ms + excluded.cpu_ms,
+     received_bytes = m.received_bytes + excluded.received_bytes,
+     sent_bytes = m.sent_bytes + excluded.sent_bytes,
+     requests = m.requests + excluded.requests,
+     responses = added_counts(m.responses, excluded.responses),
+     latency = added_counts(m.latency, excluded.latency)`,
+);
+
+export const minutesKeptFor = 120;
+const dayInMinutes = 1440;
+const fiveMinutes = `date_bin('5 minutes', at, timestamptz 'epoch')`;
+
+const sums = `sum(samples)::integer AS samples, sum(measured_seconds) AS measured_seconds, sum(instances_sum)::integer AS instances_sum,
+  max(instances_max) AS instances_max, sum(cpu_ms) AS cpu_ms, sum(memory_sum) AS memory_sum, max(memory_max) AS memory_max,
+  sum(received_bytes)::bigint AS received_bytes, sum(sent_bytes)::bigint AS sent_bytes, max(volume_bytes) AS volume_bytes,
+  sum(requests)::bigint AS requests, sum_counts(responses) AS responses, sum_counts(latency) AS latency`;
+
+/** Makes rows of five minutes of those of a minute that are old. One statement: no row is counted twice or not at all. */
+export const condenseMetrics = statement(
+  'condenseMetrics',
+  `WITH old AS (
+     DELETE FROM service_metric
+      WHERE seconds = 60 AND at < date_bin('5 minutes', clock_timestamp() - interval '${minutesKeptFor} minutes', timestamptz 'epoch')
+     RETURNING *)
+   INSERT INTO service_metric AS m (${columns})
+   SELECT service_id, 300, ${fiveMinutes} AS at, ${sums} FROM old GROUP BY service_id, ${fiveMinutes}
+   ${addedToRow}`,
+);
+
+export const trimMetrics = statement(
+  'trimMetrics',
+  `DELETE FROM service_metric WHERE at < clock_timestamp() - interval '${dayInMinutes} minutes'`,
+);
+
+/** Counters of services that the engine no longer knows. */
+export const trimTotals = statement(
+  'trimTotals',
+  `DELETE FROM service_metric_total t
+    WHERE NOT EXISTS (SELECT 1 FROM service_runtime r WHERE r.service_id = t.service_id) AND t.measured_at < clock_timestamp() - interval '5 minutes'`,
+);
+
+export interface MetricRow {
+  readonly at: string;
+  readonly samples: number;
+  readonly measured_seconds: number;
+  readonly instances_sum: number;
+  readonly instances_max: number;
+  readonly cpu_ms: number;
+  readonly memory_sum: number;
+  readonly memory_max: number;
+  readonly received_bytes: number;
+  readonly sent_bytes: number;
+  readonly volume_bytes: number | null;
+  readonly requests: number;
+  readonly responses: readonly number[] | null;
+  readonly latency: readonly number[] | null;
+}
+
+/** Service, minutes back, seconds of a step. Oldest first. */
+export const readMetrics = statement<MetricRow>(
+  'readMetrics',
+  `SELECT date_bin(make_interval(secs => $3), at, timestamptz 'epoch') AS at, ${sums} FROM service_metric
+    WHERE service_id = $1 AND seconds <= $3
+      AND at >= date_bin(make_interval(secs => $3), clock_timestamp() - make_interval(mins => $2), timestamptz 'epoch')
+    GROUP BY 1 ORDER BY 1`,
+);
+
+export interface TotalRow extends Omit<MeasuredRow, 'measured_seconds'> {
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly environment_id: string;
+  /** Lately enough for `instances` and what they use to be so now. */
+  readonly is_fresh: boolean;
+}
+
+/** Of all services that the engine knows. */
+export const readTotals = statement<TotalRow>(
+  'readTotals',
+  `SELECT t.service_id, r.organization_id, r.project_id, r.environment_id, t.instances, t.memory_bytes, t.volume_bytes, t.cpu_ms,
+          t.received_bytes, t.sent_bytes, t.requests, t.responses, t.latency,
+          t.measured_at > clock_timestamp() - interval '2 minutes' AS is_fresh
+     FROM service_metric_total t JOIN service_runtime r ON r.service_id = t.service_id ORDER BY t.service_id`,
+);
