@@ -1,4 +1,5 @@
 import type { Queryable } from '@davit/db';
+import type { HostCertificate, HttpChallenge } from '@davit/drivers';
 import type {
   Action,
   FailureRecord,
@@ -283,6 +284,15 @@ export interface EnginePort {
   } | null>;
 }
 
+/** Of the host names that services answer under. */
+export interface GatewayDomains {
+  /** Served where a service answers under the host. `redirect`: unless the service wants HTTP too. */
+  readonly certificates: readonly HostCertificate[];
+  readonly challenges: readonly HttpChallenge[];
+  /** Hosts under which a service does not answer, whatever its release says: they are not its organization's. */
+  readonly withheld: readonly { readonly serviceId: string; readonly host: string }[];
+}
+
 /** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */
 export interface EngineHooks {
   /** Values of secret versions by id. One that is gone is missing in the map. */
@@ -296,6 +306,11 @@ export interface EngineHooks {
    * never fails.
    */
   domainRemarks?(serviceId: string): Promise<readonly string[]>;
+  /**
+   * What gateways must know of domains beside what runs; left out: nothing. Asked for at the start, at each notification on
+   * `domainsChannel`, and now and then.
+   */
+  gatewayDomains?(): Promise<GatewayDomains>;
   /** A deployment leaves the queue. In the transaction that starts it: once for each deployment. */
   deploymentStarted(tx: Queryable, deploymentId: string, action: Action): Promise<void>;
   /** A deployment that was started ends. In the transaction that ends it, before anything else is removed: once. */

@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostCertificate } from '../driver.ts';
 import { createGateway, type LocalGateway } from './gateway.ts';
-import { testCertificate } from './testing/certificate.ts';
+import { testCertificate } from '@davit/testkit/certificate';
 import { freePort, hasHaproxy, httpRoute, Stage, title, toEcho, until, type Echo } from './testing.ts';
 
 let stage: Stage;

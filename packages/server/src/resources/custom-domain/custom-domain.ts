@@ -4,16 +4,17 @@ import type { operations, Response } from '@davit/contract';
 import { isUniqueViolation, type Queryable } from '@davit/db';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { certificateStatus } from '../certificate/index.ts';
 import { hasPublicAddress, lockService, validationDomain, visibleFacts, type ServiceReference } from '../service/index.ts';
 import { invalid, notFound } from '../shared/problems.ts';
-import { checkDomain, type DomainCheck } from './check.ts';
-import { createDns } from './dns.ts';
+import { checkDomain, isRight, type DomainCheck } from '../../dns/check.ts';
+import { createDns } from '../../dns/dns.ts';
 import { toDomainName, type DomainName } from './name.ts';
 import * as store from './store.ts';
 
 /*
  * Domains of users' own, of services of every type that answers under host names. They are part of what the next deployment
- * runs; until then nothing changes. No certificate is served for them yet, and the status says so.
+ * runs; until then nothing changes. Certificates come by themselves, beside deployments.
  */
 
 type Domains = Response<(typeof operations)['listApplicationCustomDomain']>;
@@ -48,10 +49,7 @@ export async function readDomain(
     ...toRecord(deps, reference, row),
     dns_status: status,
     dns_details: details,
-    certificate_status: 'NOT_SERVED',
-    certificate_details: row.generate_certificate
-      ? 'This version of Davit makes no certificates: the domain answers on HTTP only, until a proxy or CDN in front serves HTTPS.'
-      : 'None is asked for: whoever serves HTTPS for the domain has the certificate.',
+    ...(await certificateStatus(deps, row, row.proven_at !== null)),
   };
 }
 
@@ -182,8 +180,7 @@ async function checked(
   hasAddress: boolean,
 ): Promise<DomainCheck> {
   const found = await checkDomain(createDns(config), row, validationDomain(config, reference));
-  const isGood = found.status === 'RESOLVES_TO_IP' || found.status === 'MATCHES_LOAD_BALANCER_HOST';
-  if (hasAddress || !isGood) return found;
+  if (hasAddress || !isRight(found)) return found;
   const details = 'DNS is right, but the service has no public HTTP or GRPC port: requests are answered 404.';
   return { status: found.status, details };
 }

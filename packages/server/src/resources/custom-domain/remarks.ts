@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Queryable } from '@davit/db';
 import type { Configuration } from '../../main/config.ts';
 import { validationDomain } from '../service/index.ts';
-import { checkDomain } from './check.ts';
-import { createDns } from './dns.ts';
+import { checkDomain } from '../../dns/check.ts';
+import { createDns } from '../../dns/dns.ts';
 import { listDomainsOfType } from './store.ts';
 
 const longestMilliseconds = 5_000;

@@ -8,9 +8,11 @@ export interface CustomDomainRow {
   readonly host: string;
   readonly generate_certificate: boolean;
   readonly use_cdn: boolean;
+  /** Since when it is known to be the organization's; null: it is not, and nothing answers there. */
+  readonly proven_at: string | null;
 }
 
-const columns = 'id, created_at, updated_at, domain, host, generate_certificate, use_cdn';
+const columns = 'id, created_at, updated_at, domain, host, generate_certificate, use_cdn, proven_at';
 
 /** Service. Oldest first. */
 export const listDomains = statement<CustomDomainRow>(
@@ -21,7 +23,7 @@ export const listDomains = statement<CustomDomainRow>(
 /** Service: the same with its type. */
 export const listDomainsOfType = statement<CustomDomainRow & { readonly type: string }>(
   'custom_domain_list_of_type',
-  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, s.type
+  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type
      from custom_domain d join service s on s.id = d.service_id where d.service_id = $1 order by d.created_at, d.id`,
 );
 
@@ -34,8 +36,8 @@ export const readDomain = statement<CustomDomainRow>(
 /** Id, organization, service, domain, host, generate_certificate, use_cdn. */
 export const createDomain = statement<CustomDomainRow>(
   'custom_domain_create',
-  `insert into custom_domain (id, organization_id, service_id, domain, host, generate_certificate, use_cdn)
-   values ($1, $2, $3, $4, $5, $6, $7) returning ${columns}`,
+  `insert into custom_domain (id, organization_id, service_id, domain, host, generate_certificate, use_cdn, proven_at)
+   values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp()) returning ${columns}`,
 );
 
 /** Id, service, domain, host, generate_certificate, use_cdn. */

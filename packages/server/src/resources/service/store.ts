@@ -280,3 +280,9 @@ export const lockFreePorts = statement(
   'lockFreeHostPorts',
   `SELECT pg_advisory_xact_lock(hashtextextended('free host ports ' || $1::text, 0))`,
 );
+
+/** Hosts: those of them that have a certificate that is still good. */
+export const readSecuredHosts = statement<{ host: string }>(
+  'service_read_secured_hosts',
+  'SELECT host FROM certificate WHERE host = ANY($1::text[]) AND sealed IS NOT NULL AND not_after > clock_timestamp()',
+);

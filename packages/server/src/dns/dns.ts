@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import type { Configuration } from '../../main/config.ts';
+import type { Configuration } from '../main/config.ts';
 
 /** What DNS says of a name: its addresses, and the names that its CNAME records lead through. */
 export interface DnsAnswer {

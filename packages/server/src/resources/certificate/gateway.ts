@@ -1,0 +1,29 @@
+import type { Database } from '@davit/db';
+import type { GatewayDomains } from '@davit/engine/port';
+import type { Vault } from '../../secrets/vault.ts';
+import * as store from './store.ts';
+
+/**
+ * What gateways must know of domains beside what runs. A certificate is opened once, and its text kept until there is another one: this
+ * is asked for at each change of any domain.
+ */
+export function gatewayDomains(database: Database, vault: Vault): () => Promise<GatewayDomains> {
+  let known = new Map<string, { readonly sealed: string; readonly pem: string }>();
+  return async () => {
+    const rows = await database.many(store.listServed);
+    const challenges = await database.many(store.listChallenges);
+    const next = new Map<string, { readonly sealed: string; readonly pem: string }>();
+    for (const { id, host, sealed } of rows) {
+      const text = Buffer.from(sealed).toString('base64');
+      const former = known.get(host);
+      next.set(host, former?.sealed === text ? former : { sealed: text, pem: vault.open(id, sealed) });
+    }
+    known = next;
+    return {
+      // A proxy in front speaks HTTPS itself, and may ask this gateway over HTTP only.
+      certificates: rows.map(({ host, use_cdn }) => ({ host, pem: next.get(host)?.pem ?? '', redirect: use_cdn === false })),
+      challenges,
+      withheld: [],
+    };
+  };
+}
