@@ -4,13 +4,10 @@
 -- when the first who asked had it.
 alter table custom_domain add column proven_at timestamptz default clock_timestamp();
 alter table custom_domain alter column proven_at drop default;
--- When DNS is asked again for the proof, and how often it was.
-alter table custom_domain add column prove_at timestamptz;
-alter table custom_domain add column proofs integer not null default 0;
 drop index custom_domain_host;
 create unique index custom_domain_host on custom_domain (host) where proven_at is not null;
 create unique index custom_domain_host_of_organization on custom_domain (organization_id, host);
-create index custom_domain_unproven on custom_domain (prove_at) where proven_at is null;
+create index custom_domain_unproven on custom_domain (created_at) where proven_at is null;
 
 -- Who makes certificates. directory: address of an ACME server, with the account there; '': the installation's own authority.
 -- sealed: the private key of the account or of the authority. certificate: the authority's own, in PEM.

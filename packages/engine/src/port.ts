@@ -289,8 +289,6 @@ export interface GatewayDomains {
   /** Served where a service answers under the host. `redirect`: unless the service wants HTTP too. */
   readonly certificates: readonly HostCertificate[];
   readonly challenges: readonly HttpChallenge[];
-  /** Hosts under which a service does not answer, whatever its release says: they are not its organization's. */
-  readonly withheld: readonly { readonly serviceId: string; readonly host: string }[];
 }
 
 /** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */

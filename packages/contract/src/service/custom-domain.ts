@@ -40,6 +40,9 @@ const CustomDomainStatus = Type.Object({
   ...CustomDomain.properties,
   dns_status: Words(domainChecks),
   dns_details: Nullable(Type.String()),
+  // Whether it is known to be the organization's; nothing answers there before.
+  ownership_status: Words(['PROVEN', 'UNPROVEN', 'TAKEN'] as const),
+  ownership_details: Nullable(Type.String()),
   certificate_status: Words(certificateStatuses),
   // What there is to know or to do.
   certificate_details: Type.String(),

@@ -17,7 +17,7 @@ interface ServiceRoutes {
   readonly tcp: readonly TcpRoute[];
 }
 
-const noDomains: GatewayDomains = { certificates: [], challenges: [], withheld: [] };
+const noDomains: GatewayDomains = { certificates: [], challenges: [] };
 
 interface Entry {
   readonly routes: ServiceRoutes;
@@ -79,12 +79,7 @@ function entryOf(config: ReleaseConfig, instances: readonly Instance[]): Entry {
 }
 
 function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDomains): RouteTable {
-  const withheld = Map.groupBy(domains.withheld, ({ serviceId }) => serviceId);
-  const http = [...services].flatMap(([id, { routes }]) => {
-    const hosts = new Set(withheld.get(id)?.map(({ host }) => host));
-    if (hosts.size === 0) return routes.http;
-    return routes.http.map((route) => ({ ...route, hosts: route.hosts.filter((host) => !hosts.has(host)) }));
-  });
+  const http = [...services.values()].flatMap(({ routes }) => routes.http);
   const tcp = [...services.values()].flatMap(({ routes }) => routes.tcp);
   const certificates = certificatesOf(domains, http, plainHosts(services));
   return {

@@ -3,6 +3,7 @@ import { trimIdempotencyKeys } from '../http/idempotency.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
+import { followProofs, type ProofWatch } from './proofs.ts';
 import { followRules, type RuleClock } from './rules.ts';
 
 const trimEveryMilliseconds = 3_600_000;
@@ -15,11 +16,12 @@ export interface BackgroundParts {
   readonly log: { warn(details: object, message: string): void };
 }
 
-/** What happens beside requests: deliveries of webhooks, deployment rules, certificates, and the removal of what is kept no longer. */
+/** What happens beside requests: deliveries of webhooks, deployment rules, certificates and proofs of domains, and the removal of what is kept no longer. */
 export class Background {
   readonly #parts: BackgroundParts;
   readonly #deliverer: WebhookDeliverer;
   #issuer: CertificateIssuer | undefined;
+  #proofs: ProofWatch | undefined;
   #rules: RuleClock | undefined;
   #timer: NodeJS.Timeout | undefined;
   #trimming: Promise<void> = Promise.resolve();
@@ -39,6 +41,7 @@ export class Background {
       await this.#issuer.start();
     }
     this.#deliverer.start();
+    this.#proofs = followProofs(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#trimming = this.#trim();
     this.#timer = setInterval(() => {
@@ -49,6 +52,7 @@ export class Background {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#issuer?.stop();
+    await this.#proofs?.stop();
     await this.#rules?.stop();
     await this.#deliverer.stop();
     await this.#trimming;

@@ -38,6 +38,8 @@ export interface Configuration {
   readonly gatewayDomain: string;
   /** Whom custom domains are checked with, `address` or `address:port`; empty: the servers of this machine. */
   readonly dnsServers: readonly string[];
+  /** Whether nothing answers under a custom domain before DNS proves that it is its organization's. */
+  readonly proveDomains: boolean;
   readonly role: (typeof roles)[number];
   readonly allowPrivateTargets: boolean;
   readonly allowLocalRepositories: boolean;
@@ -86,6 +88,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists everything that is wrong. */
 export function readConfiguration(environment: Environment = process.env): Configuration {
   const reader = new Reader(environment);
+  const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
   const configuration: Omit<Configuration, 'unknownVariables'> = {
     stateFolder: path.resolve(reader.text('DAVIT_HOME', '.davit')),
     host: reader.text('DAVIT_HOST', '127.0.0.1'),
@@ -97,7 +100,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     rateLimit: reader.integer('DAVIT_RATE_LIMIT', 6000, 0, 1_000_000_000),
     bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
-    ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE'),
+    ...signIn,
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
@@ -105,6 +108,8 @@ export function readConfiguration(environment: Environment = process.env): Confi
     acme: reader.acme('DAVIT_ACME_DIRECTORY', 'DAVIT_ACME_EMAIL', 'DAVIT_ACME_ROOTS', 'DAVIT_ACME_KEY_ID', 'DAVIT_ACME_HMAC_KEY'),
     gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
     dnsServers: reader.addresses('DAVIT_DNS_SERVERS'),
+    // Where anybody may sign in and make an organization, they do not trust each other.
+    proveDomains: reader.truth('DAVIT_PROVE_DOMAINS', signIn.oidcIssuers.length > 0),
     role: reader.word('DAVIT_ROLE', roles, 'all'),
     allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
     allowLocalRepositories: reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false),

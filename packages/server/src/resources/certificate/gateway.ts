@@ -23,7 +23,6 @@ export function gatewayDomains(database: Database, vault: Vault): () => Promise<
       // A proxy in front speaks HTTPS itself, and may ask this gateway over HTTP only.
       certificates: rows.map(({ host, use_cdn }) => ({ host, pem: next.get(host)?.pem ?? '', redirect: use_cdn === false })),
       challenges,
-      withheld: [],
     };
   };
 }
