@@ -218,7 +218,12 @@ export class GatewaySync {
     const text = JSON.stringify(domains);
     if (text === this.#domainsText) return;
     this.#domains = usable(this.#gateway, domains);
-    if (this.#loaded) await this.#apply();
+    try {
+      if (this.#loaded) await this.#apply();
+    } catch (error) {
+      // Everything else is served; whose port it is was told.
+      if (!(error instanceof RoutePortTakenError)) throw error;
+    }
     this.#domainsText = text;
   }
 

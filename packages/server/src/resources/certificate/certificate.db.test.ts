@@ -94,6 +94,7 @@ const directoryOf = statement<{ directory: string }>(
   'test_certificate_directory',
   'select directory from certificate where host = $1',
 );
+const spoil = statement('test_certificate_spoil', `update certificate set sealed = '\\x00' where host = $1`);
 const otherDirectory = statement(
   'test_certificate_other_directory',
   `update certificate set directory = 'https://acme.example.org' where host = $1`,
@@ -191,6 +192,19 @@ describe('without a public authority', () => {
     expect(shown(made.domain)).toBeDefined();
     await deploy(made.applicationId);
     expect(shown(made.domain)).toBeUndefined();
+  });
+
+  test('one that cannot be decrypted any more does not keep the others from being shown', async () => {
+    const [made, other] = [await add(await application()), await add(await application())];
+    for (const one of [made, other]) {
+      await deploy(one.applicationId);
+      await until(() => shown(one.domain));
+    }
+    await server.database.database.run(spoil, [made.domain]);
+    await until(() => (shown(made.domain) === undefined ? true : undefined));
+    expect(shown(other.domain)).toBeDefined();
+    await server.database.database.run(dueNow, [made.domain]);
+    await until(() => shown(made.domain));
   });
 
   test('two processes make one certificate', async () => {

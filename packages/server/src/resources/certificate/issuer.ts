@@ -16,6 +16,7 @@ import * as store from './store.ts';
  */
 
 const lookEveryMilliseconds = 15_000;
+const tryLockEveryMilliseconds = 5_000;
 const lockName = 'certificates';
 const ordersAtOnce = 4;
 const minute = 60_000;
@@ -38,6 +39,7 @@ export class CertificateIssuer {
   #looking: Promise<void> | null = null;
   #again = false;
   #lock: SessionLock | null = null;
+  #tryLockAt = 0;
 
   constructor(parts: IssuerParts) {
     this.#parts = parts;
@@ -81,6 +83,9 @@ export class CertificateIssuer {
 
   async #leads(): Promise<boolean> {
     if (this.#lock?.held === true) return true;
+    // Each attempt is a connection, and each change of a domain wakes those too that do not have the lock.
+    if (Date.now() < this.#tryLockAt) return false;
+    this.#tryLockAt = Date.now() + tryLockEveryMilliseconds;
     this.#lock = await acquireSessionLock(this.#parts.connectionString, lockName);
     return this.#lock !== null;
   }
@@ -89,7 +94,7 @@ export class CertificateIssuer {
     const { authority, deps } = this.#parts;
     const { database } = deps;
     await database.run(store.noteWanted, [!authority.isPublic]);
-    await database.run(store.removeUnwanted);
+    await database.run(store.removeUnwanted, [!authority.isPublic]);
     await database.run(store.removeOldChallenges);
     await database.run(store.renewOthers, [authority.directory]);
     for (;;) {

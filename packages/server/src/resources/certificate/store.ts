@@ -33,13 +33,14 @@ export const noteWanted = statement(
 );
 
 /**
- * Removes what nobody wants any more. That of a domain that was deleted stays as long as a service still answers there, which it
+ * Whether wildcards can have one: removes what nobody wants any more. That of a domain that was deleted stays as long as a service still answers there, which it
  * does until its next deployment.
  */
 export const removeUnwanted = statement(
   'certificate_remove_unwanted',
   `delete from certificate c
-    where not exists (select from custom_domain d where d.host = c.host and d.generate_certificate and d.proven_at is not null)
+    where not exists (select from custom_domain d where d.host = c.host and d.generate_certificate and d.proven_at is not null
+                         and ($1 or d.host not like '*.%'))
       and (c.sealed is null
            or exists (select from custom_domain d where d.host = c.host and d.proven_at is not null)
            or not exists (select from service_runtime t join release r on r.id = t.release_id
