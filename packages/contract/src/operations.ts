@@ -18,6 +18,7 @@ import * as overview from './environment/overview.ts';
 import * as selection from './environment/selection.ts';
 import type { Operation } from './operation.ts';
 import * as account from './organization/account.ts';
+import * as certificateAuthority from './organization/certificate-authority.ts';
 import * as event from './organization/event.ts';
 import * as member from './organization/member.ts';
 import * as organization from './organization/organization.ts';
@@ -40,6 +41,7 @@ const clusters = { ...cluster, ...clusterLifecycle, ...clusterSettings, ...kubec
 const modules = {
   ...organization,
   ...event,
+  ...certificateAuthority,
   ...containerRegistry,
   ...helmRepository,
   ...annotationsGroup,

@@ -287,10 +287,31 @@ export interface TcpRoute {
   readonly backends: readonly Backend[];
 }
 
+/** What the gateway shows to whoever asks for a host over HTTPS. */
+export interface HostCertificate {
+  /** As in `HttpRoute.hosts`, each once. */
+  readonly host: string;
+  /** PEM: the private key, the certificate, and those above it. */
+  readonly pem: string;
+  /** Requests for this host that come over HTTP are sent to HTTPS (308). */
+  readonly redirect: boolean;
+}
+
+/** What a certificate authority must find at `http://<host>/.well-known/acme-challenge/<token>` (RFC 8555, 8.3). */
+export interface HttpChallenge {
+  readonly host: string;
+  readonly token: string;
+  readonly answer: string;
+}
+
 /** Everything that the gateway serves. */
 export interface RouteTable {
   readonly http: readonly HttpRoute[];
   readonly tcp: readonly TcpRoute[];
+  /** Without a port for HTTPS they are kept and not used. Default: none. */
+  readonly certificates?: readonly HostCertificate[];
+  /** They go before all routes. Default: none. */
+  readonly challenges?: readonly HttpChallenge[];
 }
 
 /** Upper ends of the buckets in which the gateway counts how long services took to begin an answer; the last bucket has none. */

@@ -1,6 +1,7 @@
 import type { Database } from '@davit/db';
 import type { TerraformDriver } from '@davit/drivers';
 import { createEnginePort } from './engine-port.ts';
+import { DomainWatch } from './keeper/domain-watch.ts';
 import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './keeper/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
@@ -42,7 +43,10 @@ const describeTimeoutMilliseconds = 3_000;
 
 /** The engine of this process. Without `start` it only answers its port: the api role. */
 export function createEngine(input: EngineInput): Engine {
-  const gateways = Object.fromEntries(Object.entries(input.drivers).map(([name, set]) => [name, new GatewaySync(set.gateway)]));
+  const waits = input.hooks.gatewayDomains !== undefined;
+  const gateways = Object.fromEntries(
+    Object.entries(input.drivers).map(([name, set]) => [name, new GatewaySync(set.gateway, waits)]),
+  );
   const parts: EngineParts = { terraform: noTerraform, ...input, gateways };
   const names = Object.keys(input.drivers);
   const clusters = names.map((name) => {
@@ -50,6 +54,7 @@ export function createEngine(input: EngineInput): Engine {
     const scaler = new Scaler(parts, name, keeper);
     return { keeper, scaler, meter: new Meter(parts, name, (pass) => scaler.look(pass)) };
   });
+  const domains = new DomainWatch(parts);
   const runner = new Runner(parts);
   const housekeeper = new Housekeeper(parts);
   const scheduler = new Scheduler(parts);
@@ -63,6 +68,7 @@ export function createEngine(input: EngineInput): Engine {
     start: async () => {
       started = true;
       await Promise.all(names.map((name) => startGateway(parts, name)));
+      await domains.start();
       await Promise.all(clusters.map(({ keeper }) => keeper.start()));
       await runner.start();
       scheduler.start();
@@ -76,6 +82,7 @@ export function createEngine(input: EngineInput): Engine {
       await housekeeper.stop();
       await scheduler.stop();
       await runner.stop();
+      await domains.stop();
       await Promise.all(clusters.map(({ keeper }) => keeper.stop()));
     },
   };

@@ -120,6 +120,8 @@ export interface ReleaseOptions {
   /** DNS is not asked about its custom domains. */
   readonly unchecked?: true;
   readonly build?: BuildOptions;
+  /** Requests over HTTP are answered, also for hosts that have a certificate. */
+  readonly plainHttp?: true;
   /** Of its public HTTP and GRPC ports. */
   readonly gateway?: { readonly http?: RouteOptions; readonly grpc?: RouteOptions };
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '@davit/db';
+import type { HostCertificate, HttpChallenge } from '@davit/drivers';
 import type {
   Action,
   FailureRecord,
@@ -356,6 +357,13 @@ export interface EnginePort {
   } | null>;
 }
 
+/** Of the host names that services answer under. */
+export interface GatewayDomains {
+  /** Served where a service answers under the host. `redirect`: unless the service wants HTTP too. */
+  readonly certificates: readonly HostCertificate[];
+  readonly challenges: readonly HttpChallenge[];
+}
+
 /** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */
 export interface EngineHooks {
   /** Values of secret versions by id. One that is gone is missing in the map. */
@@ -369,6 +377,11 @@ export interface EngineHooks {
    * never fails.
    */
   domainRemarks?(serviceId: string): Promise<readonly string[]>;
+  /**
+   * What gateways must know of domains beside what runs; left out: nothing. Asked for at the start, at each notification on
+   * `domainsChannel`, and now and then.
+   */
+  gatewayDomains?(): Promise<GatewayDomains>;
   /** A deployment leaves the queue. In the transaction that starts it: once for each deployment. */
   deploymentStarted(tx: Queryable, deploymentId: string, action: Action): Promise<void>;
   /** A deployment that was started ends. In the transaction that ends it, before anything else is removed: once. */

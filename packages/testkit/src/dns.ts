@@ -4,13 +4,14 @@ import { createSocket, type Socket } from 'node:dgram';
 export interface DnsRecords {
   readonly a?: readonly string[];
   readonly cname?: string;
+  readonly txt?: readonly string[];
   readonly fails?: true;
 }
 
-const types = { A: 1, CNAME: 5 } as const;
+const types = { A: 1, CNAME: 5, TXT: 16 } as const;
 const codes = { ok: 0, fails: 2, unknown: 3 } as const;
 
-/** A DNS server on this machine (RFC 1035, over UDP): answers with A and CNAME records that a test gives it. */
+/** A DNS server on this machine (RFC 1035, over UDP): answers with A, CNAME and TXT records that a test gives it. */
 export class TestDns {
   /** By name in lower case. Replaceable at any time. */
   readonly records = new Map<string, DnsRecords>();
@@ -61,6 +62,8 @@ export class TestDns {
       if (found.fails === true) return { answers: [], code: codes.fails };
       if (type === types.A)
         answers.push(...(found.a ?? []).map((address) => record(at, types.A, Buffer.from(address.split('.').map(Number)))));
+      if (type === types.TXT)
+        answers.push(...(found.txt ?? []).map((text) => record(at, types.TXT, Buffer.from([text.length, ...Buffer.from(text)]))));
       if (found.cname === undefined) break;
       answers.push(record(at, types.CNAME, toWire(found.cname)));
       if (type === types.CNAME) break;

@@ -55,6 +55,10 @@ const gatewaySettings = {
   ),
   'network.ingress.denylist_source_range': listed('', 'Addresses and networks, divided by commas, that are answered 403'),
   'network.ingress.enable_sticky_session': truth('A cookie keeps a client at one instance'),
+  'network.ingress.force_ssl_redirect': Type.Boolean({
+    default: true,
+    description: 'Requests over HTTP for custom domains that have a certificate are sent to HTTPS (308)',
+  }),
   'network.ingress.enable_cors': truth('Preflight requests are answered, and pages of the allowed origins may read answers'),
   'network.ingress.cors_allow_origin': listed('*', 'Origins, divided by commas'),
   'network.ingress.cors_allow_methods': listed('GET, PUT, POST, DELETE, PATCH, OPTIONS', 'Divided by commas'),

@@ -5,6 +5,7 @@ import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
 import { advancedSettingsOperations, applicationSettings } from './advanced-settings.ts';
 import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
+import { networkOperations } from './network.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, ServicePort, processFields, Storage } from './parts.ts';
 import { Commit } from '../shared/deployment.ts';
 import { metricsOperations } from './metrics.ts';
@@ -89,6 +90,7 @@ export const applicationOperations = {
   ...customDomainOperations(kinds.APPLICATION, { Word: '' }),
   ...customDomainStatusOperations(kinds.APPLICATION, { Word: '' }),
   ...shared.cloneOperations(kinds.APPLICATION, Application),
+  ...networkOperations(kinds.APPLICATION),
   ...advancedSettingsOperations(kinds.APPLICATION, { Word: '', ...applicationSettings }),
   ...shared.linkOperations(kinds.APPLICATION),
   ...shared.logOperations(kinds.APPLICATION),

@@ -6,6 +6,7 @@ import { containerRegistryKinds } from '../shared/words.ts';
 import { advancedSettingsOperations, containerSettings } from './advanced-settings.ts';
 import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
+import { networkOperations } from './network.ts';
 import { Healthchecks, processFields, ServicePort, Storage } from './parts.ts';
 import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
@@ -84,6 +85,7 @@ export const containerOperations = {
   ...customDomainOperations(kinds.CONTAINER, { Word: 'Container' }),
   ...customDomainStatusOperations(kinds.CONTAINER, { Word: 'Container' }),
   ...shared.cloneOperations(kinds.CONTAINER, Container),
+  ...networkOperations(kinds.CONTAINER),
   ...advancedSettingsOperations(kinds.CONTAINER, { Word: 'Container', ...containerSettings }),
   ...shared.linkOperations(kinds.CONTAINER),
   ...shared.logOperations(kinds.CONTAINER),

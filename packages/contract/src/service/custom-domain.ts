@@ -12,6 +12,17 @@ export const domainChecks = [
   'GENERIC_FAILURE',
 ] as const;
 
+/** WAITING: for something that the owner of the domain does. Those after SERVED mean that a former certificate is served still. */
+export const certificateStatuses = [
+  'NOT_SERVED',
+  'WAITING',
+  'ISSUING',
+  'FAILED',
+  'SERVED',
+  'RENEWAL_FAILING',
+  'EXPIRED',
+] as const;
+
 const CustomDomain = Type.Object({
   id: Uuid,
   created_at: DateTime,
@@ -29,8 +40,15 @@ const CustomDomainStatus = Type.Object({
   ...CustomDomain.properties,
   dns_status: Words(domainChecks),
   dns_details: Nullable(Type.String()),
-  certificate_status: Words(['NOT_SERVED'] as const),
+  // Whether it is known to be the organization's; nothing answers there before.
+  ownership_status: Words(['PROVEN', 'UNPROVEN', 'TAKEN'] as const),
+  ownership_details: Nullable(Type.String()),
+  certificate_status: Words(certificateStatuses),
+  // What there is to know or to do.
   certificate_details: Type.String(),
+  certificate_valid_until: Nullable(DateTime),
+  // After a failure.
+  certificate_next_attempt: Nullable(DateTime),
 });
 
 const flags = {

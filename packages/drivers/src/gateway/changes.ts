@@ -1,4 +1,5 @@
 import type { Backend, RouteTable } from '../driver.ts';
+import { certificateCommands, certificateFile, fitsCommands, type CertificateCommands } from './certificates.ts';
 import { httpProxyName, isSticky, mapFile, noRoute, serverArguments, serverName, tcpProxyName, toMap } from './haproxy-config.ts';
 import type { Serving } from './runtime-api.ts';
 
@@ -8,7 +9,11 @@ export interface Changes {
   readonly reload: string | null;
   /** Commands of the runtime API that do the rest, in order. */
   readonly commands: readonly string[];
+  /** The same about certificates, each to be sent by itself: a new one before all else, as requests may then be led to it. */
+  readonly certificates: CertificateCommands;
 }
+
+const noCommands = { commands: [], certificates: { added: [], removed: [] } };
 
 interface WantedProxy {
   readonly protocol: 'HTTP' | 'GRPC' | 'TCP';
@@ -27,10 +32,14 @@ export const retiredServersLimit = 256;
 export function changesTo(table: RouteTable, serving: Serving, fingerprint: string): Changes {
   const wanted = wantedProxies(table);
   const reload = reasonToReload(wanted, serving, fingerprint);
-  if (reload !== null) return { reload, commands: [] };
+  if (reload !== null) return { reload, ...noCommands };
+  const shown = table.certificates ?? [];
+  const missing = shown.filter((one) => !serving.certificates.has(certificateFile(one)));
+  if (!fitsCommands(missing)) return { reload: 'a certificate is too long for a command', ...noCommands };
   // New servers first, old ones last: at no moment has a route fewer servers than before or after.
   const { added, retired } = serverCommands(wanted, serving);
-  return { reload: null, commands: [...added, ...mapCommands(toMap(table), serving.map), ...retired] };
+  const commands = [...added, ...mapCommands(toMap(table), serving.map), ...retired];
+  return { reload: null, commands, certificates: certificateCommands(shown, serving.certificates) };
 }
 
 function wantedProxies(table: RouteTable): Map<string, WantedProxy> {

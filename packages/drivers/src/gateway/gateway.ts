@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { Gateway, RouteTable, RouteTraffic, TcpRoute } from '../driver.ts';
 import { DriverError, RoutePortTakenError } from '../errors.ts';
+import { certificateFile, certificateFolder } from './certificates.ts';
 import { changesTo } from './changes.ts';
 import { configurationFile, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';
@@ -12,13 +13,15 @@ import { failure, HaproxyProcess, isPortTaken, pause } from './haproxy-process.t
 import type { ErrorPages } from './pages.ts';
 import type { Serving } from './runtime-api.ts';
 import { TrafficCounter } from './traffic.ts';
-import { bootId, emptyTable, storedTable, toStored, unprivilegedUser } from './state.ts';
+import { bootId, emptyTable, storedFiles, storedTable, toStored, unprivilegedUser } from './state.ts';
 
 export interface GatewayOptions {
   /** Folder of the gateway's own: configuration, sockets, state. Made when it is missing. */
   readonly stateFolder: string;
   /** Port for HTTP and gRPC. */
   readonly port: number;
+  /** Port for HTTPS; left out: none. */
+  readonly httpsPort?: number;
   /** IP address to listen on, for TCP routes too; `0.0.0.0` all of IPv4, `::` all of both. */
   readonly bindAddress: string;
   /** Name or path of HAProxy; default `haproxy`. */
@@ -80,11 +83,15 @@ class HaproxyGateway implements LocalGateway {
   }
 
   check(table: RouteTable): void {
-    checkedTable(table, this.options.port);
+    this.checked(table);
+  }
+
+  private checked(table: RouteTable): RouteTable {
+    return checkedTable(table, this.options.port, this.options.httpsPort);
   }
 
   async apply(table: RouteTable): Promise<void> {
-    const checked = checkedTable(table, this.options.port);
+    const checked = this.checked(table);
     if (this.waiting !== null) {
       // Not begun yet: it takes the newer table instead, and both callers wait for that.
       this.waiting.table = checked;
@@ -168,10 +175,11 @@ class HaproxyGateway implements LocalGateway {
       key = randomBytes(24).toString('hex');
       await this.haproxy.write({ [keyFile]: key });
     }
-    this.table = storedTable((await this.haproxy.read([tableFile]))[tableFile] ?? '', this.options.port);
+    this.table = await this.stored();
     this.settings = {
       folder: this.folder,
       port: this.options.port,
+      httpsPort: this.options.httpsPort ?? null,
       bindAddress: this.options.bindAddress,
       trustedProxies: this.options.trustedProxies ?? [],
       errorPages: this.options.errorPages ?? {},
@@ -180,6 +188,13 @@ class HaproxyGateway implements LocalGateway {
       handoverKey: key,
     };
     return this.settings;
+  }
+
+  /** What was applied last, with the certificates from their files. */
+  private async stored(): Promise<RouteTable> {
+    const text = (await this.haproxy.read([tableFile]))[tableFile] ?? '';
+    const pems = await this.haproxy.read(storedFiles(text));
+    return storedTable(text, this.options.port, pems);
   }
 
   /** Whether an earlier start in this run of the machine found so. Trying again by a reload would end the process that runs. */
@@ -192,7 +207,11 @@ class HaproxyGateway implements LocalGateway {
     const settings = await this.prepare();
     let serving = await this.current();
     const blocked = await this.blockedRoutes(table, serving);
-    const served = { http: table.http, tcp: table.tcp.filter((route) => !blocked.includes(route)) };
+    const served = {
+      ...table,
+      tcp: table.tcp.filter((route) => !blocked.includes(route)),
+      certificates: settings.httpsPort === null ? [] : (table.certificates ?? []),
+    };
     this.table = table;
     await this.haproxy.write({ [tableFile]: toStored(table) });
     for (let round = 0; ; round += 1) {
@@ -201,8 +220,12 @@ class HaproxyGateway implements LocalGateway {
       else if (changes !== null && changes.reload !== null) await this.reload(served);
       else if (changes !== null) {
         await this.haproxy.write(toConfiguration(this.settings ?? settings, served));
-        if (changes.commands.length === 0) break;
+        const { added, removed } = changes.certificates;
+        if (changes.commands.length + added.length + removed.length === 0) break;
+        await this.haproxy.tell(added);
         serving = await this.haproxy.serving(changes.commands);
+        await this.haproxy.tell(removed);
+        if (removed.length > 0) serving = await this.haproxy.serving();
         if (round < rounds) continue;
       }
       // What it serves now is looked at anew: somebody else may have reloaded or killed it in between.
@@ -210,6 +233,7 @@ class HaproxyGateway implements LocalGateway {
         throw failure(`HAProxy does not take over the routes: ${changes?.reload ?? changes?.commands[0] ?? 'it ends'}.`);
       serving = await this.current();
     }
+    await this.haproxy.keepOnly(certificateFolder, new Set(served.certificates.map((one) => certificateFile(one))));
     await this.haproxy.boundLog();
     if (blocked.length > 0) throw new RoutePortTakenError(blocked);
   }
@@ -227,15 +251,10 @@ class HaproxyGateway implements LocalGateway {
   }
 
   private async startProcess(table: RouteTable): Promise<void> {
-    const { port, bindAddress } = this.options;
+    const { port, httpsPort } = this.options;
     if (await this.haproxy.isComingBack()) return;
-    if (await isPortTaken(port, bindAddress)) {
-      throw new DriverError({
-        cause: 'PORT_TAKEN',
-        message: `Port ${port} of ${bindAddress}, on which the gateway should listen, is in use by another program.`,
-        hint: 'Set DAVIT_GATEWAY_PORT to a free port, or end the other program, then start Davit again.',
-      });
-    }
+    await this.refuseTaken(port, 'DAVIT_GATEWAY_PORT');
+    if (httpsPort !== undefined) await this.refuseTaken(httpsPort, 'DAVIT_GATEWAY_HTTPS_PORT');
     await this.writeChecked(table);
     try {
       await this.haproxy.spawn();
@@ -248,6 +267,16 @@ class HaproxyGateway implements LocalGateway {
       await this.writeChecked(table);
       await this.haproxy.spawn();
     }
+  }
+
+  private async refuseTaken(port: number, variable: string): Promise<void> {
+    const { bindAddress } = this.options;
+    if (!(await isPortTaken(port, bindAddress))) return;
+    throw new DriverError({
+      cause: 'PORT_TAKEN',
+      message: `Port ${port} of ${bindAddress}, on which the gateway should listen, is in use by another program.`,
+      hint: `Set ${variable} to a free port, or end the other program, then start Davit again.`,
+    });
   }
 
   private async reload(table: RouteTable): Promise<void> {
@@ -299,7 +328,10 @@ function refuseBadOptions(options: GatewayOptions, folder: string): void {
     throw failure(`The state folder ${folder} is longer than 80 characters.`, undefined, undefined, moveFolder);
   }
   if (isIP(options.bindAddress) === 0) throw failure(`${JSON.stringify(options.bindAddress)} is no IP address to listen on.`);
-  if (!Number.isInteger(options.port) || options.port < 1 || options.port > 65_535) throw failure(`${options.port} is no port.`);
+  for (const port of [options.port, options.httpsPort ?? 1]) {
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw failure(`${port} is no port.`);
+  }
+  if (options.port === options.httpsPort) throw failure(`Port ${options.port} cannot be for both HTTP and HTTPS.`);
   const bad = networks.find((network) => !/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/.test(network));
   if (bad !== undefined) throw failure(`${JSON.stringify(bad)} is no address or network of a proxy.`);
 }

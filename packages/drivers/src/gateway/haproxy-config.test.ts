@@ -9,6 +9,7 @@ import { storedTable, toStored } from './state.ts';
 const settings: GatewaySettings = {
   folder: '/var/lib/davit/gateway',
   port: 4480,
+  httpsPort: null,
   bindAddress: '0.0.0.0',
   trustedProxies: [],
   errorPages: {},
@@ -57,7 +58,15 @@ function servingOf(from: RouteTable): Serving {
       .filter(Boolean)
       .map((line): [string, string] => [line.split(' ')[0]!, line.split(' ')[1]!]),
   );
-  return { pid: 1, fingerprint: settingsFingerprint(settings), isStopping: false, proxies, map, servers };
+  return {
+    pid: 1,
+    fingerprint: settingsFingerprint(settings),
+    isStopping: false,
+    proxies,
+    map,
+    certificates: new Set(),
+    servers,
+  };
 }
 
 describe('the configuration', () => {
@@ -122,7 +131,7 @@ describe('the values of a route', () => {
       'a.localhost/x',
     );
     expect(() => checkedTable({ http: [], tcp: [tcp, { ...tcp, id: 'other' }] }, 4480)).toThrow('both claim the port 5432');
-    expect(() => checkedTable(table, 5432)).toThrow("the gateway's own port");
+    expect(() => checkedTable(table, 5432)).toThrow("one of the gateway's own");
   });
 });
 
@@ -130,7 +139,7 @@ describe('the way from one table to another', () => {
   const changes = (from: RouteTable, to: RouteTable) => changesTo(to, servingOf(from), settingsFingerprint(settings));
 
   it('is nothing when HAProxy serves the table already', () => {
-    expect(changes(table, table)).toEqual({ reload: null, commands: [] });
+    expect(changes(table, table)).toEqual({ reload: null, commands: [], certificates: { added: [], removed: [] } });
   });
 
   it('adds servers, then changes hosts, then takes servers out', () => {
@@ -194,6 +203,7 @@ describe('the way from one table to another', () => {
   it('notices every setting of the operator', () => {
     const differing: Partial<GatewaySettings>[] = [
       { port: 1 },
+      { httpsPort: 4443 },
       { bindAddress: '::' },
       { trustedProxies: ['10.0.0.0/8'] },
       { errorPages: { notFound: 'x' } },
@@ -212,6 +222,7 @@ describe('what HAProxy says', () => {
       'Name: HAProxy\nPid: 42\ndescription: davit-gateway-1\nStopping: 1\n\n',
       '# name\nno-route\nhttp_web_1\n\n\n',
       '0x55 a.localhost/ http_web_1\n\n',
+      '# certificates.list\ncertificates/a.pem\n\n',
       '1\n# be_id be_name srv_id\n6 http_web_1 1 one:10.0.0.5:80 10.0.0.5 2 0 1 1 34 1 0 2 0 0 0 0 - 80 - 0 0 - - 0\n',
       '6 http_web_1 2 two:10.0.0.6:80 10.0.0.6 0 1 1 1 34 1 0 2 0 0 0 0 - 80 - 0 0 - - 0\n\n',
     ].join('');
@@ -221,6 +232,7 @@ describe('what HAProxy says', () => {
       isStopping: true,
       proxies: new Set(['no-route', 'http_web_1']),
       map: new Map([['a.localhost/', 'http_web_1']]),
+      certificates: new Set(['certificates/a.pem']),
       servers: new Map([
         [
           'http_web_1',
@@ -262,9 +274,9 @@ describe('what HAProxy says', () => {
 
 describe('the stored table', () => {
   it('comes back as it was, and as an empty one from what cannot be read', () => {
-    expect(storedTable(toStored(table), 4480)).toEqual(table);
+    expect(storedTable(toStored(table), 4480, {})).toEqual(table);
     for (const text of ['', '{', '[]', 'null', '{"table":{"http":[{"id":"a b"}]}}']) {
-      expect(storedTable(text, 4480)).toEqual({ http: [], tcp: [] });
+      expect(storedTable(text, 4480, {})).toEqual({ http: [], tcp: [] });
     }
   });
 });

@@ -7,6 +7,7 @@ import {
   type RouteTable,
   type TcpRoute,
 } from '../driver.ts';
+import { certificateFile, certificateList, listText } from './certificates.ts';
 import { failures, toPages, type ErrorPages } from './pages.ts';
 
 /** What of the configuration does not come from routes. All values are the operator's and Davit's, not tenants'. */
@@ -14,6 +15,8 @@ export interface GatewaySettings {
   /** Absolute. Holds configuration, sockets and state. */
   readonly folder: string;
   readonly port: number;
+  /** null: no HTTPS. */
+  readonly httpsPort: number | null;
   readonly bindAddress: string;
   /** Networks (CIDR) of proxies in front of the gateway whose X-Forwarded-* headers are believed. */
   readonly trustedProxies: readonly string[];
@@ -32,6 +35,9 @@ export const configurationFile = 'haproxy.cfg';
 export const mapFile = 'hosts.map';
 export const noRoute = 'no-route';
 export const latencyTable = 'latency';
+// No host name and no name of a backend has a colon.
+const challengeMark = 'acme:';
+const redirectMark = 'https:';
 
 /** Everything that HAProxy needs to serve the table. The table must have been checked. */
 export function toConfiguration(settings: GatewaySettings, table: RouteTable): ConfigurationFiles {
@@ -39,6 +45,7 @@ export function toConfiguration(settings: GatewaySettings, table: RouteTable): C
   return {
     'not-found.html': pages.notFound.html,
     'unavailable.html': pages.unavailable.html,
+    ...certificateFiles(settings, table),
     [mapFile]: [...toMap(table)].map(([key, proxy]) => `${key} ${proxy}\n`).join(''),
     [configurationFile]: [
       globalSection(settings),
@@ -52,13 +59,26 @@ export function toConfiguration(settings: GatewaySettings, table: RouteTable): C
   };
 }
 
-/** Host and path prefix (with a slash at the end, so that `/api` does not match `/apixel`) to the backend's name. */
+function certificateFiles({ httpsPort }: GatewaySettings, { certificates = [] }: RouteTable): ConfigurationFiles {
+  if (httpsPort === null) return {};
+  const files = certificates.map((one): [string, string] => [certificateFile(one), one.pem]);
+  return { ...Object.fromEntries(files), [certificateList]: listText(certificates) };
+}
+
+/**
+ * Host and path prefix (with a slash at the end, so that `/api` does not match `/apixel`) to the backend's name. In the same map, as all
+ * of it is looked at together: under the path of a challenge its answer, and under `https:` and a host that it is redirected.
+ */
 export function toMap(table: RouteTable): Map<string, string> {
   const map = new Map<string, string>();
   for (const route of table.http) {
     const prefix = route.pathPrefix === '/' ? '/' : `${route.pathPrefix}/`;
     for (const host of route.hosts) map.set(host + prefix, httpProxyName(route));
   }
+  for (const { host, token, answer } of table.challenges ?? []) {
+    map.set(`${host}/.well-known/acme-challenge/${token}/`, `${challengeMark}${answer}`);
+  }
+  for (const { host, redirect } of table.certificates ?? []) if (redirect) map.set(`${redirectMark}${host}/`, 'redirect');
   return map;
 }
 
@@ -179,12 +199,12 @@ function frontendSections(settings: GatewaySettings): string {
     settings.trustedProxies.length === 0 ? 'acl trusted always_false' : `acl trusted src ${settings.trustedProxies.join(' ')}`;
   return `frontend http from http
   bind ${listenAddress(settings.bindAddress, settings.port)}
-  ${trusted}
+${secureLine(settings)}  ${trusted}
   # Also with underscores, as CGI and WSGI programs take both for the same.
   http-request del-header ^x[-_](forwarded[-_].*|real[-_]ip|davit[-_].*)$ -m reg unless trusted
   http-request del-header ^(forwarded|proxy)$ -m reg unless trusted
   http-request add-header X-Forwarded-For %[src]
-  http-request set-header X-Forwarded-Proto http if !trusted || !{ req.hdr(x-forwarded-proto) -m found }
+  http-request set-header X-Forwarded-Proto %[ssl_fc,iif(https,http)] if !trusted || !{ req.hdr(x-forwarded-proto) -m found }
   # Who asks, for rules about addresses: of requests from a proxy in front whom that one names.
   http-request set-var(txn.client) src
   http-request set-var(txn.client) req.hdr_ip(x-forwarded-for,-2) if trusted { req.hdr_cnt(x-forwarded-for) gt 1 }
@@ -192,7 +212,7 @@ function frontendSections(settings: GatewaySettings): string {
   # An upgrade to h2c would take requests past these rules; clients that know HTTP/2 begin with it.
   http-request del-header upgrade if { req.hdr(upgrade) -m sub -i h2c }
   http-request del-header http2-settings
-${findingRoute}  # This worker has been replaced and no longer knows who answers: the new one does.
+${findingRoute}${redirecting(settings)}  # This worker has been replaced and no longer knows who answers: the new one does.
   use_backend handover-h2 if { stopping } { fc_http_major 2 }
   use_backend handover if { stopping }
 ${takingRoute}
@@ -204,10 +224,29 @@ frontend handover-listener from http
 ${findingRoute}${takingRoute}`;
 }
 
+/** Strict: who asks for a host without a certificate is not shown that of another one, and there may be none at all. */
+function secureLine({ bindAddress, httpsPort }: GatewaySettings): string {
+  if (httpsPort === null) return '';
+  return `  bind ${listenAddress(bindAddress, httpsPort)} ssl crt-list ${certificateList} strict-sni alpn h2,http/1.1 ssl-min-ver TLSv1.2\n`;
+}
+
+/** After challenges, which come over HTTP. A request that came to a trusted proxy over HTTPS is not sent there again. */
+function redirecting({ httpsPort }: GatewaySettings): string {
+  if (httpsPort === null) return '';
+  const port = httpsPort === 443 ? '' : `:${httpsPort}`;
+  const find = (host: string): string => `str(${redirectMark}),concat(,${host},/),map_beg(${mapFile})`;
+  return `  http-request set-var(txn.https) ${find('txn.host')} if { req.hdr(x-forwarded-proto) -m str http }
+  http-request set-var(txn.star) var(txn.host),regsub(^[^.]+,*)
+  http-request set-var(txn.https) ${find('txn.star')} if { req.hdr(x-forwarded-proto) -m str http } !{ var(txn.https) -m found }
+  http-request redirect code 308 location https://%[var(txn.host)]${port}%[pathq] if { var(txn.https) -m found }
+`;
+}
+
 const findingRoute = `  http-request set-var(txn.path) path
   http-request set-var(txn.host) req.hdr(host),host_only,lower,rtrim(.)
   http-request set-var(txn.route) var(txn.host),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute})
   http-request set-var(txn.route) var(txn.host),regsub(^[^.]+,*),concat(,txn.path),concat(/),map_beg(${mapFile},${noRoute}) if { var(txn.route) -m str ${noRoute} }
+  http-request return status 200 content-type application/octet-stream lf-string "%[var(txn.route),bytes(${challengeMark.length})]" if { var(txn.route) -m beg ${challengeMark} }
 `;
 const takingRoute = `  use_backend %[var(txn.route)]
   default_backend ${noRoute}

@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DriverError } from '../errors.ts';
+import { certificateFolder } from './certificates.ts';
 import { configurationFile, latencyTable, mapFile, type ConfigurationFiles } from './haproxy-config.ts';
 import { ask, servingCommands, toLines, toLoads, toProcesses, toServing, type Processes, type Serving } from './runtime-api.ts';
 import type { WorkerCounters } from './traffic.ts';
@@ -46,6 +47,11 @@ export class HaproxyProcess {
     let answer = '';
     for (const line of lines) answer = await ask(this.workerSocket, line);
     return toServing(answer);
+  }
+
+  /** Sends commands to the current worker, each by itself, as those with text after them must be. What they answer is seen later. */
+  async tell(commands: readonly string[]): Promise<void> {
+    for (const command of commands) await ask(this.workerSocket, command);
   }
 
   /** What a worker, current or former, says about itself; null when it has ended. */
@@ -96,6 +102,13 @@ export class HaproxyProcess {
     }
   }
 
+  /** Removes the other files of a folder: what a process must not be started with any more, as a former key. */
+  async keepOnly(folder: string, names: ReadonlySet<string>): Promise<void> {
+    for (const name of await readdir(join(this.folder, folder))) {
+      if (!names.has(`${folder}/${name}`)) await rm(join(this.folder, folder, name), { force: true });
+    }
+  }
+
   /** Has HAProxy itself read a configuration. Fails with GATEWAY_FAILED and its words. */
   async check(configuration: string): Promise<void> {
     const path = join(this.folder, 'checked.cfg');
@@ -112,6 +125,7 @@ export class HaproxyProcess {
   /** Makes the folder. Fails with GATEWAY_FAILED when HAProxy is missing or too old. */
   async prepare(): Promise<void> {
     await mkdir(join(this.folder, 'empty'), { recursive: true, mode: 0o755 });
+    await mkdir(join(this.folder, certificateFolder), { recursive: true, mode: 0o700 });
     const { stdout } = await run(this.program, ['-v'], { env: environment }).catch((error: unknown) => {
       throw this.programFailure(`${this.program} cannot be run.`, error);
     });

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { certificateList } from './certificates.ts';
 
 /** One line of the master's `show proc`. */
 export interface Worker {
@@ -20,6 +21,8 @@ export interface Serving {
   readonly isStopping: boolean;
   readonly proxies: ReadonlySet<string>;
   readonly map: ReadonlyMap<string, string>;
+  /** Names of the certificates that it shows. */
+  readonly certificates: ReadonlySet<string>;
   /** By proxy, then by name of the server. */
   readonly servers: ReadonlyMap<string, ReadonlyMap<string, ServingServer>>;
 }
@@ -66,6 +69,8 @@ export const servingCommands = (mapFile: string): string[] => [
   'show info',
   'show backend',
   `show map ${mapFile}`,
+  // Without a port for HTTPS the answer says that there is no such list.
+  `show ssl crt-list ${certificateList}`,
   'show servers state',
 ];
 
@@ -75,13 +80,16 @@ export function toServing(text: string): Serving {
   const proxies = new Set<string>();
   const map = new Map<string, string>();
   const servers = new Map<string, Map<string, ServingServer>>();
-  let part: 'info' | 'proxies' | 'servers' = 'info';
+  const certificates = new Set<string>();
+  let part: 'info' | 'proxies' | 'servers' | 'certificates' = 'info';
   for (const line of text.split('\n')) {
     if (line === '') part = 'info';
     else if (line === '# name') part = 'proxies';
     else if (line.startsWith('# be_id')) part = 'servers';
+    else if (line === `# ${certificateList}`) part = 'certificates';
     else if (line.startsWith('0x')) readMapEntry(line, map);
     else if (part === 'proxies') proxies.add(line);
+    else if (part === 'certificates') certificates.add(line);
     else if (part === 'servers') readServer(line, servers);
     else readInfo(line, info);
   }
@@ -91,6 +99,7 @@ export function toServing(text: string): Serving {
     isStopping: info.get('Stopping') === '1',
     proxies,
     map,
+    certificates,
     servers,
   };
 }

@@ -1,37 +1,59 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { RouteTable } from '../driver.ts';
+import { isUsableCertificate } from '../shared/host-certificate.ts';
 import { checkedTable } from '../shared/route-table.ts';
+import { certificateFile } from './certificates.ts';
 
 interface Stored {
-  readonly bootId: string;
-  readonly table: RouteTable;
+  readonly bootId?: string;
+  readonly table?: RouteTable;
 }
 
 export const emptyTable: RouteTable = { http: [], tcp: [] };
 
-/** Text of the table as it is kept beside the configuration. */
+/** Text of the table as it is kept beside the configuration. Of certificates it says in which file they are. */
 export function toStored(table: RouteTable): string {
-  return `${JSON.stringify({ version: 1, bootId: bootId(), table }, null, 1)}\n`;
+  const certificates = (table.certificates ?? []).map((one) => ({ ...one, pem: certificateFile(one) }));
+  return `${JSON.stringify({ version: 1, bootId: bootId(), table: { ...table, certificates } }, null, 1)}\n`;
+}
+
+/** The files that a stored table names. */
+export function storedFiles(text: string): string[] {
+  return parsed(text)?.table?.certificates?.map(({ pem }) => pem) ?? [];
+}
+
+function parsed(text: string): Stored | null {
+  try {
+    return text === '' ? null : (JSON.parse(text) as Stored); // oxlint-disable-line typescript/no-unsafe-type-assertion -- looked at by checkedTable
+  } catch {
+    // Written half by a full disk.
+    return null;
+  }
 }
 
 /**
- * The table that was applied last. After a restart of the machine its routes have no backends: containers may have other
- * addresses by then, and a route must never lead to another service. An unreadable table is an empty one; Davit applies
- * the right one anyway.
+ * The table that was applied last, with the certificates that are in `pems` by name of their file. After a restart of the machine
+ * its routes have no backends: containers may have other addresses by then, and a route must never lead to another service. An
+ * unreadable table is an empty one; Davit applies the right one anyway.
  */
-export function storedTable(text: string, gatewayPort: number): RouteTable {
-  if (text === '') return emptyTable;
+export function storedTable(text: string, gatewayPort: number, pems: Readonly<Record<string, string>>): RouteTable {
+  const stored = parsed(text);
+  if (stored?.table === undefined) return emptyTable;
   try {
-    const stored = JSON.parse(text) as Stored; // oxlint-disable-line typescript/no-unsafe-type-assertion -- checkedTable looks at every value
-    const table = checkedTable(stored.table, gatewayPort);
+    const certificates = (stored.table.certificates ?? []).flatMap((one) => {
+      const pem = pems[one.pem] ?? '';
+      return isUsableCertificate(pem) ? [{ ...one, pem }] : [];
+    });
+    const table = checkedTable({ ...stored.table, certificates }, gatewayPort);
     if (stored.bootId === bootId()) return table;
     return {
+      ...table,
       http: table.http.map((route) => ({ ...route, backends: [] })),
       tcp: table.tcp.map((route) => ({ ...route, backends: [] })),
     };
   } catch {
-    // Written half by a full disk, or by another version of Davit.
+    // Written by another version of Davit.
     return emptyTable;
   }
 }

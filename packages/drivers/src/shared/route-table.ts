@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
-import type { Backend, HttpRoute, RouteOptions, RouteTable, TcpRoute } from '../driver.ts';
+import type { Backend, HostCertificate, HttpChallenge, HttpRoute, RouteOptions, RouteTable, TcpRoute } from '../driver.ts';
 import { DriverError } from '../errors.ts';
+import { isUsableCertificate } from './host-certificate.ts';
 
 // Every value of a route ends in HAProxy's configuration, in a map file or in a command of its runtime API. These forms
 // leave no room for white space, quotes, `;`, `#`, `$` or line ends, so that nothing of a route can become a directive.
@@ -10,6 +11,8 @@ const pathForm = /^\/(?:[A-Za-z0-9._~!&*+=:@/-]|%[0-9A-Fa-f]{2})*$/;
 const addressForm = /^[0-9A-Fa-f:.]+$/;
 const networkForm = /^([0-9A-Fa-f:.]+)(?:\/(\d{1,3}))?$/;
 const tokenForm = /^[A-Za-z0-9_.-]{1,128}$/;
+const challengeForm = /^[A-Za-z0-9_-]{1,256}$/;
+const answerForm = /^[A-Za-z0-9_.-]{1,512}$/;
 const originForm = /^(?:\*|https?:\/\/[A-Za-z0-9.-]{1,253}(?::\d{1,5})?)$/;
 // Quoted where it is written, so that all printable characters may be in it.
 const headerValueForm = /^[\x21-\x7e][\x20-\x7e]{0,4095}$/;
@@ -18,9 +21,9 @@ const headerValueForm = /^[\x21-\x7e][\x20-\x7e]{0,4095}$/;
  * Returns the table with path prefixes in one form (no slash at the end but for `/` itself). Fails with GATEWAY_FAILED, naming
  * the route and the value, when a value has a form that HAProxy could misread or two routes claim the same place.
  */
-export function checkedTable(table: RouteTable, gatewayPort: number): RouteTable {
+export function checkedTable(table: RouteTable, gatewayPort: number, httpsPort: number | null = null): RouteTable {
   const http = table.http.map((route) => checkedHttpRoute(route));
-  const tcp = table.tcp.map((route) => checkedTcpRoute(route, gatewayPort));
+  const tcp = table.tcp.map((route) => checkedTcpRoute(route, [gatewayPort, httpsPort]));
   refuseDuplicates(
     [...http, ...tcp].map((route) => ({ key: route.id, route: route.id })),
     'the id',
@@ -33,7 +36,36 @@ export function checkedTable(table: RouteTable, gatewayPort: number): RouteTable
     tcp.map((route) => ({ key: String(route.listenPort), route: route.id })),
     'the port',
   );
-  return { http, tcp };
+  const certificates = table.certificates ?? [];
+  for (const certificate of certificates) expectCertificate(certificate);
+  refuseDuplicates(
+    certificates.map(({ host }) => ({ key: host, route: host })),
+    'the certificate of',
+  );
+  const challenges = table.challenges ?? [];
+  for (const challenge of challenges) expectChallenge(challenge);
+  return {
+    http,
+    tcp,
+    ...(certificates.length > 0 && { certificates }),
+    ...(challenges.length > 0 && { challenges }),
+  };
+}
+
+function expectCertificate({ host, pem }: HostCertificate): void {
+  expectForm(hostForm.test(host), 'a lower-case host name without port', { route: host, value: host });
+  if (isUsableCertificate(pem)) return;
+  throw new DriverError({
+    cause: 'GATEWAY_FAILED',
+    message: `The certificate of ${host} is not a private key in PEM with the certificate that belongs to it.`,
+    hint: 'Correct the certificate; the gateway goes on as it was.',
+  });
+}
+
+function expectChallenge({ host, token, answer }: HttpChallenge): void {
+  expectForm(hostForm.test(host), 'a lower-case host name without port', { route: host, value: host });
+  expectForm(challengeForm.test(token), 'the token of a challenge', { route: host, value: token });
+  expectForm(answerForm.test(answer), 'the answer of a challenge', { route: host, value: answer });
 }
 
 function checkedHttpRoute(route: HttpRoute): HttpRoute {
@@ -97,13 +129,13 @@ function expectOptions(route: string, options: RouteOptions): void {
   }
 }
 
-function checkedTcpRoute(route: TcpRoute, gatewayPort: number): TcpRoute {
+function checkedTcpRoute(route: TcpRoute, gatewayPorts: readonly (number | null)[]): TcpRoute {
   expectForm(idForm.test(route.id), 'an id', { route: route.id, value: route.id });
   expectForm(isPort(route.listenPort), 'a port', { route: route.id, value: route.listenPort });
-  if (route.listenPort === gatewayPort) {
+  if (gatewayPorts.includes(route.listenPort)) {
     throw new DriverError({
       cause: 'PORT_TAKEN',
-      message: `Port ${route.listenPort} of route ${route.id} is the gateway's own port for HTTP.`,
+      message: `Port ${route.listenPort} of route ${route.id} is one of the gateway's own, for HTTP and HTTPS.`,
     });
   }
   expectBackends(route.id, route.backends);

@@ -1,4 +1,5 @@
 import { createFakeCluster, type Instance } from '@davit/drivers';
+import { testCertificate } from '@davit/testkit/certificate';
 import { expect, test } from 'vitest';
 import type { ReleasePort } from '../model.ts';
 import { config } from '../testing/config.ts';
@@ -68,4 +69,33 @@ test('only ports that are public reach the gateway', async () => {
     sync.version,
   );
   expect(fake.routes.http).toEqual([]);
+});
+
+test('nothing is served before it is known what there is to know of domains, as certificates would be taken away', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway, true);
+  const shop = { id: 'a', config: withPort({ customHosts: ['shop.example.org'] }), instances: [instance('i')], settled: true };
+  await sync.replaceAll([shop], sync.version);
+  expect(hosts(fake)).toEqual([]);
+  await expect(sync.set('a', config(), [])).rejects.toMatchObject({ code: 'GATEWAY_FAILED', retryable: true });
+  const { pem } = await testCertificate('shop.example.org');
+  await sync.setDomains({ certificates: [{ host: 'shop.example.org', pem, redirect: true }], challenges: [] });
+  await sync.replaceAll([shop], sync.version);
+  expect(fake.routes).toMatchObject({ certificates: [{ host: 'shop.example.org', redirect: true }] });
+});
+
+test('certificates are shown for hosts that somebody answers, and a bad one does not keep the others away', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  const customHosts = ['shop.example.org', 'bad.example.org'];
+  await sync.replaceAll(
+    [{ id: 'a', config: withPort({ customHosts }), instances: [instance('i')], settled: true }],
+    sync.version,
+  );
+  const { pem } = await testCertificate('shop.example.org');
+  const shown = (host: string, text: string) => ({ host, pem: text, redirect: true });
+  const certificates = [shown('bad.example.org', 'x'), shown('other.example.org', pem), shown('shop.example.org', pem)];
+  const challenges = [{ host: 'new.example.org', token: 't', answer: 't.x' }];
+  await sync.setDomains({ certificates, challenges });
+  expect(fake.routes).toMatchObject({ certificates: [{ host: 'shop.example.org' }], challenges });
 });

@@ -3,20 +3,25 @@ import {
   RoutePortTakenError,
   type Backend,
   type Gateway,
+  type HostCertificate,
   type HttpRoute,
   type Instance,
   type RouteTable,
   type TcpRoute,
 } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
+import type { GatewayDomains } from '../port.ts';
 
 interface ServiceRoutes {
   readonly http: readonly HttpRoute[];
   readonly tcp: readonly TcpRoute[];
 }
 
+const noDomains: GatewayDomains = { certificates: [], challenges: [] };
+
 interface Entry {
   readonly routes: ServiceRoutes;
+  readonly plainHttp: boolean;
   readonly text: string;
 }
 
@@ -69,17 +74,57 @@ function backendsOf(instances: readonly Instance[], internalPort: number): Backe
 
 function entryOf(config: ReleaseConfig, instances: readonly Instance[]): Entry {
   const routes = routesOf(config, instances);
-  return { routes, text: JSON.stringify(routes) };
+  const plainHttp = config.options?.plainHttp === true;
+  return { routes, plainHttp, text: JSON.stringify([routes, plainHttp]) };
 }
 
-function tableOf(services: ReadonlyMap<string, Entry>): RouteTable {
-  const all = [...services.values()].map((entry) => entry.routes);
-  return { http: all.flatMap((routes) => routes.http), tcp: all.flatMap((routes) => routes.tcp) };
+function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDomains): RouteTable {
+  const http = [...services.values()].flatMap(({ routes }) => routes.http);
+  const tcp = [...services.values()].flatMap(({ routes }) => routes.tcp);
+  const certificates = certificatesOf(domains, http, plainHosts(services));
+  return {
+    http,
+    tcp,
+    ...(certificates.length > 0 && { certificates }),
+    ...(domains.challenges.length > 0 && { challenges: domains.challenges }),
+  };
 }
 
-function isServable(gateway: Gateway, services: ReadonlyMap<string, Entry>): boolean {
+/** Those of hosts under which somebody answers. */
+function certificatesOf(
+  { certificates }: GatewayDomains,
+  http: readonly HttpRoute[],
+  plain: ReadonlySet<string>,
+): readonly HostCertificate[] {
+  if (certificates.length === 0) return [];
+  const served = new Set(http.flatMap(({ hosts }) => hosts));
+  return certificates.flatMap((one) =>
+    served.has(one.host) ? [{ ...one, redirect: one.redirect && !plain.has(one.host) }] : [],
+  );
+}
+
+/** Hosts that must answer over HTTP: of services that want it, and of gRPC, whose clients follow no redirect. */
+function plainHosts(services: ReadonlyMap<string, Entry>): ReadonlySet<string> {
+  return new Set(
+    [...services.values()].flatMap(({ routes, plainHttp }) =>
+      routes.http.flatMap(({ hosts, protocol }) => (plainHttp || protocol === 'GRPC' ? hosts : [])),
+    ),
+  );
+}
+
+/** Without certificates that the gateway would refuse: one of them must not keep everything else from being served. */
+function usable(gateway: Gateway, domains: GatewayDomains): GatewayDomains {
+  const certificates = domains.certificates.filter((one) => isGood(gateway, { http: [], tcp: [], certificates: [one] }));
+  return { ...domains, certificates };
+}
+
+function isServable(gateway: Gateway, services: ReadonlyMap<string, Entry>, domains: GatewayDomains): boolean {
+  return isGood(gateway, tableOf(services, domains));
+}
+
+function isGood(gateway: Gateway, table: RouteTable): boolean {
   try {
-    gateway.check(tableOf(services));
+    gateway.check(table);
     return true;
   } catch {
     return false;
@@ -87,11 +132,11 @@ function isServable(gateway: Gateway, services: ReadonlyMap<string, Entry>): boo
 }
 
 /** Without services that the gateway would refuse, so that one of them does not keep the others from being served. */
-function servable(gateway: Gateway, services: Map<string, Entry>): Map<string, Entry> {
-  if (isServable(gateway, services)) return services;
+function servable(gateway: Gateway, services: Map<string, Entry>, domains: GatewayDomains): Map<string, Entry> {
+  if (isServable(gateway, services, domains)) return services;
   const good = new Map<string, Entry>();
   for (const [id, entry] of services) {
-    if (isServable(gateway, new Map([...good, [id, entry]]))) good.set(id, entry);
+    if (isServable(gateway, new Map([...good, [id, entry]]), domains)) good.set(id, entry);
   }
   return good;
 }
@@ -106,9 +151,13 @@ export class GatewaySync {
   #services = new Map<string, Entry>();
   #loaded = false;
   #version = 0;
+  #domains: GatewayDomains | null;
+  #domainsText = '';
 
-  constructor(gateway: Gateway) {
+  /** `waitsForDomains`: nothing is served until `setDomains` has told what there is to know of domains. */
+  constructor(gateway: Gateway, waitsForDomains = false) {
     this.#gateway = gateway;
+    this.#domains = waitsForDomains ? null : noDomains;
   }
 
   get version(): number {
@@ -135,7 +184,7 @@ export class GatewaySync {
   /** Puts a service's routes in place. Resolves once they are served; does nothing when they are served already. */
   async set(serviceId: string, config: ReleaseConfig, instances: readonly Instance[]): Promise<void> {
     // Until everything that should be served is known, a change would take the others out.
-    if (!this.#loaded) {
+    if (!this.#loaded || this.#domains === null) {
       throw new DriverError({
         cause: 'GATEWAY_FAILED',
         message: 'the routes of the gateway are still being read',
@@ -144,7 +193,7 @@ export class GatewaySync {
     }
     const entry = entryOf(config, instances);
     // A route that the gateway would refuse is refused here, before it is among all the others: the table is one.
-    this.#gateway.check(tableOf(new Map([...this.#services, [serviceId, entry]])));
+    this.#gateway.check(tableOf(new Map([...this.#services, [serviceId, entry]]), this.#domains));
     this.#version += 1;
     this.#services.set(serviceId, entry);
     try {
@@ -165,6 +214,7 @@ export class GatewaySync {
   /** Makes these the only services. False: a step changed something since `version`, nothing was done; look again. */
   async replaceAll(services: readonly ServedService[], version: number): Promise<boolean> {
     if (version !== this.#version) return false;
+    if (this.#domains === null) return true;
     const next = new Map<string, Entry>();
     for (const service of services) {
       const current = this.#services.get(service.id);
@@ -174,10 +224,24 @@ export class GatewaySync {
     const same =
       next.size === this.#services.size && [...next].every(([id, entry]) => this.#services.get(id)?.text === entry.text);
     if (same && this.#loaded) return true;
-    this.#services = servable(this.#gateway, next);
+    this.#services = servable(this.#gateway, next, this.#domains);
     this.#loaded = true;
     await this.#apply();
     return true;
+  }
+
+  /** Takes over what is known of domains now. Resolves once it is served; does nothing when it is served already. */
+  async setDomains(domains: GatewayDomains): Promise<void> {
+    const text = JSON.stringify(domains);
+    if (text === this.#domainsText) return;
+    this.#domains = usable(this.#gateway, domains);
+    try {
+      if (this.#loaded) await this.#apply();
+    } catch (error) {
+      // Everything else is served; whose port it is was told.
+      if (!(error instanceof RoutePortTakenError)) throw error;
+    }
+    this.#domainsText = text;
   }
 
   awaitDrained(instanceIds: readonly string[], timeoutMilliseconds: number): Promise<void> {
@@ -185,6 +249,6 @@ export class GatewaySync {
   }
 
   async #apply(): Promise<void> {
-    await this.#gateway.apply(tableOf(this.#services));
+    await this.#gateway.apply(tableOf(this.#services, this.#domains ?? noDomains));
   }
 }

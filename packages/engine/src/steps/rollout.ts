@@ -102,7 +102,7 @@ export const ready: Step = {
 /** While instances get ready, so that it takes no time of its own. DNS that is wrong is told, and stops nothing. */
 async function domainRemarks({ task, parts }: StepContext): Promise<readonly string[]> {
   const { ports, options } = configOf(task);
-  if (options?.unchecked === true || ports.every(({ customHosts }) => customHosts === undefined)) return [];
+  if (options?.unchecked === true || ports.every(({ hosts }) => hosts.length === 0)) return [];
   return (await parts.hooks.domainRemarks?.(task.serviceId)) ?? [];
 }
 

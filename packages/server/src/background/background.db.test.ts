@@ -44,8 +44,13 @@ test('what is kept no longer is removed, and nothing else', async () => {
   for (const days of [1, 31]) await database.run(addDelivery, [webhookId, days, false]);
   // This one waits still.
   await database.run(addDelivery, [webhookId, 31, true]);
-  const background = new Background({ deps: server.api.deps, version: '1', log: { warn: () => undefined } });
-  background.start();
+  const background = new Background({
+    deps: server.api.deps,
+    connectionString: server.database.connectionString,
+    version: '1',
+    log: { warn: () => undefined },
+  });
+  await background.start();
   await background.stop();
   expect(await database.one(left, [logged, webhookId])).toEqual({ events: 2, keys: 2, deliveries: 2 });
 });

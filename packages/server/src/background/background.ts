@@ -1,21 +1,27 @@
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
+import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
+import { followProofs, type ProofWatch } from './proofs.ts';
 import { followRules, type RuleClock } from './rules.ts';
 
 const trimEveryMilliseconds = 3_600_000;
 
 export interface BackgroundParts {
   readonly deps: Deps;
+  /** Of the database of `deps`. */
+  readonly connectionString: string;
   readonly version: string;
   readonly log: { warn(details: object, message: string): void };
 }
 
-/** What happens beside requests: deliveries of webhooks, deployment rules, and the removal of what is kept no longer. */
+/** What happens beside requests: deliveries of webhooks, deployment rules, certificates and proofs of domains, and the removal of what is kept no longer. */
 export class Background {
   readonly #parts: BackgroundParts;
   readonly #deliverer: WebhookDeliverer;
+  #issuer: CertificateIssuer | undefined;
+  #proofs: ProofWatch | undefined;
   #rules: RuleClock | undefined;
   #timer: NodeJS.Timeout | undefined;
   #trimming: Promise<void> = Promise.resolve();
@@ -27,8 +33,15 @@ export class Background {
     this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, allowPrivateTargets });
   }
 
-  start(): void {
+  /** CONFIGURATION_INVALID, or the database is away: nothing was started. */
+  async start(): Promise<void> {
+    const authority = await authorityOf(this.#parts.deps);
+    if (authority !== null) {
+      this.#issuer = new CertificateIssuer({ ...this.#parts, authority });
+      await this.#issuer.start();
+    }
     this.#deliverer.start();
+    this.#proofs = followProofs(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#trimming = this.#trim();
     this.#timer = setInterval(() => {
@@ -38,6 +51,8 @@ export class Background {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#issuer?.stop();
+    await this.#proofs?.stop();
     await this.#rules?.stop();
     await this.#deliverer.stop();
     await this.#trimming;

@@ -42,6 +42,8 @@ beforeAll(async () => {
   server = await startTestServer({
     environment: {
       DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
+      // With an authority of its own.
+      DAVIT_GATEWAY_HTTPS_PORT: '4443',
       DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
       DAVIT_OIDC_ISSUER: issuer.url,
       DAVIT_OIDC_AUDIENCE: 'davit',

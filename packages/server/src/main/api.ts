@@ -13,6 +13,7 @@ import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
+import { ensureAuthority } from '../resources/certificate/index.ts';
 import { engineHooks } from '../resources/hooks.ts';
 import { mountAll } from '../resources/index.ts';
 import { ensureAdminToken } from '../resources/token/index.ts';
@@ -67,6 +68,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const databases = await readDatabaseCatalogue(config.databaseCatalogueFile);
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
+  await ensureAuthority(config, database, vault, installation);
   const engine = input.engine({
     database,
     connectionString,

@@ -37,6 +37,29 @@ test('public registries can be replaced by mirrors, one by one', () => {
   }
 });
 
+test('HTTPS has a port of its own, and an authority that is reached safely', () => {
+  expect(readConfiguration({})).toMatchObject({ gatewayHttpsPort: null, acme: null, proveDomains: false });
+  const directory = 'https://acme.example.org/directory';
+  const read = readConfiguration({ DAVIT_GATEWAY_HTTPS_PORT: '443', DAVIT_ACME_DIRECTORY: directory });
+  expect(read).toMatchObject({ gatewayHttpsPort: 443, acme: { directory, email: null, rootsFile: null, binding: null } });
+  for (const [name, wrong] of [
+    ['DAVIT_GATEWAY_HTTPS_PORT', { DAVIT_GATEWAY_HTTPS_PORT: '4480' }],
+    ['DAVIT_GATEWAY_HTTPS_PORT', { DAVIT_GATEWAY_HTTPS_PORT: 'x' }],
+    ['DAVIT_ACME_DIRECTORY', { DAVIT_ACME_DIRECTORY: 'http://acme.example.org/directory' }],
+    ['DAVIT_ACME_EMAIL', { DAVIT_ACME_EMAIL: 'nobody' }],
+    ['DAVIT_ACME_HMAC_KEY', { DAVIT_ACME_DIRECTORY: directory, DAVIT_ACME_KEY_ID: 'k' }],
+  ] as const) {
+    expect(() => readConfiguration(wrong)).toThrow(name);
+  }
+});
+
+test('domains must be proven where people sign in, unless the operator says otherwise', () => {
+  const people = { DAVIT_OIDC_ISSUER: 'https://id.example.org', DAVIT_OIDC_AUDIENCE: 'davit' };
+  expect(readConfiguration(people).proveDomains).toBe(true);
+  expect(readConfiguration({ ...people, DAVIT_PROVE_DOMAINS: 'false' }).proveDomains).toBe(false);
+  expect(readConfiguration({ DAVIT_PROVE_DOMAINS: 'true' }).proveDomains).toBe(true);
+});
+
 test('docs/operate.md has each variable, and no other', async () => {
   const source = await readFile(new URL('config.ts', import.meta.url), 'utf8');
   const document = await readFile(new URL('../../../../docs/operate.md', import.meta.url), 'utf8');

@@ -31,9 +31,15 @@ export interface Configuration {
   readonly publicUrl: string | null;
   readonly gatewayHost: string;
   readonly gatewayPort: number;
+  /** null: no HTTPS. */
+  readonly gatewayHttpsPort: number | null;
+  /** Who makes certificates; null: an authority of the installation's own. */
+  readonly acme: AcmeConfiguration | null;
   readonly gatewayDomain: string;
   /** Whom custom domains are checked with, `address` or `address:port`; empty: the servers of this machine. */
   readonly dnsServers: readonly string[];
+  /** Whether nothing answers under a custom domain before DNS proves that it is its organization's. */
+  readonly proveDomains: boolean;
   readonly role: (typeof roles)[number];
   readonly allowPrivateTargets: boolean;
   readonly allowLocalRepositories: boolean;
@@ -70,11 +76,21 @@ export interface Configuration {
   readonly unknownVariables: readonly string[];
 }
 
+export interface AcmeConfiguration {
+  /** https address of the directory (RFC 8555, 7.1.1). */
+  readonly directory: string;
+  readonly email: string | null;
+  /** Who may sign the directory's own certificate, beside the usual ones. */
+  readonly rootsFile: string | null;
+  readonly binding: { readonly keyId: string; readonly hmacKey: Sensitive } | null;
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists everything that is wrong. */
 export function readConfiguration(environment: Environment = process.env): Configuration {
   const reader = new Reader(environment);
+  const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
   const configuration: Omit<Configuration, 'unknownVariables'> = {
     stateFolder: path.resolve(reader.text('DAVIT_HOME', '.davit')),
     host: reader.text('DAVIT_HOST', '127.0.0.1'),
@@ -86,12 +102,16 @@ export function readConfiguration(environment: Environment = process.env): Confi
     rateLimit: reader.integer('DAVIT_RATE_LIMIT', 6000, 0, 1_000_000_000),
     bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
-    ...reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE'),
+    ...signIn,
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
+    gatewayHttpsPort: reader.otherPort('DAVIT_GATEWAY_HTTPS_PORT', ['DAVIT_GATEWAY_PORT', 4480]),
+    acme: reader.acme('DAVIT_ACME_DIRECTORY', 'DAVIT_ACME_EMAIL', 'DAVIT_ACME_ROOTS', 'DAVIT_ACME_KEY_ID', 'DAVIT_ACME_HMAC_KEY'),
     gatewayDomain: reader.domain('DAVIT_GATEWAY_DOMAIN', 'localhost'),
     dnsServers: reader.addresses('DAVIT_DNS_SERVERS'),
+    // Where anybody may sign in and make an organization, they do not trust each other.
+    proveDomains: reader.truth('DAVIT_PROVE_DOMAINS', signIn.oidcIssuers.length > 0),
     role: reader.word('DAVIT_ROLE', roles, 'all'),
     allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
     allowLocalRepositories: reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false),
@@ -180,6 +200,32 @@ class Reader {
     if (number >= minimum && number <= maximum) return number;
     this.#fault(name, `must be a whole number from ${minimum} to ${maximum}, not ${JSON.stringify(value)}`);
     return byDefault;
+  }
+
+  /** A port, or null; not the one that another variable says, or that is its default. */
+  otherPort(name: string, [other, byDefault]: readonly [string, number]): number | null {
+    if (this.optional(name) === null) return null;
+    const port = this.integer(name, 1, 1, 65_535);
+    if (port === this.integer(other, byDefault, 1, 65_535)) this.#fault(name, `must be another port than ${other}`);
+    return port;
+  }
+
+  /** Names of the variables: directory, e-mail address, roots, and the two of an account there. */
+  acme(...names: readonly [string, string, string, string, string]): AcmeConfiguration | null {
+    const [directoryName, emailName, rootsName, keyName, hmacName] = names;
+    const directory = this.address(directoryName);
+    const email = this.optional(emailName);
+    const rootsFile = this.optional(rootsName);
+    const keyId = this.optional(keyName);
+    const hmacKey = this.secret(hmacName);
+    if (email !== null && !/^[^\s@,]+@[^\s@,]+$/.test(email)) this.#fault(emailName, 'must be an e-mail address');
+    if ((keyId === null) !== (hmacKey === null)) {
+      this.#fault(keyId === null ? keyName : hmacName, 'is missing: the authority gives both together');
+    }
+    if (directory === null) return null;
+    if (!directory.startsWith('https://')) this.#fault(directoryName, 'must be an https address');
+    const binding = keyId === null || hmacKey === null ? null : { keyId, hmacKey };
+    return { directory, email, rootsFile, binding };
   }
 
   truth(name: string, byDefault: boolean): boolean {

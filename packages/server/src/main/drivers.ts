@@ -29,6 +29,7 @@ export function localDrivers(config: Configuration, installation: string, log: E
   const gateway = createGateway({
     stateFolder: path.join(config.stateFolder, 'gateway'),
     port: config.gatewayPort,
+    ...(config.gatewayHttpsPort !== null && { httpsPort: config.gatewayHttpsPort }),
     bindAddress: config.gatewayHost,
     log: (line) => log.info({}, `gateway: ${line}`),
   });

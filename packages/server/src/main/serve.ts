@@ -87,8 +87,8 @@ async function startAll(config: Configuration, { logger, say, open, makeDrivers 
   if (config.role !== 'api') {
     open.closers.push(() => api.engine.stop());
     const version = await programVersion();
-    const background = new Background({ deps: api.deps, version, log: logger });
-    background.start();
+    const background = new Background({ deps: api.deps, connectionString: state.connectionString, version, log: logger });
+    await background.start();
     open.closers.push(() => background.stop());
   }
   open.closers.push(() => api.close());

@@ -2,6 +2,7 @@ import type { Database } from '@davit/db';
 import type { EngineHooks } from '@davit/engine/port';
 import type { Configuration } from '../main/config.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { gatewayDomains } from './certificate/index.ts';
 import { registryCredentials } from './container-registry/index.ts';
 import { domainRemarks } from './custom-domain/index.ts';
 import { removeEnvironment } from './environment/index.ts';
@@ -20,6 +21,7 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
     gitCredentials: (gitTokenId) => gitCredentials(database, vault, gitTokenId),
     registryCredentials: (registryId) => registryCredentials(database, vault, registryId),
     domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
+    gatewayDomains: gatewayDomains(database, vault),
     deploymentStarted: (tx, id, action) => tellDeployment(tx, id, action, 'STARTED'),
     deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),

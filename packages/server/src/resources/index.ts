@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { Mounting, type MountedOperation } from '../http/mount.ts';
 import { mountAccount } from './account/index.ts';
 import { mountAnnotationGroup } from './annotation-group/index.ts';
+import { mountCertificate } from './certificate/index.ts';
 import { mountCloudCatalogue } from './cloud-catalogue/index.ts';
 import { mountCloudCredentials } from './cloud-credentials/index.ts';
 import { mountCustomDomain } from './custom-domain/index.ts';
@@ -51,6 +52,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountDeploymentStage(mounting, deps);
   mountClone(mounting, deps);
   mountCustomDomain(mounting, deps);
+  mountCertificate(mounting, deps);
   mountDeploymentRestriction(mounting, deps);
   mountDeploymentRule(mounting, deps);
   mountDeployment(mounting, deps);

@@ -201,7 +201,7 @@ describe('DNS', () => {
     ]);
   });
 
-  test('is in the status of one domain, which says that no certificate is served', async () => {
+  test('is in the status of one domain, which says that no certificate is served and why', async () => {
     const id = await application();
     const domain = unique();
     const made = await add(id, domain);
@@ -211,7 +211,7 @@ describe('DNS', () => {
       status: 'VALIDATION_PENDING',
       dns_status: 'DOMAIN_NOT_CONFIGURED',
       certificate_status: 'NOT_SERVED',
-      certificate_details: expect.stringContaining('HTTP only'),
+      certificate_details: expect.stringContaining('DAVIT_GATEWAY_HTTPS_PORT'),
     });
     dns.records.set(domain, { a: ['192.0.2.1'] });
     expect(await api.call('getCustomDomainStatus', place)).toMatchObject({

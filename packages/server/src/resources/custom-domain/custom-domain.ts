@@ -4,16 +4,18 @@ import type { operations, Response } from '@davit/contract';
 import { isUniqueViolation, type Queryable } from '@davit/db';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { certificateStatus } from '../certificate/index.ts';
 import { hasPublicAddress, lockService, validationDomain, visibleFacts, type ServiceReference } from '../service/index.ts';
 import { invalid, notFound } from '../shared/problems.ts';
-import { checkDomain, type DomainCheck } from './check.ts';
-import { createDns } from './dns.ts';
+import { checkDomain, isRight, type DomainCheck } from '../../dns/check.ts';
+import { createDns } from '../../dns/dns.ts';
 import { toDomainName, type DomainName } from './name.ts';
+import { ownershipOf } from './proof.ts';
 import * as store from './store.ts';
 
 /*
  * Domains of users' own, of services of every type that answers under host names. They are part of what the next deployment
- * runs; until then nothing changes. No certificate is served for them yet, and the status says so.
+ * runs; until then nothing changes. Certificates come by themselves, beside deployments.
  */
 
 type Domains = Response<(typeof operations)['listApplicationCustomDomain']>;
@@ -43,26 +45,29 @@ export async function readDomain(
   const facts = await visibleFacts(deps, caller, reference);
   const row = await deps.database.maybe(store.readDomain, [domainId, reference.id]);
   if (row === undefined) throw notFound('custom domain');
+  const claim = { ...row, organization_id: facts.organization_id, service_id: facts.id, type: facts.type };
+  const ownership = await ownershipOf(deps, claim);
   const { status, details } = await checked(deps, reference, row, hasPublicAddress(facts));
   return {
     ...toRecord(deps, reference, row),
     dns_status: status,
     dns_details: details,
-    certificate_status: 'NOT_SERVED',
-    certificate_details: row.generate_certificate
-      ? 'This version of Davit makes no certificates: the domain answers on HTTP only, until a proxy or CDN in front serves HTTPS.'
-      : 'None is asked for: whoever serves HTTPS for the domain has the certificate.',
+    ownership_status: ownership.status,
+    ownership_details: ownership.details,
+    ...(await certificateStatus(deps, row, ownership.status === 'PROVEN')),
   };
 }
 
-/** What DNS says of all domains of a service. */
+/** What DNS says of all domains of a service, and where that is right, whether it proves whose they are. */
 export async function checkDomains(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Checks> {
   const facts = await visibleFacts(deps, caller, reference);
   const rows = await deps.database.many(store.listDomains, [reference.id]);
   const results = await Promise.all(
     rows.map(async (row) => {
+      const claim = { ...row, organization_id: facts.organization_id, service_id: facts.id, type: facts.type };
+      const ownership = await ownershipOf(deps, claim);
       const { status, details } = await checked(deps, reference, row, hasPublicAddress(facts));
-      return { domain_name: row.domain, status, error_details: details };
+      return { domain_name: row.domain, status, error_details: details ?? ownership.details };
     }),
   );
   return { results };
@@ -76,11 +81,11 @@ export async function createDomain(
   request: DomainRequest,
 ): Promise<Domain> {
   const name = nameOf(deps, request.domain ?? '');
-  return refuseTaken(deps, caller, name, () =>
+  return refuseTaken(name, () =>
     deps.database.transaction(async (tx) => {
       const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
-      await refuseServed(tx, caller, name, facts);
-      const flags = [request.generate_certificate ?? true, request.use_cdn ?? false];
+      await refuseOthers(deps, tx, caller, { name, facts });
+      const flags = [request.generate_certificate ?? true, request.use_cdn ?? false, !deps.config.proveDomains];
       const values = [randomUUID(), facts.organization_id, facts.id, name.domain, name.host, ...flags];
       return toRecord(deps, reference, await tx.one(store.createDomain, values));
     }),
@@ -95,14 +100,15 @@ export async function editDomain(
   request: DomainRequest,
 ): Promise<Domain> {
   const wanted = request.domain === undefined ? null : nameOf(deps, request.domain);
-  return refuseTaken(deps, caller, wanted, () =>
+  return refuseTaken(wanted, () =>
     deps.database.transaction(async (tx) => {
       const facts = await lockService(deps, tx, caller, { ...reference, purpose: 'add' });
       const former = await tx.maybe(store.readDomain, [domainId, facts.id]);
       if (former === undefined) throw notFound('custom domain');
-      if (wanted !== null) await refuseServed(tx, caller, wanted, facts);
+      if (wanted !== null && wanted.host !== former.host) await refuseOthers(deps, tx, caller, { name: wanted, facts });
       const { domain, host } = wanted ?? former;
-      const flags = [request.generate_certificate ?? former.generate_certificate, request.use_cdn ?? former.use_cdn];
+      const asked = [request.generate_certificate ?? former.generate_certificate, request.use_cdn ?? former.use_cdn];
+      const flags = [...asked, !deps.config.proveDomains];
       return toRecord(deps, reference, await tx.one(store.editDomain, [domainId, facts.id, domain, host, ...flags]));
     }),
   );
@@ -125,6 +131,21 @@ function nameOf({ config }: Deps, text: string): DomainName {
   return name;
 }
 
+interface Wish {
+  readonly name: DomainName;
+  readonly facts: { readonly id: string; readonly organization_id: string };
+}
+
+/**
+ * DOMAIN_TAKEN for what is another's already. Where a proof is wanted, what is not proven is nobody's, and what else may be in the way is
+ * looked at when it is.
+ */
+async function refuseOthers({ config }: Deps, tx: Queryable, caller: Caller, { name, facts }: Wish): Promise<void> {
+  const owner = await tx.maybe(store.ownerOfHost, [name.host, facts.organization_id]);
+  if (owner !== undefined) throw taken(name.domain, `belongs to ${nameFor(caller, owner)}; a domain has one service`);
+  if (!config.proveDomains) await refuseServed(tx, caller, name, facts);
+}
+
 /**
  * DOMAIN_TAKEN while what runs of another service answers there: two cannot, and the former one was there first. Also for a name
  * that another organization answers by a wildcard, as it would be taken out of that.
@@ -144,21 +165,14 @@ async function refuseServed(
   if (above !== undefined) throw taken(domain, `is one of ${wildcard}, which belongs to ${nameFor(caller, above)}`);
 }
 
-async function refuseTaken<Result>(
-  { database }: Deps,
-  caller: Caller,
-  name: DomainName | null,
-  write: () => Promise<Result>,
-): Promise<Result> {
+async function refuseTaken<Result>(name: DomainName | null, write: () => Promise<Result>): Promise<Result> {
   try {
     return await write();
   } catch (error) {
-    if (name === null || !isUniqueViolation(error, 'custom_domain_host')) throw error;
-    const owner = await database.maybe(store.ownerOfHost, [name.host]);
-    throw taken(
-      name.domain,
-      `belongs to ${owner === undefined ? 'another service' : nameFor(caller, owner)}; a domain has one service`,
-    );
+    // Two at the same moment.
+    const isTaken = ['custom_domain_host', 'custom_domain_host_of_organization'].some((index) => isUniqueViolation(error, index));
+    if (name === null || !isTaken) throw error;
+    throw taken(name.domain, 'belongs to another service; a domain has one service');
   }
 }
 
@@ -182,8 +196,7 @@ async function checked(
   hasAddress: boolean,
 ): Promise<DomainCheck> {
   const found = await checkDomain(createDns(config), row, validationDomain(config, reference));
-  const isGood = found.status === 'RESOLVES_TO_IP' || found.status === 'MATCHES_LOAD_BALANCER_HOST';
-  if (hasAddress || !isGood) return found;
+  if (hasAddress || !isRight(found)) return found;
   const details = 'DNS is right, but the service has no public HTTP or GRPC port: requests are answered 404.';
   return { status: found.status, details };
 }

@@ -1,2 +1,3 @@
+export { proveDue, type ProofMemory } from './prove-due.ts';
 export { domainRemarks } from './remarks.ts';
 export { mountCustomDomain } from './routes.ts';

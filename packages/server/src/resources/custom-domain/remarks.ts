@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Queryable } from '@davit/db';
 import type { Configuration } from '../../main/config.ts';
 import { validationDomain } from '../service/index.ts';
-import { checkDomain } from './check.ts';
-import { createDns } from './dns.ts';
+import { checkDomain } from '../../dns/check.ts';
+import { createDns } from '../../dns/dns.ts';
+import { proofRecord } from './proof.ts';
 import { listDomainsOfType } from './store.ts';
 
 const longestMilliseconds = 5_000;
@@ -12,7 +13,15 @@ const longestMilliseconds = 5_000;
 export async function domainRemarks(db: Queryable, config: Configuration, serviceId: string): Promise<readonly string[]> {
   const rows = await db.many(listDomainsOfType, [serviceId]);
   const dns = createDns(config);
-  const checks = rows.map(async (row) => checkDomain(dns, row, validationDomain(config, { id: serviceId, type: row.type })));
+  const checks = rows.map(async (row) => {
+    const found = await checkDomain(dns, row, validationDomain(config, { id: serviceId, type: row.type }));
+    const { name, text } = proofRecord(row.host, row.organization_id);
+    return row.proven_at === null && found.details === null
+      ? {
+          details: `${row.host} is not proven to be yours yet, so nothing answers there: a TXT record of ${name} with the text ${text} proves it, and needs another deployment.`,
+        }
+      : found;
+  });
   const given = new AbortController();
   const late = pause(longestMilliseconds, null, { signal: given.signal, ref: false }).catch(() => null);
   const found = await Promise.race([Promise.all(checks), late]);

@@ -8,9 +8,11 @@ export interface CustomDomainRow {
   readonly host: string;
   readonly generate_certificate: boolean;
   readonly use_cdn: boolean;
+  /** Since when it is known to be the organization's; null: it is not, and nothing answers there. */
+  readonly proven_at: string | null;
 }
 
-const columns = 'id, created_at, updated_at, domain, host, generate_certificate, use_cdn';
+const columns = 'id, created_at, updated_at, domain, host, generate_certificate, use_cdn, proven_at';
 
 /** Service. Oldest first. */
 export const listDomains = statement<CustomDomainRow>(
@@ -18,11 +20,33 @@ export const listDomains = statement<CustomDomainRow>(
   `select ${columns} from custom_domain where service_id = $1 order by created_at, id`,
 );
 
+/** With whose it is said to be. */
+export interface ClaimRow extends CustomDomainRow {
+  readonly organization_id: string;
+  readonly service_id: string;
+  readonly type: string;
+}
+
 /** Service: the same with its type. */
-export const listDomainsOfType = statement<CustomDomainRow & { readonly type: string }>(
+export const listDomainsOfType = statement<ClaimRow>(
   'custom_domain_list_of_type',
-  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, s.type
+  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type,
+          d.organization_id, d.service_id
      from custom_domain d join service s on s.id = d.service_id where d.service_id = $1 order by d.created_at, d.id`,
+);
+
+/** How many: domains that are not proven, the oldest first. */
+export const listUnproven = statement<ClaimRow>(
+  'custom_domain_list_unproven',
+  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type,
+          d.organization_id, d.service_id
+     from custom_domain d join service s on s.id = d.service_id where d.proven_at is null order by d.created_at, d.id limit $1`,
+);
+
+/** Id, host. */
+export const proveDomain = statement(
+  'custom_domain_prove',
+  'update custom_domain set proven_at = clock_timestamp() where id = $1 and host = $2 and proven_at is null',
 );
 
 /** Id, service. */
@@ -31,17 +55,18 @@ export const readDomain = statement<CustomDomainRow>(
   `select ${columns} from custom_domain where id = $1 and service_id = $2`,
 );
 
-/** Id, organization, service, domain, host, generate_certificate, use_cdn. */
+/** Id, organization, service, domain, host, generate_certificate, use_cdn, whether it counts as proven. */
 export const createDomain = statement<CustomDomainRow>(
   'custom_domain_create',
-  `insert into custom_domain (id, organization_id, service_id, domain, host, generate_certificate, use_cdn)
-   values ($1, $2, $3, $4, $5, $6, $7) returning ${columns}`,
+  `insert into custom_domain (id, organization_id, service_id, domain, host, generate_certificate, use_cdn, proven_at)
+   values ($1, $2, $3, $4, $5, $6, $7, case when $8 then clock_timestamp() end) returning ${columns}`,
 );
 
-/** Id, service, domain, host, generate_certificate, use_cdn. */
+/** Id, service, domain, host, generate_certificate, use_cdn, whether another host counts as proven. */
 export const editDomain = statement<CustomDomainRow>(
   'custom_domain_edit',
-  `update custom_domain set domain = $3, host = $4, generate_certificate = $5, use_cdn = $6, updated_at = clock_timestamp()
+  `update custom_domain set domain = $3, host = $4, generate_certificate = $5, use_cdn = $6, updated_at = clock_timestamp(),
+          proven_at = case when host = $4 then proven_at when $7 then clock_timestamp() end
     where id = $1 and service_id = $2 returning ${columns}`,
 );
 
@@ -65,11 +90,12 @@ export const servedElsewhere = statement<{ name: string; organization_id: string
 export const wildcardElsewhere = statement<{ name: string; organization_id: string }>(
   'custom_domain_wildcard_elsewhere',
   `select s.name, s.organization_id from custom_domain d join service s on s.id = d.service_id
-    where d.host = $1 and d.organization_id <> $2`,
+    where d.host = $1 and d.organization_id <> $2 and d.proven_at is not null`,
 );
 
-/** Host: who has it. */
+/** Host, organization: who has it, proven or as one of that organization. */
 export const ownerOfHost = statement<{ name: string; organization_id: string }>(
   'custom_domain_owner',
-  `select s.name, s.organization_id from custom_domain d join service s on s.id = d.service_id where d.host = $1`,
+  `select s.name, s.organization_id from custom_domain d join service s on s.id = d.service_id where d.host = $1 and (d.proven_at is not null or d.organization_id = $2)
+    order by d.organization_id = $2 desc limit 1`,
 );

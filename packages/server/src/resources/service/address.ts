@@ -61,6 +61,11 @@ export function httpUrl(host: string, port: number, path: string): string {
   return `http://${hostAndPort(host, port)}${path === '/' ? '' : path}`;
 }
 
+/** The same for https. */
+export function httpsUrl(host: string, port: number, path: string): string {
+  return `https://${port === 443 ? host : `${host}:${port}`}${path === '/' ? '' : path}`;
+}
+
 export function hostAndPort(host: string, port: number): string {
   return port === 80 ? host : `${host}:${port}`;
 }

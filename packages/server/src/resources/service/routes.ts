@@ -88,6 +88,8 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     statuses: (call, { type }) => listStatuses(deps, call.caller, place(call, type)),
     history: ({ caller, query }, reference) => readHistory(deps, caller, reference, query),
     advancedSettings: ({ caller }, reference) => settings.readSettings(deps, caller, reference),
+    network: ({ caller }, reference) => settings.readNetwork(deps, caller, reference),
+    editNetwork: ({ caller, body }, reference) => settings.editNetwork(deps, caller, reference, toMembers(body)),
     editAdvancedSettings: ({ caller, body }, reference) => settings.editSettings(deps, caller, reference, toMembers(body)),
     oldHistory: ({ caller, query }, reference) => readOldHistory(deps, caller, reference, text(query['startId'])),
     links: ({ caller }, reference) => readLinks(deps, caller, reference),

@@ -57,6 +57,6 @@ export interface ServiceFacts extends ServiceRow {
   /** Of its environment. */
   readonly databases: readonly DatabaseFacts[];
   readonly deleting: boolean;
-  /** Hosts of its custom domains, sorted. */
+  /** Hosts of its custom domains that are proven to be its organization's, sorted. */
   readonly domains: readonly string[];
 }

@@ -19,7 +19,7 @@ const recordTables = `service s
 const factsColumns = `${recordColumns}, s.project_id, s.is_skipped, s.deleting, s.stage_id, st.name AS stage_name, st.position AS stage_position,
   p.created_at AS project_created_at, e.name AS environment_name, e.mode AS environment_mode, e.created_at AS environment_created_at,
   e.deleting AS environment_deleting, e.cluster_id, c.cloud_provider, c.region,
-  ARRAY(SELECT d.host FROM custom_domain d WHERE d.service_id = s.id ORDER BY d.host) AS domains,
+  ARRAY(SELECT d.host FROM custom_domain d WHERE d.service_id = s.id AND d.proven_at IS NOT NULL ORDER BY d.host) AS domains,
   databases_of(s.environment_id) AS databases`;
 
 const factsTables = `${recordTables}
@@ -213,6 +213,7 @@ export const domainOfAnother = statement<{ domain: string }>(
   'domainOfAnotherService',
   `SELECT d.domain FROM custom_domain d, release r
     WHERE r.id = $1 AND d.service_id <> $2
+      AND d.proven_at IS NOT NULL
       AND jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', d.host))
     LIMIT 1`,
 );
@@ -279,4 +280,10 @@ export const freeHostPort = statement<{ port: number }>(
 export const lockFreePorts = statement(
   'lockFreeHostPorts',
   `SELECT pg_advisory_xact_lock(hashtextextended('free host ports ' || $1::text, 0))`,
+);
+
+/** Hosts: those of them that have a certificate that is still good. */
+export const readSecuredHosts = statement<{ host: string }>(
+  'service_read_secured_hosts',
+  'SELECT host FROM certificate WHERE host = ANY($1::text[]) AND sealed IS NOT NULL AND not_after > clock_timestamp()',
 );

@@ -35,7 +35,11 @@ export const serviceCloneRecipes: Recipes = {
   cloneTerraform: { ids: here, body: copy, event: 'CLONE TERRAFORM' },
 };
 
+const network = (): object => ({ sticky_session: true });
+
 export const settingsRecipes: Recipes = {
+  editApplicationNetwork: { ids: here, body: network, event: 'UPDATE APPLICATION' },
+  editContainerNetwork: { ids: here, body: network, event: 'UPDATE CONTAINER' },
   editAdvancedSettings: { ids: here, body: settings, event: 'UPDATE APPLICATION' },
   editContainerAdvancedSettings: { ids: here, body: settings, event: 'UPDATE CONTAINER' },
   editJobAdvancedSettings: { ids: here, body: settings, event: 'UPDATE JOB' },

@@ -147,6 +147,7 @@ export function toReleaseOptions(spec: AdvancedSettingsSpec): Pick<ReleaseConfig
     ...(spec['deployment.update_strategy.type'] === 'Recreate' && { recreate: true }),
     ...(spec['security.read_only_root_filesystem'] === true && { readOnlyRootFilesystem: true }),
     ...(spec['deployment.custom_domain_check_enabled'] === false && { unchecked: true }),
+    ...(spec['network.ingress.force_ssl_redirect'] === false && { plainHttp: true }),
     ...(!isEmpty(build) && { build }),
     ...((!isEmpty(http) || !isEmpty(grpc)) && {
       gateway: { ...(!isEmpty(http) && { http }), ...(!isEmpty(grpc) && { grpc }) },

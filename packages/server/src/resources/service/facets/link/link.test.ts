@@ -16,7 +16,9 @@ const port: ReleasePort = {
 };
 const settings = { gatewayDomain: 'localhost', gatewayPort: 4480, variablePrefix: 'DAVIT' };
 const urls = (ports: ReleasePort[], gatewayPort = 4480): string[] =>
-  toLinks({ id: 's', type: 'APPLICATION' }, ports, { ...settings, gatewayPort }).map(({ url }) => url);
+  toLinks({ id: 's', type: 'APPLICATION' }, ports, { ...settings, gatewayPort, gatewayHttpsPort: null, secured: new Set() }).map(
+    ({ url }) => url,
+  );
 
 test('a public port is reached through the gateway, with its path', () => {
   expect(urls([port])).toEqual(['http://web.localhost:4480']);

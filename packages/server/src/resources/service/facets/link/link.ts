@@ -4,11 +4,11 @@ import type { ReleaseConfig } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { notFound } from '../../../shared/problems.ts';
-import { httpUrl } from '../../address.ts';
+import { httpsUrl, httpUrl } from '../../address.ts';
 import { currentRelease, currentReleases } from '../../composition.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ReleaseSettings } from '../../release.ts';
-import { readEnvironmentFacts, readFacts } from '../../store.ts';
+import { readEnvironmentFacts, readFacts, readSecuredHosts } from '../../store.ts';
 import { typeWord } from '../history/history.ts';
 
 export type LinksRecord = Response<(typeof operations)['listApplicationLinks']>;
@@ -20,7 +20,8 @@ export async function readLinks(deps: Deps, caller: Caller, { id, type }: Servic
   if (facts === undefined) throw notFound('service');
   const deployed = await deps.engine.deployedConfig(deps.database, id);
   const config = deployed ?? (await currentRelease(deps, deps.database, facts)).config;
-  return { results: toLinks({ id, type: typeWord(facts.type) }, config.ports, deps.config) };
+  const secured = await securedHosts(deps, deps.database, [config.ports]);
+  return { results: toLinks({ id, type: typeWord(facts.type) }, config.ports, { ...deps.config, secured }) };
 }
 
 /** The same for all services of an environment that the caller was found to see, in the order of deployment. */
@@ -31,17 +32,41 @@ export async function environmentLinks(deps: Deps, db: Queryable, environmentId:
     db,
     services.map(({ id }) => id),
   );
-  const results = services.flatMap((facts, index) => {
+  const known = services.flatMap((facts, index) => {
     const config = deployed.get(facts.id) ?? releases[index]?.config;
-    return config === undefined ? [] : toLinks({ id: facts.id, type: typeWord(facts.type) }, config.ports, deps.config);
+    return config === undefined ? [] : [{ facts, ports: config.ports }];
   });
+  const secured = await securedHosts(
+    deps,
+    db,
+    known.map(({ ports }) => ports),
+  );
+  const results = known.flatMap(({ facts, ports }) =>
+    toLinks({ id: facts.id, type: typeWord(facts.type) }, ports, { ...deps.config, secured }),
+  );
   return { results };
+}
+
+/** Custom hosts of these ports that answer over HTTPS. */
+async function securedHosts(
+  { config }: Deps,
+  db: Queryable,
+  services: readonly ReleaseConfig['ports'][],
+): Promise<ReadonlySet<string>> {
+  const hosts = services.flatMap((ports) => ports.flatMap((port) => port.customHosts ?? []));
+  if (config.gatewayHttpsPort === null || hosts.length === 0) return new Set();
+  return new Set((await db.many(readSecuredHosts, [hosts])).map(({ host }) => host));
+}
+
+interface LinkSettings extends ReleaseSettings {
+  readonly gatewayHttpsPort: number | null;
+  readonly secured: ReadonlySet<string>;
 }
 
 export function toLinks(
   service: { readonly id: string; readonly type: ServiceType },
   ports: ReleaseConfig['ports'],
-  settings: ReleaseSettings,
+  settings: LinkSettings,
 ): LinkRecord[] {
   const common = { service_id: service.id, service_type: service.type, is_service_domain: true };
   return ports
@@ -59,6 +84,11 @@ export function toLinks(
         url: httpUrl(host, settings.gatewayPort, port.pathPrefix),
         external_port: settings.gatewayPort,
       });
-      return [...port.hosts.map((host) => link(host, true)), ...(port.customHosts ?? []).map((host) => link(host, false))];
+      const custom = (host: string): LinkRecord => {
+        const httpsPort = settings.secured.has(host) ? settings.gatewayHttpsPort : null;
+        if (httpsPort === null) return link(host, false);
+        return { ...link(host, false), url: httpsUrl(host, httpsPort, port.pathPrefix), external_port: httpsPort };
+      };
+      return [...port.hosts.map((host) => link(host, true)), ...(port.customHosts ?? []).map(custom)];
     });
 }

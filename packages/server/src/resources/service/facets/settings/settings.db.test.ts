@@ -46,6 +46,22 @@ describe('advanced settings', () => {
     expect(Object.keys(ofContainers)).not.toContain('build.timeout_max_sec');
   });
 
+  test('have sticky sessions under two names, which are one', async () => {
+    const params = await application();
+    expect(await client.call('getApplicationNetwork', { params })).toEqual({ sticky_session: false });
+    expect(await client.call('editApplicationNetwork', { params, body: { sticky_session: true } })).toEqual({
+      sticky_session: true,
+    });
+    expect(await client.call('editApplicationNetwork', { params, body: {} })).toEqual({ sticky_session: true });
+    const name = 'network.ingress.enable_sticky_session';
+    expect(await client.call('getAdvancedSettings', { params })).toMatchObject({ [name]: true });
+    await client.call('deployApplication', { params, body: {} });
+    const { options } = await server.database.database.one(release, [params.applicationId]);
+    expect(options).toMatchObject({ gateway: { http: { sticky: true } } });
+    await client.call('editAdvancedSettings', { params, body: { [name]: null } });
+    expect(await client.call('getApplicationNetwork', { params })).toEqual({ sticky_session: false });
+  });
+
   test('of a type that has none yet are none', async () => {
     const body = {
       name: randomUUID(),

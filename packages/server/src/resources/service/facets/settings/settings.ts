@@ -66,6 +66,28 @@ export async function editSettings(
   });
 }
 
+const stickySetting = 'network.ingress.enable_sticky_session';
+
+/** One of the settings under the name that it has in `network`. */
+export async function readNetwork(deps: Deps, caller: Caller, reference: ServiceReference): Promise<{ sticky_session: boolean }> {
+  return toNetwork(await readSettings(deps, caller, reference));
+}
+
+/** What the request leaves out stays; null is the default. */
+export async function editNetwork(
+  deps: Deps,
+  caller: Caller,
+  reference: ServiceReference,
+  { sticky_session }: Readonly<Record<string, unknown>>,
+): Promise<{ sticky_session: boolean }> {
+  const change = sticky_session === undefined ? {} : { [stickySetting]: sticky_session };
+  return toNetwork(await editSettings(deps, caller, reference, change));
+}
+
+function toNetwork(all: CompleteSettings): { sticky_session: boolean } {
+  return { sticky_session: all[stickySetting] === true };
+}
+
 function complete(deps: Deps, type: string, set: AdvancedSettingsSpec = {}): CompleteSettings {
   return { ...defaultSettings(deps, settingsType(type)), ...set };
 }

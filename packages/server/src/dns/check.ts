@@ -14,6 +14,10 @@ export interface CheckedDomain {
   readonly use_cdn: boolean;
 }
 
+export function isRight({ status }: DomainCheck): boolean {
+  return status === 'RESOLVES_TO_IP' || status === 'MATCHES_LOAD_BALANCER_HOST';
+}
+
 /** Whether DNS leads requests for a domain here. `validationDomain`: where it must lead. Never fails. */
 export async function checkDomain(dns: Dns, domain: CheckedDomain, validationDomain: string): Promise<DomainCheck> {
   let answer: DnsAnswer | null;

@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import type { Configuration } from '../../main/config.ts';
+import type { Configuration } from '../main/config.ts';
 
 /** What DNS says of a name: its addresses, and the names that its CNAME records lead through. */
 export interface DnsAnswer {
@@ -10,6 +10,8 @@ export interface DnsAnswer {
 export interface Dns {
   /** Null: there is nothing under this name. Fails with what the servers answered when they do not know. */
   ask(name: string): Promise<DnsAnswer | null>;
+  /** Its TXT records; those of a name that it is an alias of count. Fails alike. */
+  texts(name: string): Promise<readonly string[]>;
 }
 
 /** RFC 6761, 6.3: these names are of this machine, whatever DNS says. */
@@ -21,8 +23,7 @@ export function createDns({ dnsServers }: Pick<Configuration, 'dnsServers'>): Dn
   return {
     async ask(name) {
       if (name === 'localhost' || name.endsWith('.localhost')) return loopback;
-      const resolver = new Resolver({ timeout: 1500, tries: 2 });
-      if (dnsServers.length > 0) resolver.setServers(dnsServers);
+      const resolver = newResolver(dnsServers);
       const [v4, v6, names] = await Promise.all([
         known(resolver.resolve4(name)),
         known(resolver.resolve6(name)),
@@ -31,7 +32,17 @@ export function createDns({ dnsServers }: Pick<Configuration, 'dnsServers'>): Dn
       const addresses = [...v4, ...v6];
       return addresses.length === 0 && names.length === 0 ? null : { addresses, names };
     },
+    async texts(name) {
+      const records = await known(newResolver(dnsServers).resolveTxt(name));
+      return records.map((parts) => parts.join(''));
+    },
   };
+}
+
+function newResolver(servers: readonly string[]): Resolver {
+  const resolver = new Resolver({ timeout: 1500, tries: 2 });
+  if (servers.length > 0) resolver.setServers(servers);
+  return resolver;
 }
 
 /** CNAME records one after the other; where they go round in a circle, each once. */
@@ -48,7 +59,7 @@ async function namesBehind(resolver: Resolver, name: string): Promise<string[]> 
 }
 
 /** Nothing where there is no such name or record; all else is a failure. */
-async function known(answer: Promise<string[]>): Promise<string[]> {
+async function known<Record>(answer: Promise<Record[]>): Promise<Record[]> {
   try {
     return await answer;
   } catch (error) {

@@ -1,0 +1,126 @@
+import { Agent, request } from 'node:https';
+import { createServer, type AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { statement } from '../packages/db/src/index.ts';
+import { TestDns } from '../packages/testkit/src/dns.ts';
+import { testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { hasPebble, Pebble } from '../packages/testkit/src/pebble.ts';
+import { eventually } from './support/eventually.ts';
+import { busybox, Stage } from './support/stage.ts';
+
+const shop = {
+  Dockerfile: `FROM ${busybox}\nRUN mkdir -p /www && echo hello > /www/index.html\nCMD ["httpd", "-f", "-p", "3000", "-h", "/www"]\n`,
+};
+const domain = 'shop.example.test';
+const dueNow = statement('e2eCertificateDue', 'update certificate set due_at = clock_timestamp() where host = $1');
+const remedy = hasPebble ? '' : ' (skipped: the program pebble is missing; apt-get install pebble)';
+
+describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
+  describe.skipIf(!hasPebble)(`by an ACME server${remedy}`, () => {
+    let stage: Stage;
+    let dns: TestDns;
+    let pebble: Pebble;
+    let ca: string;
+    let httpsPort: number;
+    beforeAll(async () => {
+      const httpPort = await freePort();
+      httpsPort = await freePort();
+      dns = await TestDns.start();
+      pebble = await Pebble.start({ dnsServer: dns.server, httpPort });
+      ca = await pebble.root();
+      stage = await Stage.open(kind, {
+        DAVIT_DNS_SERVERS: dns.server,
+        DAVIT_GATEWAY_PORT: String(httpPort),
+        DAVIT_GATEWAY_HTTPS_PORT: String(httpsPort),
+        DAVIT_ACME_DIRECTORY: pebble.directory,
+        DAVIT_ACME_ROOTS: pebble.rootsFile,
+      });
+    });
+    afterAll(async () => {
+      await stage?.close();
+      await pebble?.close();
+      await dns?.close();
+    });
+
+    /** Serial number of the certificate and text of the answer; fails where a client that trusts the authority would. */
+    const ask = (agent?: Agent): Promise<{ readonly serial: string; readonly text: string }> =>
+      new Promise((resolve, reject) => {
+        const options = { host: '127.0.0.1', port: httpsPort, servername: domain, headers: { host: domain }, ca };
+        const sent = request({ ...options, agent: agent ?? false }, (response) => {
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of an https request
+          const serial = (response.socket as TLSSocket).getPeerCertificate().serialNumber;
+          let text = '';
+          response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+          response.on('error', reject);
+          response.on('end', () => resolve({ serial, text: `${response.statusCode} ${text}` }));
+        });
+        sent.on('error', reject);
+        sent.end();
+      });
+
+    test('comes by itself, is renewed under load without a lost request, and ends with the domain', async () => {
+      const { client } = stage.davit;
+      const { url } = stage.repository('shop', shop);
+      const ports = [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const }];
+      const applicationId = await stage.application('shop', url, { ports, memory: 64 });
+      const params = { applicationId };
+      dns.records.set(domain, { a: ['127.0.0.1'] });
+      dns.records.set(`app-z${applicationId.slice(0, 8)}.localhost`, { a: ['127.0.0.1'] });
+      const made = await client.call('createApplicationCustomDomain', { params, body: { domain } });
+      await stage.deploy(applicationId);
+      const place = { params: { ...params, customDomainId: made.id } };
+      const status = await eventually(async () => {
+        const now = await client.call('getCustomDomainStatus', place);
+        return now.certificate_status === 'SERVED' ? now : undefined;
+      }, 'a certificate');
+      expect(status).toMatchObject({ dns_status: 'MATCHES_LOAD_BALANCER_HOST', ownership_status: 'PROVEN' });
+      const first = await eventually(() => ask().catch(() => undefined), 'an answer over HTTPS');
+      expect(first.text).toBe('200 hello\n');
+      const { results } = await client.call('listApplicationLinks', { params });
+      expect(results.map((link) => link.url)).toContain(`https://${domain}:${httpsPort}`);
+
+      const kept = new Agent({ keepAlive: true, maxSockets: 2 });
+      const over = new AbortController();
+      const faults: unknown[] = [];
+      const serials = new Set<string>();
+      let count = 0;
+      const clients = [kept, kept, undefined].map(async (agent) => {
+        while (!over.signal.aborted) {
+          count += 1;
+          await ask(agent).then(
+            ({ serial, text }) => (text === first.text ? serials.add(serial) : faults.push(text)),
+            (error: unknown) => faults.push(error),
+          );
+        }
+      });
+      await stage.davit.database.database.run(dueNow, [domain]);
+      await eventually(async () => (serials.size > 1 ? true : undefined), 'another certificate');
+      const since = count;
+      await eventually(async () => (count > since + 300 ? true : undefined), 'more requests');
+      over.abort();
+      await Promise.all(clients);
+      kept.destroy();
+      expect(faults).toEqual([]);
+      expect(serials.size).toBe(2);
+
+      await stage.davit.kill('SIGKILL');
+      expect((await ask()).text).toBe(first.text);
+      await stage.davit.serve();
+      expect((await ask()).text).toBe(first.text);
+
+      await client.call('deleteCustomDomain', place);
+      expect((await ask()).text).toBe(first.text);
+      await stage.deploy(applicationId);
+      await expect(ask()).rejects.toThrow(/alert|disconnected|reset/i);
+    });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo; // oxlint-disable-line typescript/no-unsafe-type-assertion -- listens on TCP
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}

@@ -1,0 +1,23 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime } from '../shape.ts';
+
+/** Who signs the certificates of an installation that has no public authority. Beside the public description. */
+export const getCertificateAuthority = operation({
+  id: 'getCertificateAuthority',
+  method: 'GET',
+  path: '/certificateAuthority',
+  tag: 'Certificate authority',
+  summary: "Read the certificate of the installation's own authority, for clients that shall trust what it signs",
+  scope: 'READ',
+  target: 'instance',
+  status: 200,
+  response: Type.Object({
+    // PEM.
+    certificate: Type.String(),
+    name: Type.String(),
+    sha256_fingerprint: Type.String(),
+    valid_until: DateTime,
+  }),
+  errors: [404],
+});

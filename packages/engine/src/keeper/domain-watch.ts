@@ -1,0 +1,60 @@
+import { domainsChannel, listen, type Listener } from '@davit/db';
+import type { EngineParts } from '../parts.ts';
+
+/*
+ * Tells the gateways what changes about domains: certificates, challenges, hosts that nobody may have. The database says when; as a
+ * notification may be lost with its connection, it is looked at now and then too.
+ */
+
+const lookEveryMilliseconds = 30_000;
+
+export class DomainWatch {
+  readonly #parts: EngineParts;
+  #listener: Listener | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  #again = false;
+  #stopped = false;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves after the first look. */
+  async start(): Promise<void> {
+    if (this.#parts.hooks.gatewayDomains === undefined) return;
+    const wake = (): void => void this.#look();
+    this.#timer = setInterval(wake, lookEveryMilliseconds);
+    const { connectionString } = this.#parts;
+    this.#listener = await listen({ connectionString, channels: [domainsChannel], onNotification: wake, onReconnect: wake });
+    await this.#look();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#listener?.close();
+    await this.#looking;
+  }
+
+  #look(): Promise<void> {
+    this.#again = true;
+    this.#looking ??= this.#lookWhileAsked().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #lookWhileAsked(): Promise<void> {
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        const domains = await this.#parts.hooks.gatewayDomains?.();
+        if (domains === undefined) return;
+        await Promise.all(Object.values(this.#parts.gateways).map((gateway) => gateway.setDomains(domains)));
+      }
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'the gateway could not be told of domains; it goes on with what it knows');
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Configuration } from '../../main/config.ts';
+import { AuthorityFailure } from './authority.ts';
+
+interface Challenge {
+  readonly host: string;
+  readonly token: string;
+  readonly answer: string;
+}
+
+const longestMilliseconds = 20_000;
+const pollMilliseconds = 50;
+
+/**
+ * Resolves once the gateway of this machine answers a challenge: an authority that finds nothing counts that as a failure. Fails with
+ * AuthorityFailure after 20 seconds.
+ */
+export async function awaitChallenge(
+  { gatewayHost, gatewayPort }: Pick<Configuration, 'gatewayHost' | 'gatewayPort'>,
+  { host, token, answer }: Challenge,
+  signal: AbortSignal,
+): Promise<void> {
+  const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[gatewayHost] ?? gatewayHost;
+  const deadline = performance.now() + longestMilliseconds;
+  for (;;) {
+    const seen = await ask({ host: address, port: gatewayPort, path: `/.well-known/acme-challenge/${token}`, headers: { host } });
+    if (seen === answer) return;
+    if (performance.now() > deadline) {
+      const message = `The gateway at ${address}:${gatewayPort} does not answer for the authority; the log of Davit and docs/operate.md tell more.`;
+      throw new AuthorityFailure('GATEWAY', message);
+    }
+    await pause(pollMilliseconds, null, { signal });
+  }
+}
+
+/** The answer's text; null where there is none, or not one of this kind. */
+function ask(options: {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}): Promise<string | null> {
+  return new Promise((resolve) => {
+    const sent = request({ ...options, headers: { ...options.headers }, agent: false, timeout: 2000 }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text = `${text}${chunk.toString()}`.slice(0, 2000)));
+      response.on('error', () => resolve(null));
+      response.on('end', () => resolve(response.statusCode === 200 ? text : null));
+    });
+    sent.on('error', () => resolve(null));
+    sent.on('timeout', () => sent.destroy());
+    sent.end();
+  });
+}

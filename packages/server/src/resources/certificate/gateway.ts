@@ -1,0 +1,43 @@
+import { isAppError } from '@davit/base';
+import type { Database } from '@davit/db';
+import type { GatewayDomains } from '@davit/engine/port';
+import type { Vault } from '../../secrets/vault.ts';
+import * as store from './store.ts';
+
+/** null: its key is gone. One such certificate must not keep the gateway from everything else. */
+function opened(vault: Vault, id: string, sealed: Uint8Array): string | null {
+  try {
+    return vault.open(id, sealed);
+  } catch (error) {
+    if (isAppError(error)) return null;
+    throw error;
+  }
+}
+
+/**
+ * What gateways must know of domains beside what runs. A certificate is opened once, and its text kept until there is another one: this
+ * is asked for at each change of any domain.
+ */
+export function gatewayDomains(database: Database, vault: Vault): () => Promise<GatewayDomains> {
+  let known = new Map<string, { readonly sealed: string; readonly pem: string }>();
+  return async () => {
+    const rows = await database.many(store.listServed);
+    const challenges = await database.many(store.listChallenges);
+    const next = new Map<string, { readonly sealed: string; readonly pem: string }>();
+    for (const { id, host, sealed } of rows) {
+      const text = Buffer.from(sealed).toString('base64');
+      const former = known.get(host);
+      const pem = former?.sealed === text ? former.pem : opened(vault, id, sealed);
+      if (pem !== null) next.set(host, { sealed: text, pem });
+    }
+    known = next;
+    return {
+      // A proxy in front speaks HTTPS itself, and may ask this gateway over HTTP only.
+      certificates: rows.flatMap(({ host, use_cdn }) => {
+        const pem = next.get(host)?.pem;
+        return pem === undefined ? [] : [{ host, pem, redirect: use_cdn === false }];
+      }),
+      challenges,
+    };
+  };
+}

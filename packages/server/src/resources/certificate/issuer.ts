@@ -1,0 +1,201 @@
+import { X509Certificate } from 'node:crypto';
+import { backoffMilliseconds, isAppError } from '@davit/base';
+import { acquireSessionLock, domainsChannel, listen, type Listener, type SessionLock } from '@davit/db';
+import type { Deps } from '../../deps.ts';
+import { checkDomain, isRight } from '../../dns/check.ts';
+import { createDns } from '../../dns/dns.ts';
+import { validationDomain } from '../service/index.ts';
+import { AuthorityFailure, type Authority, type IssueRequest, type Order } from './authority.ts';
+import { awaitChallenge } from './challenge.ts';
+import * as store from './store.ts';
+
+/*
+ * Makes and renews certificates. One process of an installation does it: the one that holds a lock of the database, which PostgreSQL
+ * takes away from it when it dies; so there is never more than one order for a domain. What is due is in the table: the next process
+ * goes on where this one was. A failure leaves the certificate alone that is served.
+ */
+
+const lookEveryMilliseconds = 15_000;
+const tryLockEveryMilliseconds = 5_000;
+const lockName = 'certificates';
+const ordersAtOnce = 4;
+const minute = 60_000;
+// Public authorities allow five failures for a name in an hour.
+const failureBackoff = { first: 5 * minute, most: 720 * minute };
+const dnsBackoff = { first: minute / 4, most: 15 * minute };
+
+export interface IssuerParts {
+  readonly deps: Deps;
+  readonly connectionString: string;
+  readonly authority: Authority;
+  readonly log: { warn(details: object, message: string): void };
+}
+
+export class CertificateIssuer {
+  readonly #parts: IssuerParts;
+  readonly #stop = new AbortController();
+  #listener: Listener | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  #again = false;
+  #lock: SessionLock | null = null;
+  #tryLockAt = 0;
+
+  constructor(parts: IssuerParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    const wake = (): void => this.#wake();
+    this.#timer = setInterval(wake, lookEveryMilliseconds);
+    const { connectionString } = this.#parts;
+    this.#listener = await listen({ connectionString, channels: [domainsChannel], onNotification: wake, onReconnect: wake });
+    wake();
+  }
+
+  /** Lets go of everything; an order under way is taken up by whoever does this next. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#timer);
+    await this.#listener?.close();
+    await this.#looking;
+    await this.#lock?.release();
+  }
+
+  #wake(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#again = true;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+  }
+
+  async #look(): Promise<void> {
+    try {
+      while (this.#again && !this.#stop.signal.aborted) {
+        this.#again = false;
+        if (await this.#leads()) await this.#work();
+      }
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'certificates could not be looked at; what is due stays due');
+    }
+  }
+
+  async #leads(): Promise<boolean> {
+    if (this.#lock?.held === true) return true;
+    // Each attempt is a connection, and each change of a domain wakes those too that do not have the lock.
+    if (Date.now() < this.#tryLockAt) return false;
+    this.#tryLockAt = Date.now() + tryLockEveryMilliseconds;
+    this.#lock = await acquireSessionLock(this.#parts.connectionString, lockName);
+    return this.#lock !== null;
+  }
+
+  async #work(): Promise<void> {
+    const { authority, deps } = this.#parts;
+    const { database } = deps;
+    await database.run(store.noteWanted, [!authority.isPublic]);
+    await database.run(store.removeUnwanted, [!authority.isPublic]);
+    await database.run(store.removeOldChallenges);
+    await database.run(store.renewOthers, [authority.directory]);
+    for (;;) {
+      const due = await database.many(store.dueCertificates, [ordersAtOnce]);
+      if (due.length === 0 || this.#stop.signal.aborted || this.#lock?.held !== true) return;
+      await Promise.all(due.map((one) => this.#renew(one)));
+    }
+  }
+
+  async #renew(due: store.DueCertificate): Promise<void> {
+    const { authority, deps } = this.#parts;
+    const lost = new AbortController();
+    // Another process may work on it from then on.
+    void this.#lock?.lost.then(() => lost.abort());
+    const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
+    try {
+      const fault = authority.isPublic ? await this.#faultInDns(due) : null;
+      if (fault !== null) return await this.#failed(due, { source: 'DNS', message: fault });
+      await this.#served(due, await authority.issue(this.#request(due, signal)));
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof AuthorityFailure)) {
+        this.#parts.log.warn({ err: error, host: due.host }, 'a certificate could not be made');
+      }
+      const source = error instanceof AuthorityFailure ? error.source : 'GATEWAY';
+      const message =
+        error instanceof AuthorityFailure || isAppError(error) ? error.message : 'Davit itself failed; its log says how.';
+      const retryAfterSeconds = error instanceof AuthorityFailure ? error.retryAfterSeconds : null;
+      await this.#failed(due, { source, message, retryAfterSeconds });
+    } finally {
+      await deps.database.run(store.removeChallenges, [due.host]);
+    }
+  }
+
+  /** A public authority would only be asked in vain. */
+  async #faultInDns(due: store.DueCertificate): Promise<string | null> {
+    const { config } = this.#parts.deps;
+    if (!due.is_checked) return null;
+    const lead = validationDomain(config, { id: due.service_id, type: due.service_type });
+    const found = await checkDomain(createDns(config), due, lead);
+    return isRight(found) ? null : found.details;
+  }
+
+  #request(due: store.DueCertificate, signal: AbortSignal): IssueRequest {
+    const { database, vault, config } = this.#parts.deps;
+    const former = due.order_url !== null && due.order_sealed !== null ? { url: due.order_url, sealed: due.order_sealed } : null;
+    return {
+      host: due.host,
+      signal,
+      former: former === null ? null : { url: former.url, key: vault.open(due.id, former.sealed) },
+      keep: async (order: Order | null) => {
+        const values = order === null ? [null, null] : [order.url, vault.seal(due.id, order.key)];
+        await database.run(store.keepOrder, [due.id, ...values]);
+      },
+      publish: async (token, answer) => {
+        await database.run(store.addChallenge, [due.host, token, answer]);
+        await awaitChallenge(config, { host: due.host, token, answer }, signal);
+      },
+    };
+  }
+
+  async #served(due: store.DueCertificate, pem: string): Promise<void> {
+    const { deps, authority } = this.#parts;
+    const { validFromDate, validToDate } = new X509Certificate(pem);
+    const sealed = deps.vault.seal(due.id, pem);
+    await deps.database.transaction(async (tx) => {
+      const values = [due.id, sealed, authority.directory, validFromDate, validToDate, renewalOf(validFromDate, validToDate)];
+      await tx.run(store.storeCertificate, values);
+      const event = { certificate: due.is_served ? 'RENEWED' : 'ISSUED', valid_until: validToDate };
+      await tx.run(store.noteEvent, [due.host, event]);
+    });
+  }
+
+  async #failed(
+    due: store.DueCertificate,
+    {
+      source,
+      message,
+      retryAfterSeconds = null,
+    }: Omit<store.CertificateFailure, 'at'> & { readonly retryAfterSeconds?: number | null },
+  ): Promise<void> {
+    const { database } = this.#parts.deps;
+    const isDns = source === 'DNS';
+    const attempts = due.attempts + Number(!isDns);
+    const checks = isDns ? due.checks + 1 : 0;
+    const { first, most } = isDns ? dnsBackoff : failureBackoff;
+    const pause = Math.max(backoffMilliseconds(isDns ? checks : attempts, first, most), (retryAfterSeconds ?? 0) * 1000);
+    await database.transaction(async (tx) => {
+      const failure: store.CertificateFailure = { source, message, at: new Date().toISOString() };
+      await tx.run(store.storeFailure, [due.id, failure, attempts, checks, pause]);
+      // Once, not with each attempt that fails alike.
+      if (due.failure?.message !== message) await tx.run(store.noteEvent, [due.host, { certificate: 'FAILED', reason: message }]);
+    });
+  }
+}
+
+/**
+ * When two thirds of its life are over, up to a twenty-fourth of it earlier: what was made at once is not all renewed at once, and a
+ * third of its life is left for attempts that fail.
+ */
+export function renewalOf(from: Date, to: Date, chance = Math.random()): Date {
+  const life = to.getTime() - from.getTime();
+  return new Date(from.getTime() + life * (2 / 3 - chance / 24));
+}

@@ -1,0 +1,79 @@
+import { X509Certificate } from 'node:crypto';
+import type { operations, Response } from '@davit/contract';
+import type { Deps } from '../../deps.ts';
+import { notFound } from '../shared/problems.ts';
+import * as store from './store.ts';
+
+type Status = Response<(typeof operations)['getCustomDomainStatus']>;
+export type CertificateStatus = Pick<
+  Status,
+  'certificate_status' | 'certificate_details' | 'certificate_valid_until' | 'certificate_next_attempt'
+>;
+type AuthorityRecord = Response<(typeof operations)['getCertificateAuthority']>;
+
+interface Domain {
+  readonly host: string;
+  readonly generate_certificate: boolean;
+}
+
+/** What is known of a domain's certificate, and what there is to do. `isProven`: whether it may have one. */
+export async function certificateStatus(
+  { database, config }: Deps,
+  domain: Domain,
+  isProven: boolean,
+): Promise<CertificateStatus> {
+  const none = (certificate_status: CertificateStatus['certificate_status'], certificate_details: string): CertificateStatus => ({
+    certificate_status,
+    certificate_details,
+    certificate_valid_until: null,
+    certificate_next_attempt: null,
+  });
+  if (!domain.generate_certificate) {
+    return none('NOT_SERVED', 'None is asked for: whoever serves HTTPS for the domain has the certificate.');
+  }
+  if (config.gatewayHttpsPort === null) {
+    return none('NOT_SERVED', 'HTTPS is off in this installation: the operator switches it on with DAVIT_GATEWAY_HTTPS_PORT.');
+  }
+  if (config.acme !== null && domain.host.startsWith('*.')) {
+    return none(
+      'NOT_SERVED',
+      'A wildcard cannot have one: the authority looks at a domain over HTTP, and a wildcard has none to look at. Add the domains below it one by one, or let a proxy in front have the certificate.',
+    );
+  }
+  if (!isProven) return none('WAITING', 'It is made once the domain is proven to be yours; see ownership_details.');
+  const row = await database.maybe(store.readCertificate, [domain.host]);
+  return row === undefined ? none('WAITING', 'It is made within a minute.') : toStatus(row);
+}
+
+function toStatus(row: store.CertificateRow): CertificateStatus {
+  const { failure, is_served, not_after, due_at } = row;
+  const facts = { certificate_valid_until: not_after, certificate_next_attempt: failure === null ? null : due_at };
+  const why = failure === null ? '' : `${failure.message} The next attempt is at ${due_at}.`;
+  if (!is_served) {
+    if (failure === null) return { certificate_status: 'ISSUING', certificate_details: 'It is being made.', ...facts };
+    const certificate_status = failure.source === 'DNS' ? 'WAITING' : 'FAILED';
+    return { certificate_status, certificate_details: why, ...facts };
+  }
+  const isOver = not_after !== null && Date.parse(not_after) <= Date.now();
+  if (failure === null && !isOver) {
+    const details = `It is served, by ${row.directory === '' ? 'the authority of this installation' : String(row.directory)}, and renewed by itself after ${due_at}.`;
+    return { certificate_status: 'SERVED', certificate_details: details, ...facts };
+  }
+  const certificate_status = isOver ? 'EXPIRED' : 'RENEWAL_FAILING';
+  const former = isOver ? `It ended at ${not_after}.` : `It is served until ${not_after}.`;
+  return { certificate_status, certificate_details: `${former} ${why}`.trim(), ...facts };
+}
+
+/** The installation's own authority. NOT_FOUND where there is none: HTTPS is off, or certificates are a public authority's. */
+export async function readCertificateAuthority({ database, config }: Deps): Promise<AuthorityRecord> {
+  const isOwn = config.gatewayHttpsPort !== null && config.acme === null;
+  const row = isOwn ? await database.maybe(store.readAuthority, ['']) : undefined;
+  if (typeof row?.certificate !== 'string') throw notFound('certificate authority of the installation');
+  const { subject, fingerprint256, validToDate } = new X509Certificate(row.certificate);
+  return {
+    certificate: `${row.certificate.trim()}\n`,
+    name: /CN=(.*)/.exec(subject)?.[1] ?? subject,
+    sha256_fingerprint: fingerprint256,
+    valid_until: validToDate.toISOString(),
+  };
+}

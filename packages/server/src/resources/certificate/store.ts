@@ -1,0 +1,168 @@
+import { statement } from '@davit/db';
+
+/** Why the last attempt failed, for people. `source`: whether the authority was asked at all. */
+export interface CertificateFailure {
+  readonly source: 'DNS' | 'GATEWAY' | 'AUTHORITY';
+  readonly message: string;
+  readonly at: string;
+}
+
+export interface DueCertificate {
+  readonly id: string;
+  readonly host: string;
+  readonly is_served: boolean;
+  readonly attempts: number;
+  readonly checks: number;
+  readonly failure: CertificateFailure | null;
+  readonly order_url: string | null;
+  readonly order_sealed: Uint8Array | null;
+  readonly use_cdn: boolean;
+  readonly service_id: string;
+  readonly service_type: string;
+  /** Whether the service's settings let DNS be asked. */
+  readonly is_checked: boolean;
+}
+
+/** Whether wildcards can have one: notes each host that shall have one. */
+export const noteWanted = statement(
+  'certificate_note_wanted',
+  `insert into certificate (host)
+   select d.host from custom_domain d
+    where d.generate_certificate and d.proven_at is not null and ($1 or d.host not like '*.%')
+   on conflict (host) do nothing`,
+);
+
+/**
+ * Whether wildcards can have one: removes what nobody wants any more. That of a domain that was deleted stays as long as a service still answers there, which it
+ * does until its next deployment.
+ */
+export const removeUnwanted = statement(
+  'certificate_remove_unwanted',
+  `delete from certificate c
+    where not exists (select from custom_domain d where d.host = c.host and d.generate_certificate and d.proven_at is not null
+                         and ($1 or d.host not like '*.%'))
+      and (c.sealed is null
+           or exists (select from custom_domain d where d.host = c.host and d.proven_at is not null)
+           or not exists (select from service_runtime t join release r on r.id = t.release_id
+                           where t.desired = 'RUNNING'
+                             and jsonb_path_exists(r.config, '$.ports[*].customHosts[*] ? (@ == $host)', jsonb_build_object('host', c.host))))`,
+);
+
+/** Directory: certificates of another authority are due, as the operator has changed it. */
+export const renewOthers = statement(
+  'certificate_renew_others',
+  `update certificate set due_at = clock_timestamp()
+    where sealed is not null and directory <> $1 and due_at > clock_timestamp() and attempts = 0 and checks = 0`,
+);
+
+/** How many: those that something is to be done about, the longest due first. */
+export const dueCertificates = statement<DueCertificate>(
+  'certificate_due',
+  `select c.id, c.host, c.sealed is not null as is_served, c.attempts, c.checks, c.failure, c.order_url, c.order_sealed, d.use_cdn,
+          s.id as service_id, s.type as service_type,
+          s.spec #>> '{advanced_settings,deployment.custom_domain_check_enabled}' is distinct from 'false' as is_checked
+     from certificate c join custom_domain d on d.host = c.host and d.proven_at is not null and d.generate_certificate
+     join service s on s.id = d.service_id
+    where c.due_at <= clock_timestamp() order by c.due_at, c.id limit $1`,
+);
+
+/** Id, order's address, sealed key; null, null: there is no order any more. */
+export const keepOrder = statement(
+  'certificate_keep_order',
+  'update certificate set order_url = $2, order_sealed = $3 where id = $1',
+);
+
+/** Id, sealed, directory, not_before, not_after, when it is renewed. */
+export const storeCertificate = statement(
+  'certificate_store',
+  `update certificate set sealed = $2, directory = $3, not_before = $4, not_after = $5, due_at = $6, attempts = 0, checks = 0,
+          failure = null, order_url = null, order_sealed = null where id = $1`,
+);
+
+/** Id, failure, attempts, checks, milliseconds until the next attempt. */
+export const storeFailure = statement(
+  'certificate_store_failure',
+  `update certificate set failure = $2, attempts = $3, checks = $4,
+          due_at = clock_timestamp() + make_interval(secs => $5::double precision / 1000) where id = $1`,
+);
+
+/** Host, what became of its certificate: in the audit log, as an event of the domain. */
+export const noteEvent = statement(
+  'certificate_note_event',
+  `insert into audit_event (organization_id, event_type, target_type, target_id, target_name, sub_target_type, project_id, project_name,
+                            environment_id, environment_name, origin, triggered_by, actor, after)
+   select d.organization_id, 'UPDATE', s.type, s.id, s.name, 'CUSTOM_DOMAIN', p.id, p.name, e.id, e.name, 'SERVICE_INTERNAL',
+          'Davit', 'certificates', jsonb_build_object('id', d.id, 'domain', d.domain) || $2::jsonb
+     from custom_domain d join service s on s.id = d.service_id join environment e on e.id = s.environment_id
+     join project p on p.id = e.project_id
+    where d.host = $1 and d.proven_at is not null`,
+);
+
+/** Host, token, answer. */
+export const addChallenge = statement(
+  'http_challenge_add',
+  `insert into http_challenge (host, token, answer) values ($1, $2, $3)
+   on conflict (host, token) do update set answer = excluded.answer, created_at = clock_timestamp()`,
+);
+
+export const removeChallenges = statement('http_challenge_remove', 'delete from http_challenge where host = $1');
+
+/** What a process left that died. */
+export const removeOldChallenges = statement(
+  'http_challenge_remove_old',
+  `delete from http_challenge where created_at < clock_timestamp() - interval '1 hour'`,
+);
+
+export const listChallenges = statement<{ host: string; token: string; answer: string }>(
+  'http_challenge_list',
+  'select host, token, answer from http_challenge order by host, token',
+);
+
+/** Certificates as gateways need them. */
+export const listServed = statement<{ id: string; host: string; sealed: Uint8Array; not_after: string; use_cdn: boolean | null }>(
+  'certificate_list_served',
+  `select c.id, c.host, c.sealed, c.not_after, d.use_cdn
+     from certificate c left join custom_domain d on d.host = c.host and d.proven_at is not null
+    where c.sealed is not null order by c.host`,
+);
+
+export interface CertificateRow {
+  readonly is_served: boolean;
+  readonly directory: string | null;
+  readonly not_before: string | null;
+  readonly not_after: string | null;
+  readonly due_at: string;
+  readonly attempts: number;
+  readonly failure: CertificateFailure | null;
+}
+
+export const readCertificate = statement<CertificateRow>(
+  'certificate_read',
+  `select sealed is not null as is_served, directory, not_before, not_after, due_at, attempts, failure
+     from certificate where host = $1`,
+);
+
+export interface AuthorityRow {
+  readonly id: string;
+  readonly sealed: Uint8Array;
+  readonly certificate: string | null;
+  readonly account_url: string | null;
+}
+
+export const readAuthority = statement<AuthorityRow>(
+  'certificate_authority_read',
+  'select id, sealed, certificate, account_url from certificate_authority where directory = $1',
+);
+
+/** Id, directory, sealed, certificate. Does nothing where there is one. */
+export const addAuthority = statement(
+  'certificate_authority_add',
+  `insert into certificate_authority (id, directory, sealed, certificate) values ($1, $2, $3, $4)
+   on conflict (directory) do nothing`,
+);
+
+/** Directory, address of the account; null: the authority does not know it any more. */
+export const keepAccount = statement(
+  'certificate_authority_keep_account',
+  'update certificate_authority set account_url = $2 where directory = $1',
+);

@@ -1,0 +1,74 @@
+import { isUniqueViolation } from '@davit/db';
+import type { Deps } from '../../deps.ts';
+import { createDns } from '../../dns/dns.ts';
+import { validationDomain } from '../service/index.ts';
+import * as store from './store.ts';
+
+/*
+ * Whose a domain is. Anybody may say that one is theirs; it is that organization's which DNS names first: by a CNAME record to the
+ * service's own name, or a TXT record with the organization's id. An address does not tell, as all services have the gateway's. What was
+ * proven stays until the domain is deleted.
+ */
+
+export interface Ownership {
+  readonly status: 'PROVEN' | 'UNPROVEN' | 'TAKEN';
+  /** What there is to do; null: nothing. */
+  readonly details: string | null;
+}
+
+type Claim = Pick<store.ClaimRow, 'id' | 'host' | 'domain' | 'service_id' | 'organization_id' | 'type' | 'proven_at'>;
+
+const proven: Ownership = { status: 'PROVEN', details: null };
+
+/** Where and what a TXT record must be that proves a host of an organization. */
+export function proofRecord(host: string, organizationId: string): { readonly name: string; readonly text: string } {
+  return { name: `_davit.${host.replace(/^\*\./, '')}`, text: `davit-organization=${organizationId}` };
+}
+
+/** Looks for the proof, and notes it when it is there. Any number of processes may at once; never fails for DNS. */
+export async function ownershipOf(deps: Deps, claim: Claim): Promise<Ownership> {
+  if (claim.proven_at !== null) return proven;
+  const lead = validationDomain(deps.config, { id: claim.service_id, type: claim.type });
+  const { name, text } = proofRecord(claim.host, claim.organization_id);
+  if (deps.config.proveDomains) {
+    const seen = await look(deps, { host: claim.host, lead, name, text });
+    if (seen !== null) return { status: 'UNPROVEN', details: seen };
+  }
+  return note(deps, claim);
+}
+
+/** Null where there is a proof, else what is missing. */
+async function look(
+  { config }: Deps,
+  { host, lead, name, text }: { readonly host: string; readonly lead: string; readonly name: string; readonly text: string },
+): Promise<string | null> {
+  const dns = createDns(config);
+  const todo = `Nothing answers under ${host} before it is proven to be yours: make a CNAME record of ${host} to ${lead}, or a TXT record of ${name} with the text ${text}; then deploy.`;
+  try {
+    if ((await dns.ask(host))?.names.includes(lead) === true) return null;
+    return (await dns.texts(name)).includes(text) ? null : todo;
+  } catch (error) {
+    return `${todo} DNS could not be asked just now: ${error instanceof Error ? error.message : String(error)}.`;
+  }
+}
+
+async function note({ database }: Deps, { id, host, service_id, organization_id }: Claim): Promise<Ownership> {
+  const taken = (words: string): Ownership => ({ status: 'TAKEN', details: `${host} ${words}.` });
+  try {
+    return await database.transaction(async (tx) => {
+      if ((await tx.maybe(store.servedElsewhere, [host, service_id])) !== undefined) {
+        return taken('is still answered by another service, until that is deployed again or stopped');
+      }
+      const wildcard = host.replace(/^[^.]+/, '*');
+      if (!host.startsWith('*') && (await tx.maybe(store.wildcardElsewhere, [wildcard, organization_id])) !== undefined) {
+        return taken(`is one of ${wildcard}, which belongs to another organization`);
+      }
+      // Nothing when it was edited or deleted meanwhile.
+      await tx.run(store.proveDomain, [id, host]);
+      return proven;
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error, 'custom_domain_host')) throw error;
+    return taken('was proven by another organization before; who has it must delete it first');
+  }
+}

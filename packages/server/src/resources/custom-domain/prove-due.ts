@@ -1,0 +1,28 @@
+import { backoffMilliseconds } from '@davit/base';
+import type { Deps } from '../../deps.ts';
+import { ownershipOf } from './proof.ts';
+import { listUnproven } from './store.ts';
+
+/** Of each domain that is not proven: when DNS is asked again, and how often it was. A new process begins anew. */
+export type ProofMemory = Map<string, { readonly at: number; readonly times: number }>;
+
+const firstMilliseconds = 15_000;
+const mostMilliseconds = 900_000;
+const mostDomains = 1000;
+const atOnce = 20;
+
+/** Looks for the proof of domains that wait for one, each after growing pauses. */
+export async function proveDue(deps: Deps, memory: ProofMemory, now: number): Promise<void> {
+  const rows = await deps.database.many(listUnproven, [mostDomains]);
+  const ids = new Set(rows.map(({ id, host }) => `${id} ${host}`));
+  for (const key of memory.keys()) if (!ids.has(key)) memory.delete(key);
+  const due = rows.filter(({ id, host }) => (memory.get(`${id} ${host}`)?.at ?? 0) <= now).slice(0, atOnce);
+  await Promise.all(
+    due.map(async (row) => {
+      const key = `${row.id} ${row.host}`;
+      const times = (memory.get(key)?.times ?? 0) + 1;
+      memory.set(key, { times, at: now + backoffMilliseconds(times, firstMilliseconds, mostMilliseconds) });
+      await ownershipOf(deps, row);
+    }),
+  );
+}
