@@ -2,7 +2,7 @@ import type { Database } from '@davit/db';
 import type { TerraformDriver } from '@davit/drivers';
 import { createEnginePort } from './engine-port.ts';
 import { GatewaySync } from './keeper/gateway-sync.ts';
-import { Housekeeper } from './keeper/housekeeper.ts';
+import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
 import { noTerraform } from './no-terraform.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';

@@ -1,5 +1,6 @@
 import { DriverError, type Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
+import { startWithImage } from '../registry-image.ts';
 import * as store from '../store/journal.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, workloadOf, type Step, type StepContext } from './step.ts';
@@ -33,10 +34,11 @@ function reasonToHalt(config: ReleaseConfig): string {
 /** Makes the new instances, or finds that what runs is what is wanted. */
 export const start: Step = {
   name: 'start',
-  deadlineSeconds: 300,
+  // With time for a pull, where the image is gone from the engine.
+  deadlineSeconds: 1_800,
   cancelable: true,
   async run(context) {
-    const { task, call } = context;
+    const { task, call, parts, deployment } = context;
     if (await isUnchanged(context)) {
       task.kept = true;
       task.rollout = task.former?.rollout ?? task.rollout;
@@ -45,7 +47,9 @@ export const start: Step = {
     }
     const workload = await workloadOf(context, { secrets: true });
     if (workload.instances === 0) call.log('min_running_instances is 0: no instance is started.');
-    await driverSet(context).cluster.start(workload, call);
+    const { source } = configOf(task);
+    const image = { driver: deployment.driver, serviceName: task.name, source, imageName: task.imageName };
+    await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     return {};
   },
   resume(task, output) {

@@ -16,6 +16,7 @@ const help = `davit: a self-hosted deployment platform
                                       any other word: everywhere
   davit organization allow <id or name>
                                       lift it
+  davit disk [collect]                tell what Davit keeps on the disk; collect: remove what is not needed
   davit doctor                        check database, container engine, gateway and disk
 
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
@@ -38,6 +39,8 @@ export async function run(args: readonly string[]): Promise<number> {
         return await (await import('./commands.ts')).migrateCommand(readConfiguration(), print);
       case 'doctor':
         return await (await import('./doctor.ts')).doctor(readConfiguration(), print);
+      case 'disk':
+        return await disk(rest);
       case 'token':
         return await token(rest, values.expires);
       case 'organization':
@@ -96,6 +99,12 @@ async function organization(args: readonly string[]): Promise<number> {
   }
   const restriction = verb === 'allow' ? null : (word ?? 'NO_CREDIT_CARD');
   return commands.restrictOrganization(readConfiguration(), { idOrName, restriction }, print);
+}
+
+async function disk(args: readonly string[]): Promise<number> {
+  if (args.length > 1 || (args[0] !== undefined && args[0] !== 'collect')) return misuse('disk, or disk collect');
+  const command = await import('./disk.ts');
+  return command.disk(readConfiguration(), { collects: args[0] === 'collect' }, print);
 }
 
 function print(text: string): number {

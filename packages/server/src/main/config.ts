@@ -52,6 +52,8 @@ export interface Configuration {
   readonly terminationGraceSeconds: number;
   readonly drainSeconds: number;
   readonly keptReleases: number;
+  /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
+  readonly leastFreeDiskMiB: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   readonly stopWithinSeconds: number;
@@ -105,6 +107,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     terminationGraceSeconds: reader.integer('DAVIT_TERMINATION_GRACE_SECONDS', 30, 1, 3600),
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
+    leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
