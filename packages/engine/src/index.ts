@@ -6,3 +6,4 @@ export { stepMetrics } from './plan/plan.ts';
 export type { ImageParts } from './housekeeping/built-images.ts';
 export type { ImageUse, UsedImage } from './housekeeping/image-uses.ts';
 export { collectAll, readDisk, type DiskReport } from './housekeeping/images.ts';
+export { arrivalStatements } from './store/arrival.ts';

@@ -16,6 +16,8 @@ const help = `davit: a self-hosted deployment platform
                                       any other word: everywhere
   davit organization allow <id or name>
                                       lift it
+  davit export <file>                 write the whole instance into a file, under DAVIT_EXPORT_PASSPHRASE
+  davit import <file>                 fill a new instance with one, before its first start
   davit disk [collect]                tell what Davit keeps on the disk; collect: remove what is not needed
   davit doctor                        check database, container engine, gateway and disk
 
@@ -41,6 +43,9 @@ export async function run(args: readonly string[]): Promise<number> {
         return await (await import('./doctor.ts')).doctor(readConfiguration(), print);
       case 'disk':
         return await disk(rest);
+      case 'export':
+      case 'import':
+        return await move(command, rest);
       case 'token':
         return await token(rest, values.expires);
       case 'organization':
@@ -99,6 +104,12 @@ async function organization(args: readonly string[]): Promise<number> {
   }
   const restriction = verb === 'allow' ? null : (word ?? 'NO_CREDIT_CARD');
   return commands.restrictOrganization(readConfiguration(), { idOrName, restriction }, print);
+}
+
+async function move(command: 'export' | 'import', [file, ...others]: readonly string[]): Promise<number> {
+  if (file === undefined || others.length > 0) return misuse(`${command} <file>`);
+  if (command === 'export') return (await import('./move/export.ts')).exportInstance(readConfiguration(), file, print);
+  return (await import('./move/import.ts')).importInstance(readConfiguration(), file, print);
 }
 
 async function disk(args: readonly string[]): Promise<number> {

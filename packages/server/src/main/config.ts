@@ -19,6 +19,8 @@ export interface Configuration {
   readonly bootstrapToken: Sensitive | null;
   /** Keys of the vault; null: those of the key file in the state folder. */
   readonly secretKey: Sensitive | null;
+  /** What exports are sealed under; null: none can be written or read. */
+  readonly exportPassphrase: Sensitive | null;
   /** Requests a minute and token; 0: no limit. */
   readonly rateLimit: number;
   readonly bodyLimitBytes: number;
@@ -83,6 +85,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     databaseConnections: reader.integer('DAVIT_DATABASE_CONNECTIONS', 20, 2, 1000),
     bootstrapToken: reader.token('DAVIT_BOOTSTRAP_TOKEN'),
     secretKey: reader.secret('DAVIT_SECRET_KEY'),
+    exportPassphrase: reader.secret('DAVIT_EXPORT_PASSPHRASE'),
     rateLimit: reader.integer('DAVIT_RATE_LIMIT', 6000, 0, 1_000_000_000),
     bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
