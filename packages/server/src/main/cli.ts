@@ -19,7 +19,7 @@ const help = `davit: a self-hosted deployment platform
   davit export <file>                 write the whole instance into a file, under DAVIT_EXPORT_PASSPHRASE
   davit import <file>                 fill a new instance with one, before its first start
   davit disk [collect]                tell what Davit keeps on the disk; collect: remove what is not needed
-  davit doctor                        check database, container engine, gateway and disk
+  davit doctor                        check all that Davit needs, and say what is wrong and what to do
 
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
 `;
@@ -40,7 +40,7 @@ export async function run(args: readonly string[]): Promise<number> {
       case 'migrate':
         return await (await import('./commands.ts')).migrateCommand(readConfiguration(), print);
       case 'doctor':
-        return await (await import('./doctor.ts')).doctor(readConfiguration(), print);
+        return await (await import('./doctor/doctor.ts')).doctor(process.env, print);
       case 'disk':
         return await disk(rest);
       case 'export':
