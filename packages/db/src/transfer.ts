@@ -20,6 +20,8 @@ export interface AppliedMigration {
 /** A database as it is at one moment, while others go on changing it. */
 export interface Snapshot {
   readonly migrations: readonly AppliedMigration[];
+  /** Its id, which the labels on an engine's objects carry. */
+  readonly installation: string;
   /** Those that others refer to come first. */
   readonly tables: readonly MovedTable[];
   /** The rows of a table in PostgreSQL's text format; read to its end before the next one. */
@@ -46,8 +48,10 @@ export async function openSnapshot(connectionString: string): Promise<Snapshot> 
     if (there.length === 0)
       throw new AppError({ code: 'INSTANCE_EMPTY', message: 'this instance was never started: there is nothing to export.' });
     const { rows } = await client.query<AppliedMigration>('SELECT number, name, sha256 FROM davit_migration ORDER BY number');
+    const { rows: installations } = await client.query<{ id: string }>('SELECT id FROM installation');
     return {
       migrations: rows,
+      installation: installations[0]?.id ?? '',
       tables: await readTables(client),
       rows: (table) => client.query(to(`COPY ${target(table)} TO STDOUT`)),
       close: () => connection.close(),

@@ -14,12 +14,27 @@ import { dataFrame, entryFrame } from './frames.ts';
 import { headBytes, type Head } from './head.ts';
 import { passphraseOf } from './passphrase.ts';
 import { newSealParameters, sealed } from './sealed-file.ts';
+import { openVolumes, type OpenVolumes } from './volumes.ts';
+
+export interface ExportRequest {
+  readonly file: string;
+  /** Also the files of volumes, whose services must not run: what is written meanwhile would be read half. Default: no. */
+  readonly withVolumes?: boolean;
+}
+
+// Files take as long as they take.
+const forever = new AbortController().signal;
 
 /**
  * Writes everything of the database, as it is at one moment, and the keys of its secrets into a file under a passphrase; the server may
- * run. The file is there when it is complete, and readable by its owner only. FILE_EXISTS, PASSPHRASE_MISSING, SECRET_KEY_WRONG.
+ * run. The file is there when it is complete, and readable by its owner only. FILE_EXISTS, PASSPHRASE_MISSING, SECRET_KEY_WRONG,
+ * VOLUME_IN_USE.
  */
-export async function exportInstance(config: Configuration, file: string, print: Print): Promise<number> {
+export async function exportInstance(
+  config: Configuration,
+  { file, withVolumes = false }: ExportRequest,
+  print: Print,
+): Promise<number> {
   const passphrase = passphraseOf(config);
   if ((await stat(file).catch(() => null)) !== null) {
     throw new AppError({ code: 'FILE_EXISTS', message: `${file} is there already; name another file.` });
@@ -36,7 +51,8 @@ export async function exportInstance(config: Configuration, file: string, print:
       const seal = newSealParameters();
       const head: Head = { createdAt: new Date().toISOString(), davit: await programVersion(), migrations, seal };
       const bytes = headBytes(head);
-      const content = Readable.from(contentOf(snapshot, keys)).pipe(createGzip({ level: 6 }));
+      const volumes = withVolumes ? await openVolumes(config, snapshot.installation) : null;
+      const content = Readable.from(contentOf(snapshot, keys, volumes)).pipe(createGzip({ level: 6 }));
       const pieces = sealed({ passphrase, parameters: seal, head: bytes }, content);
       await writeWhole(file, async function* () {
         yield bytes;
@@ -50,7 +66,9 @@ export async function exportInstance(config: Configuration, file: string, print:
   }
   const { size } = await stat(file);
   print(`${file}: ${(size / 1024 / 1024).toFixed(1)} MiB. It holds all records, secrets and logs; keep its passphrase apart.`);
-  print('Not in it: the data of volumes (databases back theirs up), images (they are built or pulled again), and admin-token.');
+  if (withVolumes) print('The files of volumes are in it, as they were while their services were stopped.');
+  else print('Not in it: the data of volumes (with --with-volumes it is, of services that do not run).');
+  print('Not in it either: images (they are built or pulled again), and admin-token.');
   return 0;
 }
 
@@ -64,11 +82,16 @@ async function assertKeysFit(connectionString: string, keys: readonly Buffer[]):
   }
 }
 
-async function* contentOf(snapshot: Snapshot, keys: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield entryFrame({ kind: 'keys', keys: keys.map((key) => key.toString('base64')) });
+async function* contentOf(snapshot: Snapshot, keys: readonly Buffer[], volumes: OpenVolumes | null): AsyncGenerator<Buffer> {
+  const { installation } = snapshot;
+  yield entryFrame({ kind: 'keys', keys: keys.map((key) => key.toString('base64')), installation });
   for (const table of snapshot.tables) {
     yield entryFrame({ kind: 'table', ...table });
     for await (const rows of snapshot.rows(table)) yield dataFrame(rows);
+  }
+  for (const volume of volumes?.all ?? []) {
+    yield entryFrame({ kind: 'volume', ...volume });
+    for await (const files of volumes?.store.read(volume.name, forever) ?? []) yield dataFrame(files);
   }
   yield entryFrame({ kind: 'end' });
 }

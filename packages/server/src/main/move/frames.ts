@@ -7,10 +7,12 @@ import { damaged } from './sealed-file.ts';
 
 /** What an export consists of, in this order: keys, tables, volumes, end. */
 export type Entry =
-  /** Keys of the vault, base64, the one that seals first. */
-  | { readonly kind: 'keys'; readonly keys: readonly string[] }
+  /** Keys of the vault, base64, the one that seals first; and whose labels are on the engine's objects. */
+  | { readonly kind: 'keys'; readonly keys: readonly string[]; readonly installation: string }
   /** Its rows follow as data. */
   | { readonly kind: 'table'; readonly name: string; readonly columns: readonly string[] }
+  /** Its files follow as a tar. */
+  | { readonly kind: 'volume'; readonly name: string; readonly labels: Readonly<Record<string, string>> }
   /** Nothing follows: whoever has read so far has it all. */
   | { readonly kind: 'end' };
 

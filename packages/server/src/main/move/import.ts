@@ -13,33 +13,39 @@ import { readEntries } from './frames.ts';
 import { readHead, type Head } from './head.ts';
 import { passphraseOf } from './passphrase.ts';
 import { damaged, unsealed } from './sealed-file.ts';
+import { volumesOf, type OpenVolumes } from './volumes.ts';
+
+// Files take as long as they take.
+const forever = new AbortController().signal;
 
 /**
  * Fills a new instance with an export: all of it or nothing. The file is read to its end first, so that nothing is written of one that
  * is damaged. What ran is deployed anew by the next start. EXPORT_UNREADABLE, EXPORT_NEWER, INSTANCE_NOT_EMPTY, INSTANCE_IN_USE,
- * PASSPHRASE_MISSING, SECRET_KEY_WRONG.
+ * PASSPHRASE_MISSING, SECRET_KEY_WRONG, VOLUME_EXISTS.
  */
 export async function importInstance(config: Configuration, file: string, print: Print): Promise<number> {
   const passphrase = passphraseOf(config);
   const source = await openExport(file, passphrase);
   const { head } = source;
   await assertKnown(head);
-  const keys = await readThrough(source);
+  const { keys, volumes: names, installation } = await readThrough(source);
   assertKeysGiven(config, keys);
+  const volumes = names.length === 0 ? null : await placeFor(config, installation, names);
   const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
   const { connectionString } = state;
   try {
     // The schema that the rows are of; what came later is applied to them then.
     const { current } = await migrate({ connectionString, upTo: head.migrations.length });
     if (current !== head.migrations.length) throw tooNew(head, current);
-    const rows = await fill(connectionString, source, () => keepKeys(config, keys));
+    const rows = await fill(connectionString, source, { volumes, beforeCommit: () => keepKeys(config, keys) });
     await migrate({ connectionString });
     print(`imported ${rows} rows of ${head.createdAt}, written by Davit ${head.davit}`);
   } finally {
     await state.close();
   }
-  print('Tokens and passwords are those of before. davit serve deploys now what ran there, with empty volumes; the older');
-  print('images are not here, so a rollback to an older release of a repository is a deployment of its commit.');
+  const data = names.length === 0 ? 'with empty volumes' : `${names.length} volumes are filled`;
+  print(`Tokens and passwords are those of before. davit serve deploys now what ran there, ${data}. The older images are`);
+  print('not here, so a rollback to an older release of a repository is a deployment of its commit.');
   print('Do not go on with the former instance: both would deliver webhooks and run the schedules of jobs.');
   return 0;
 }
@@ -104,16 +110,37 @@ function tooNew({ migrations }: Head, current: number): AppError {
   });
 }
 
-/** Reads all of it, so that what cannot be read is known before anything is written. Gives its keys. */
-async function readThrough(source: Source): Promise<readonly string[]> {
+interface Contents {
+  readonly keys: readonly string[];
+  readonly volumes: readonly string[];
+  /** Whose labels they carry. */
+  readonly installation: string;
+}
+
+/** Reads all of it, so that what cannot be read is known before anything is written. */
+async function readThrough(source: Source): Promise<Contents> {
   let keys: readonly string[] = [];
+  let installation = '';
+  const volumes: string[] = [];
   await translated(() =>
     readEntries(source.content(), async (entry) => {
-      if (entry.kind === 'keys') ({ keys } = entry);
+      if (entry.kind === 'keys') ({ keys, installation } = entry);
+      if (entry.kind === 'volume') volumes.push(entry.name);
     }),
   );
   if (keys.length === 0) throw damaged();
-  return keys;
+  return { keys, volumes, installation };
+}
+
+/** VOLUME_EXISTS: the engine has one of these, and what is in it is not for us to replace. */
+async function placeFor(config: Configuration, installation: string, names: readonly string[]): Promise<OpenVolumes> {
+  const volumes = await volumesOf(config, installation);
+  const there = volumes.all.filter(({ name }) => names.includes(name)).map(({ name }) => name);
+  if (there.length === 0) return volumes;
+  throw new AppError({
+    code: 'VOLUME_EXISTS',
+    message: `the container engine has these volumes already: ${there.join(', ')}. Remove them if nobody needs what is in them, or import an export without volumes, which leaves them as they are.`,
+  });
 }
 
 /** What is no failure of ours is one of the file: unzipping and parsing fail in words of their own. */
@@ -126,17 +153,27 @@ async function translated(read: () => Promise<void>): Promise<void> {
   }
 }
 
-async function fill(connectionString: string, source: Source, beforeCommit: () => Promise<void>): Promise<number> {
+interface Filling {
+  readonly volumes: OpenVolumes | null;
+  readonly beforeCommit: () => Promise<void>;
+}
+
+async function fill(connectionString: string, source: Source, { volumes, beforeCommit }: Filling): Promise<number> {
   const arrival = await openArrival(connectionString);
+  const made: string[] = [];
   let rows = 0;
   try {
     await readEntries(source.content(), async (entry, data) => {
       if (entry.kind === 'table') rows += await arrival.fill(entry, data);
+      if (entry.kind !== 'volume') return;
+      made.push(entry.name);
+      await volumes?.store.write(entry, data, forever);
     });
     await beforeCommit();
     await arrival.commit(arrivalStatements);
     return rows;
   } catch (error) {
+    for (const name of made) await volumes?.store.remove(name, forever).catch(() => undefined);
     if (isAppError(error)) throw error;
     // Only its message: the details of a failed COPY quote the row.
     throw new AppError({ code: 'IMPORT_FAILED', message: `The import failed, and nothing of it remains: ${reason(error)}.` });

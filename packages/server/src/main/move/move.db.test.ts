@@ -133,7 +133,7 @@ test('an instance is moved: what ran is deployed there, with its variables and s
   // Something waits and is not done by both.
   await engine?.stop();
   await api.call('deployEnvironment', { params });
-  await exportInstance(former(), file, print);
+  await exportInstance(former(), { file }, print);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await readFile(file)).includes(canary)).toBe(false);
   await importInstance(latter(), file, print);
@@ -190,7 +190,7 @@ const nothing = async (): Promise<void> => {
 
 test('an export that was changed, cut off, or is of another passphrase is refused before anything is written', async () => {
   await server.organization();
-  await exportInstance(former(), file, print);
+  await exportInstance(former(), { file }, print);
   const whole = await readFile(file);
   const unreadable = { code: 'EXPORT_UNREADABLE' };
   const wrong = path.join(folder, 'wrong');
@@ -213,7 +213,7 @@ test('an export that was changed, cut off, or is of another passphrase is refuse
 
 test('an instance that has records or is in use takes no import, and an import that fails leaves nothing', async () => {
   await server.organization();
-  await exportInstance(former(), file, print);
+  await exportInstance(former(), { file }, print);
   const inUse = { code: 'INSTANCE_IN_USE' };
   await expect(importInstance({ ...former(), exportPassphrase: latter().exportPassphrase }, file, print)).rejects.toMatchObject(
     inUse,
@@ -236,11 +236,13 @@ test('an instance that has records or is in use takes no import, and an import t
 test('an export without a good passphrase, or onto a file that is there, is refused', async () => {
   for (const DAVIT_EXPORT_PASSPHRASE of ['', 'short']) {
     const { exportPassphrase } = latter({ DAVIT_EXPORT_PASSPHRASE });
-    await expect(exportInstance({ ...former(), exportPassphrase }, file, print)).rejects.toMatchObject({
+    await expect(exportInstance({ ...former(), exportPassphrase }, { file }, print)).rejects.toMatchObject({
       code: 'PASSPHRASE_MISSING',
     });
   }
   await copyFile(import.meta.filename, file);
-  await expect(exportInstance(former(), file, print)).rejects.toMatchObject({ code: 'FILE_EXISTS' });
-  await expect(exportInstance(latter(), path.join(folder, 'empty'), print)).rejects.toMatchObject({ code: 'INSTANCE_EMPTY' });
+  await expect(exportInstance(former(), { file }, print)).rejects.toMatchObject({ code: 'FILE_EXISTS' });
+  await expect(exportInstance(latter(), { file: path.join(folder, 'empty') }, print)).rejects.toMatchObject({
+    code: 'INSTANCE_EMPTY',
+  });
 });
