@@ -68,25 +68,37 @@ async function readSpace(docker: Dockerode, signal: AbortSignal): Promise<DiskSp
   }
 }
 
+interface Names {
+  readonly tags: readonly string[];
+  readonly digests: readonly string[];
+}
+
+/** null: there is no such image. */
+async function namesOf(docker: Dockerode, id: string, signal: AbortSignal): Promise<Names | null> {
+  const { status, body } = await call<Summary>(docker, { method: 'GET', path: `/images/${id}/json`, signal, accept: [404] });
+  if (status === 404) return null;
+  return { tags: (body.RepoTags ?? []).filter(isName), digests: (body.RepoDigests ?? []).filter(isName) };
+}
+
 async function releaseImage(
   docker: Dockerode,
   { id, names }: { readonly id: string; readonly names: readonly string[] },
   { signal }: CallContext,
 ): Promise<Release> {
-  const inspect = async (): Promise<readonly string[] | null> => {
-    const answer = await call<Summary>(docker, { method: 'GET', path: `/images/${id}/json`, signal, accept: [404] });
-    return answer.status === 404 ? null : [...(answer.body.RepoTags ?? []), ...(answer.body.RepoDigests ?? [])].filter(isName);
-  };
+  const isOurs = (name: string): boolean => names.includes(name);
   // 409: a container uses it.
   const remove = (name: string): Promise<EngineAnswer> =>
     call(docker, { method: 'DELETE', path: `/images/${name}`, signal, accept: [404, 409] });
   try {
-    for (const name of (await inspect()) ?? []) if (names.includes(name)) await remove(name);
-    const left = await inspect();
+    const there = await namesOf(docker, id, signal);
+    for (const tag of there?.tags.filter(isOurs) ?? []) await remove(tag);
+    const left = await namesOf(docker, id, signal);
     if (left === null) return 'GONE';
-    if (left.length > 0) return left.every((name) => names.includes(name)) ? 'IN_USE' : 'NAMED';
-    await remove(id);
-    return (await inspect()) === null ? 'GONE' : 'IN_USE';
+    if (left.tags.some(isOurs)) return 'IN_USE';
+    // Digests only when no tag is left: for Podman one of them stands for the image with all its names.
+    if (left.tags.length > 0 || !left.digests.every(isOurs)) return 'NAMED';
+    for (const name of [...left.digests, id]) await remove(name);
+    return (await namesOf(docker, id, signal)) === null ? 'GONE' : 'IN_USE';
   } catch (error) {
     throw translated(error, 'An image could not be removed');
   }

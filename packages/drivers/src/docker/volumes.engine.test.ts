@@ -9,7 +9,8 @@ import { createVolumeStore, type VolumeStore } from './volumes.ts';
 
 const { signal } = new AbortController();
 
-describe.each(testEngineKinds())('volumes of %s', (kind) => {
+// Podman's archives lose owners: what uses this refuses that engine.
+describe.each(testEngineKinds().filter((kind) => kind === 'docker'))('volumes of %s', (kind) => {
   let docker: Dockerode;
   let volumes: VolumeStore;
   beforeAll(async () => {

@@ -11,7 +11,10 @@ export interface StoredVolume {
   readonly labels: Labels;
 }
 
-/** The data of volumes, for moving them to another engine. */
+/**
+ * The data of volumes, for moving them to another engine. Docker only: the archives of Podman (seen with 4.3) give all files to root,
+ * and do not reach the volumes of a container that does not run.
+ */
 export interface VolumeStore {
   /** Those of this installation. Fails with ENGINE_UNREACHABLE. */
   list(installation: string, signal: AbortSignal): Promise<readonly StoredVolume[]>;
@@ -27,7 +30,7 @@ export interface VolumeStore {
 
 const mount = '/volume';
 /** An image of nothing: its containers never run, they only have a volume mounted that the engine reads and writes. */
-const image = 'davit/volume-mover:1';
+const image = 'localhost/davit-volume-mover:1';
 
 export function createVolumeStore(docker: Dockerode): VolumeStore {
   return {
@@ -43,7 +46,7 @@ export function createVolumeStore(docker: Dockerode): VolumeStore {
       return (body.Volumes ?? []).flatMap(({ Name, Labels }) => (isOurs(Labels) ? [{ name: Name, labels: Labels }] : []));
     },
     users: async (name, signal) => {
-      const filters = JSON.stringify({ volume: [name], status: ['running', 'paused', 'restarting'] });
+      const filters = JSON.stringify({ volume: [name], status: ['running', 'paused'] });
       const { body } = await call<
         readonly { readonly Names: readonly string[]; readonly Mounts?: readonly { Name?: string }[] }[]
       >(docker, { method: 'GET', path: '/containers/json', query: { filters }, signal });
@@ -108,16 +111,17 @@ async function makeImage(docker: Dockerode, signal: AbortSignal): Promise<void> 
   const [repo = '', tag = ''] = image.split(':');
   // Two empty blocks: a tar of nothing.
   const archive = Buffer.alloc(1024);
-  const answer = await call<string | { readonly error?: string }>(docker, {
+  const { body } = await call(docker, {
     method: 'POST',
     path: '/images/create',
     query: { fromSrc: '-', repo, tag },
     archive,
     signal,
   });
-  const words = typeof answer.body === 'string' ? answer.body : (answer.body.error ?? '');
-  if (/"error"/.test(words))
+  const words = typeof body === 'string' ? body : JSON.stringify(body);
+  if (/"error"/.test(words)) {
     throw new DriverError({ cause: 'ENGINE_FAILED', message: `No image for volumes could be made: ${words}.` });
+  }
 }
 
 async function removeMover(docker: Dockerode, id: string, signal: AbortSignal): Promise<void> {

@@ -11,12 +11,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfiguration, type Configuration } from '../config.ts';
 import { exportInstance } from './export.ts';
 import { importInstance } from './import.ts';
+import { volumesOf } from './volumes.ts';
 
 const { signal } = new AbortController();
 const busybox = 'davit-tests/busybox:1';
 const print = (): number => 0;
 
-describe.each(testEngineKinds())('moving volumes of %s', (kind) => {
+describe.each(testEngineKinds().filter((kind) => kind === 'docker'))('moving volumes of %s', (kind) => {
   let docker: Dockerode;
   let store: VolumeStore;
   let folder: string;
@@ -91,4 +92,15 @@ describe.each(testEngineKinds())('moving volumes of %s', (kind) => {
       expect(await read()).toContain('canary-orders');
     },
   );
+});
+
+describe.each(testEngineKinds().filter((kind) => kind === 'podman'))('moving volumes of %s', (kind) => {
+  test('is refused, as their owners would be lost', async () => {
+    const { socketPath } = await startTestEngine(kind);
+    const config = readConfiguration({ DOCKER_HOST: `unix://${socketPath}` });
+    await expect(volumesOf(config, 'i')).rejects.toMatchObject({
+      code: 'NOT_SUPPORTED',
+      message: expect.stringContaining('Podman'),
+    });
+  });
 });

@@ -9,14 +9,21 @@ export interface OpenVolumes {
   readonly all: readonly StoredVolume[];
 }
 
-/** The container engine's volumes of an installation. ENGINE_UNREACHABLE. */
+/** The container engine's volumes of an installation. ENGINE_UNREACHABLE; NOT_SUPPORTED on Podman. */
 export async function volumesOf(config: Configuration, installation: string): Promise<OpenVolumes> {
   const signal = AbortSignal.timeout(withinMilliseconds);
-  const { docker } = await openDockerEngine({
+  const { docker, engine } = await openDockerEngine({
     stateFolder: config.stateFolder,
     signal,
     ...(config.dockerHost === null ? {} : { socket: config.dockerHost }),
   });
+  if (engine === 'podman') {
+    throw new AppError({
+      code: 'NOT_SUPPORTED',
+      message:
+        'the volumes of Podman cannot be moved: it hands out their files without their owners. Move the rest without --with-volumes, and the volumes with podman volume export and import.',
+    });
+  }
   const store = createVolumeStore(docker);
   return { store, all: await store.list(installation, signal) };
 }
