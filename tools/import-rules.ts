@@ -34,7 +34,11 @@ const layers: readonly { readonly room: RegExp; readonly name: string; readonly 
   {
     name: 'engine',
     room: inPackage('engine'),
-    mayImport: [inPackage('base'), inPackage('db'), /^packages\/drivers\/src\/(driver|errors|terraform-driver|workload)\.ts$/],
+    mayImport: [
+      inPackage('base'),
+      inPackage('db'),
+      /^packages\/drivers\/src\/(driver|errors|stored-images|terraform-driver|workload)\.ts$/,
+    ],
   },
   {
     name: 'server/main',

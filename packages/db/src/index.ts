@@ -16,3 +16,4 @@ export { migrate, migrationsFolder, readMigrations, type MigrateOptions, type Mi
 export { startEmbedded, type EmbeddedDatabase, type EmbeddedOptions } from './embedded.ts';
 export { forRequest, type ChangeRequest } from './change-request.ts';
 export { creationEvent } from './creation-event.ts';
+export { openArrival, openSnapshot, type Arrival, type MovedTable, type Snapshot } from './transfer.ts';

@@ -22,6 +22,8 @@ export interface MigrateOptions {
   readonly connectionString: string;
   /** Where the files are, `migrationsFolder` unless told. */
   readonly folder?: string;
+  /** Number of the last one to apply; default: all. */
+  readonly upTo?: number;
   readonly onApplied?: (migration: Migration) => void;
 }
 
@@ -53,12 +55,13 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
       applied_at timestamptz NOT NULL DEFAULT now()
     )`);
     const before = await compareWithDatabase(client, migrations);
-    const missing = migrations.slice(before);
+    const last = Math.max(before, options.upTo ?? migrations.length);
+    const missing = migrations.slice(before, last);
     for (const migration of missing) {
       await apply(client, migration);
       options.onApplied?.(migration);
     }
-    return { applied: missing.map(({ name }) => name), current: migrations.length };
+    return { applied: missing.map(({ name }) => name), current: last };
   } catch (error) {
     throw toFailure(error);
   } finally {

@@ -1,5 +1,6 @@
 export * from './workload.ts';
 export * from './driver.ts';
+export * from './stored-images.ts';
 export * from './terraform-driver.ts';
 export { causes, DriverError, RoutePortTakenError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';

@@ -5,6 +5,7 @@ import { hashOf } from './hash.ts';
 import { changesBetween } from './plan/changes.ts';
 import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
 import { needsHalt, planStages } from './plan/plan.ts';
+import { pinnedName } from './registry-image.ts';
 import type {
   DeploymentPlan,
   DeploymentRequest,
@@ -156,7 +157,7 @@ async function assertReleasesUsable(tx: Queryable, services: readonly RequestedS
         message: `${service.name} has no release ${releaseId}. Its deployment history lists them.`,
       });
     }
-    if (release.image_id === null) {
+    if (release.image_id === null && pinnedName(release.image_name) === null) {
       throw new AppError({
         code: 'RELEASE_NOT_USABLE',
         message: `release ${releaseId} of ${service.name} has no image: it was never built, or it is older than the releases whose images are kept (DAVIT_KEPT_RELEASES). Choose a newer one, or deploy its commit.`,

@@ -3,7 +3,7 @@ import type { TerraformDriver } from '@davit/drivers';
 import { createEnginePort } from './engine-port.ts';
 import { DomainWatch } from './keeper/domain-watch.ts';
 import { GatewaySync } from './keeper/gateway-sync.ts';
-import { Housekeeper } from './keeper/housekeeper.ts';
+import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
 import { Meter } from './metrics/meter.ts';
 import { noTerraform } from './no-terraform.ts';

@@ -3,3 +3,7 @@ export { createEngine, type Engine, type EngineInput } from './engine.ts';
 export type { DriverSet, EngineLog, EngineSettings } from './parts.ts';
 export { hashOf } from './hash.ts';
 export { stepMetrics } from './plan/plan.ts';
+export type { ImageParts } from './housekeeping/built-images.ts';
+export type { ImageUse, UsedImage } from './housekeeping/image-uses.ts';
+export { collectAll, readDisk, type DiskReport } from './housekeeping/images.ts';
+export { arrivalStatements } from './store/arrival.ts';

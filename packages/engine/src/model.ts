@@ -201,7 +201,7 @@ export interface ReleaseConfig {
 }
 
 /** What of a release tells people which program it ran. */
-export type ReleaseCommand = Pick<ReleaseConfig, 'source' | 'entrypoint' | 'arguments'>;
+export type ReleaseCommand = Pick<ReleaseConfig, 'source' | 'entrypoint' | 'arguments' | 'job'>;
 
 /** A commit as the API shows it. Before the checkout only `id` is known. */
 export interface ReleaseCommit {

@@ -1,5 +1,5 @@
 import type { Database } from '@davit/db';
-import type { ClusterDriver, Gateway, ImageBuilder, SourceDriver, TerraformDriver } from '@davit/drivers';
+import type { ClusterDriver, Gateway, ImageBuilder, ImageStore, SourceDriver, TerraformDriver } from '@davit/drivers';
 import type { EngineHooks } from './port.ts';
 import type { GatewaySync } from './keeper/gateway-sync.ts';
 
@@ -9,6 +9,8 @@ export interface DriverSet {
   readonly builder: ImageBuilder;
   readonly source: SourceDriver;
   readonly gateway: Gateway;
+  /** Left out: what the engine keeps is not looked after. */
+  readonly imageStore?: ImageStore;
 }
 
 export interface EngineSettings {
@@ -33,6 +35,8 @@ export interface EngineSettings {
   readonly drainSeconds: number;
   /** Of a service: how many of its newest releases keep their built image, so that they can be run again. */
   readonly keptReleases: number;
+  /** Free space of the engine's disk below which nothing is built or pulled; 0: no limit. */
+  readonly leastFreeMiB?: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   /** Between two measurements of what services use. */

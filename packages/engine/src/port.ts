@@ -139,7 +139,7 @@ export interface HistoryServiceView {
   readonly triggeredBy: string;
   readonly origin: Origin;
   readonly commit: ReleaseCommit | null;
-  /** Of the release; null: the action needed none. */
+  /** Of the release, or, where the action needed none, of the one that it found deployed; null: there was none. */
   readonly ran: ReleaseCommand | null;
   readonly totalMilliseconds: number;
   readonly releaseId: string | null;

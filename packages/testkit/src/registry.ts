@@ -20,7 +20,7 @@ export interface TestRegistry {
   readonly username: string;
   readonly password: string;
   /** Puts an image of busybox there that runs this command; gives its digest. */
-  push(name: string, tag: string, command?: readonly string[]): Promise<string>;
+  push(name: string, tag: string, command?: readonly string[], architecture?: string): Promise<string>;
   /** Puts an image of these files there. */
   pushImage(name: string, tag: string, image: TestImage): Promise<string>;
   close(): Promise<void>;
@@ -34,6 +34,8 @@ export interface TestImage {
   readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
   readonly folder?: string;
+  /** Default: this machine's. */
+  readonly architecture?: string;
 }
 
 const username = 'davit';
@@ -74,8 +76,8 @@ export async function startTestRegistry(port?: number, { isOpen = false } = {}):
     url: `http://${address}`,
     username,
     password,
-    push: async (name, tag, command = ['true']) => {
-      const image = { files: await busyboxArchive(), environment: ['PATH=/bin'], command };
+    push: async (name, tag, command = ['true'], architecture) => {
+      const image = { files: await busyboxArchive(), environment: ['PATH=/bin'], command, ...(architecture && { architecture }) };
       return pushImage({ base, headers }, `${name}:${tag}`, image);
     },
     pushImage: (name, tag, image) => pushImage({ base, headers }, `${name}:${tag}`, image),
@@ -101,11 +103,11 @@ const types = {
 async function pushImage(
   place: Place,
   reference: string,
-  { files, environment = [], entrypoint, command, folder }: TestImage,
+  { files, environment = [], entrypoint, command, folder, architecture }: TestImage,
 ): Promise<string> {
   const [name = '', tag = ''] = reference.split(':');
   const config = JSON.stringify({
-    architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
+    architecture: architecture ?? (process.arch === 'arm64' ? 'arm64' : 'amd64'),
     os: 'linux',
     config: { Cmd: command, Entrypoint: entrypoint, Env: environment, WorkingDir: folder },
     rootfs: { type: 'layers', diff_ids: [digestOf(files)] },

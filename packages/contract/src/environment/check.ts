@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
+import { Uuid } from '../shape.ts';
 import { GitRepositoryRequest } from '../service/parts.ts';
 
 const tag = 'Environment';
@@ -33,6 +34,39 @@ export const checkGitFile = operation({
   scope: 'WRITE',
   target: 'environment',
   body: Type.Object({ git_repository: GitRepositoryRequest, files: Type.Array(path, { minItems: 1, maxItems: 50 }) }),
+  status: 200,
+  response: Type.Object({}),
+  errors: [400],
+});
+
+export const checkContainerImage = operation({
+  id: 'checkContainerImage',
+  method: 'POST',
+  path: `${at}/checkContainerImage`,
+  tag,
+  summary:
+    'Ask a container registry whether it has an image, for this machine; without `registry_id` the public one of kind HUBA_CR',
+  scope: 'WRITE',
+  target: 'environment',
+  body: Type.Object({
+    registry_id: Type.Optional(Uuid),
+    image_name: Type.String({ minLength: 1, maxLength: 255 }),
+    tag: Type.String({ minLength: 1, maxLength: 255 }),
+  }),
+  status: 200,
+  response: Type.Object({}),
+  errors: [400, 424],
+});
+
+export const checkHelmRepository = operation({
+  id: 'checkHelmRepository',
+  method: 'POST',
+  path: `${at}/checkHelmRepository`,
+  tag,
+  summary: 'Check that the root_path of a git repository holds a Helm chart',
+  scope: 'WRITE',
+  target: 'environment',
+  body: Type.Object({ git_repository: GitRepositoryRequest }),
   status: 200,
   response: Type.Object({}),
   errors: [400],

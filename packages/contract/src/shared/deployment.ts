@@ -85,6 +85,36 @@ export const Commit = Type.Object({
   commit_page_url: Type.Optional(Type.String()),
 });
 
+const Command = Type.Object({ arguments: Type.Array(Type.String()), entrypoint: Type.Optional(Type.String()) });
+
+/** What of a deployment is told depends on the type of its service. */
+export const HistoryDetails = Type.Union([
+  Type.Object({
+    image_name: Type.String(),
+    tag: Type.String(),
+    commit: Nullable(Commit),
+    schedule: Type.Object({
+      on_start: Type.Optional(Command),
+      on_stop: Type.Optional(Command),
+      on_delete: Type.Optional(Command),
+      cron_job: Type.Optional(Type.Object({ ...Command.properties, scheduled_at: Type.String(), timezone: Type.String() })),
+    }),
+    job_type: Words(['CRON', 'LIFECYCLE'] as const),
+    build_pod_name: Type.String(),
+  }),
+  Type.Object({
+    image_name: Type.String(),
+    tag: Type.String(),
+    arguments: Type.Array(Type.String()),
+    entrypoint: Type.Optional(Type.String()),
+  }),
+  Type.Object({
+    commit: Nullable(Commit),
+    repository: Type.Object({ chart_name: Type.String(), chart_version: Type.String() }),
+  }),
+  Type.Object({ commit: Nullable(Commit), build_pod_name: Type.String() }),
+]);
+
 export const HistoryService = Type.Object({
   identifier: Type.Object({
     name: Type.String(),
@@ -94,7 +124,7 @@ export const HistoryService = Type.Object({
   }),
   status: Words(words.serviceStates),
   auditing_data: AuditingData,
-  details: Type.Object({ commit: Nullable(Commit), build_pod_name: Type.String() }),
+  details: HistoryDetails,
   status_details: StatusDetails,
   icon_uri: Type.String(),
   total_duration: Type.String(),

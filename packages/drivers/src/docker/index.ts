@@ -1,3 +1,5 @@
 export { createDockerDriver, type DockerDriverInput } from './driver.ts';
+export { createVolumeStore, type StoredVolume, type VolumeStore } from './volumes.ts';
+export { createImageStore, type ImageStoreInput } from './stored-images.ts';
 export { openDockerEngine, type DockerEngine, type DockerEngineInput, type Reach } from './socket.ts';
 export { findProgram, ownPodmanPlaces, startOwnPodman, type OwnPodmanOptions, type OwnPodmanPlaces } from './own-podman.ts';

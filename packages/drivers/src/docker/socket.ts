@@ -3,7 +3,7 @@ import { release } from 'node:os';
 import Dockerode from 'dockerode';
 import { DriverError } from '../errors.ts';
 import { askInfo, askVersion, engineOf, type InfoAnswer, type VersionAnswer } from './describe.ts';
-import { startOwnPodman } from './own-podman.ts';
+import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
 
 /** How Davit reaches containers: at their own addresses, or through ports published on 127.0.0.1. */
 export type Reach = 'direct' | 'published';
@@ -15,6 +15,8 @@ export interface DockerEngineInput {
   readonly stateFolder: string;
   /** Default: found out. */
   readonly reach?: Reach;
+  /** Whether a Podman service of Davit's own may be started; default: yes. One that runs is found all the same. */
+  readonly startsOwn?: boolean;
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
 }
@@ -60,7 +62,7 @@ export async function openDockerEngine(input: DockerEngineInput): Promise<Docker
       tried.push(`${path}: ${error.message}`);
     }
   }
-  const own = await startOwnPodman(input.stateFolder, signal);
+  const own = input.startsOwn === false ? runningOwn(input.stateFolder) : await startOwnPodman(input.stateFolder, signal);
   if (own !== null) return open(`unix://${own}`, input, signal);
   throw new DriverError({
     cause: 'ENGINE_UNREACHABLE',
@@ -71,6 +73,11 @@ export async function openDockerEngine(input: DockerEngineInput): Promise<Docker
     hint: 'Install Docker or Podman (on Debian and Ubuntu `apt-get install podman`), start it, or set DOCKER_HOST.',
     retryable: true,
   });
+}
+
+function runningOwn(stateFolder: string): string | null {
+  const { socket } = ownPodmanPlaces(stateFolder);
+  return existsSync(socket) ? socket : null;
 }
 
 /** Where engines listen when nobody says otherwise, in the order in which they are asked. */

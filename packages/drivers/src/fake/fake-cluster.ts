@@ -17,6 +17,7 @@ import type {
   SourceDriver,
 } from '../driver.ts';
 import { DriverError } from '../errors.ts';
+import type { DiskSpace, ImageStore } from '../stored-images.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 
@@ -43,13 +44,17 @@ export interface FakeCluster {
   readonly builder: ImageBuilder;
   readonly source: SourceDriver;
   readonly gateway: Gateway;
+  readonly imageStore: ImageStore;
+  /** What the disk of the images is said to have; null: it is another machine's. Replaceable at any time. */
+  space: DiskSpace | null;
   /** Replaceable at any time. */
   script: FakeScript;
   /** Commit that a branch means now; by default one that is derived from URL and branch. */
   readonly branches: Map<string, string>;
   readonly calls: readonly FakeCall[];
   readonly instances: readonly Instance[];
-  readonly images: ReadonlyMap<string, BuiltImage>;
+  /** By name. */
+  readonly images: Map<string, BuiltImage>;
   readonly volumes: ReadonlySet<string>;
   readonly routes: RouteTable;
   /** What builds were asked for, in order. */
@@ -94,6 +99,7 @@ export function createFakeCluster(): FakeCluster {
 
 class MemoryCluster implements FakeCluster {
   script: FakeScript = {};
+  space: DiskSpace | null = null;
   readonly branches = new Map<string, string>();
   readonly calls: FakeCall[] = [];
   readonly images = new Map<string, BuiltImage>();
@@ -340,6 +346,25 @@ class MemoryCluster implements FakeCluster {
       }),
   };
 
+  readonly imageStore: ImageStore = {
+    list: (signal) =>
+      this.#call({ method: 'list', service: '', detail: '' }, signal, () =>
+        [...Map.groupBy(this.images, ([, { id }]) => id)].map(([id, named]) => ({
+          id,
+          names: named.map(([name]) => name),
+          sizeBytes: 1_000,
+          createdAt: '2026-01-01T00:00:00.000Z',
+          service: named.map(([name]) => builtFor(name)).find((service) => service !== null) ?? null,
+        })),
+      ),
+    space: (signal) => this.#call({ method: 'space', service: '', detail: '' }, signal, () => this.space),
+    release: ({ id, names }, { signal }) =>
+      this.#call({ method: 'release', service: '', detail: id }, signal, () => {
+        for (const [name, image] of this.images) if (image.id === id && names.includes(name)) this.images.delete(name);
+        return [...this.images.values()].some((image) => image.id === id) ? 'NAMED' : 'GONE';
+      }),
+  };
+
   readonly source: SourceDriver = {
     resolve: (source: GitSource, { signal }) =>
       this.#call({ method: 'resolve', service: '', detail: source.url }, signal, () => source.commit ?? this.#head(source)),
@@ -411,6 +436,10 @@ const fakeDockerfile = 'FROM scratch\n';
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+function builtFor(name: string): string | null {
+  return /^davit\/([^:]+):/.exec(name)?.[1] ?? null;
 }
 
 function serviceOf(image: string): string {

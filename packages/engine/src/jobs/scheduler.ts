@@ -3,6 +3,7 @@ import { isAppError, redactor, retry } from '@davit/base';
 import { acquireSessionLock, type SessionLock } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
 import { toAttempt } from '../steps/job.ts';
@@ -171,7 +172,10 @@ export class Scheduler {
     let launchedAt = run.launched_at;
     if (launchedAt === null) {
       // Found again by its label when this is done a second time.
-      await driversOf(this.#parts, run.driver).cluster.start(await workload(0), call);
+      const first = await workload(0);
+      const { source, name } = run.config;
+      const image = { driver: run.driver, serviceName: name, source, imageName: run.image_name };
+      await startWithImage(this.#parts, image, call, () => driversOf(this.#parts, run.driver).cluster.start(first, call));
       launchedAt = (await database.maybe(store.markLaunched, [run.id]))?.launched_at ?? null;
     }
     const { service_id: id, driver, config } = run;

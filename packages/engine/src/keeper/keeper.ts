@@ -2,6 +2,7 @@ import { backoffMilliseconds } from '@davit/base';
 import type { Instance, Workload } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { startWithImage } from '../registry-image.ts';
 import { busyEnvironments, clearRunningStatus, releaseConfigs, setRunningStatus } from '../store/journal.ts';
 import { runningRollouts } from '../store/jobs.ts';
 import { keptRuntimes, type KeptRow } from '../store/requests.ts';
@@ -255,7 +256,10 @@ export class Keeper {
     const { cluster } = driversOf(this.#parts, this.#driver);
     await this.#attempt(`start ${runtime.service_id}`, async () => {
       const workload = await this.#workload(runtime, true);
-      if (workload !== null) await cluster.start(workload, this.#call());
+      if (workload === null || runtime.config === null) return;
+      const { config, image_name: imageName } = runtime;
+      const image = { driver: this.#driver, serviceName: config.name, source: config.source, imageName };
+      await startWithImage(this.#parts, image, this.#call(), () => cluster.start(workload, this.#call()));
     });
   }
 

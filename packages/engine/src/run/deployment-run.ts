@@ -7,7 +7,7 @@ import { steps, undoRollout, type StepContext, type Task } from '../steps/index.
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { secretIds } from '../workload.ts';
-import { collectImages } from './collect-images.ts';
+import { collectImages } from '../housekeeping/built-images.ts';
 import { crashPoint } from './crash-point.ts';
 import { DeploymentLog } from './deployment-log.ts';
 import { toFailure } from './failure.ts';
@@ -151,6 +151,7 @@ export class DeploymentRun {
       config,
       configHash: row.config_hash ?? (restart ? (former?.config_hash ?? null) : null),
       commit: row.commit ?? (restart ? (former?.commit ?? null) : null),
+      imageName: row.image_name ?? (restart ? (former?.image_name ?? null) : null),
       imageId: row.image_id ?? (restart ? (former?.image_id ?? null) : null),
       rollout: row.rollout,
       kept: false,
@@ -415,10 +416,15 @@ export class DeploymentRun {
     }
     if (deployment.action === 'DEPLOY') {
       const done = [...this.#tasks.values()].filter(({ phase }) => phase === 'SUCCEEDED').map(({ task }) => task.serviceId);
-      await collectImages(parts, deployment.driver, done, {
-        signal: this.#input.abandon,
-        log: (message) => this.#log.add('collect', message),
-      });
+      await collectImages(
+        parts,
+        deployment.driver,
+        { services: done },
+        {
+          signal: this.#input.abandon,
+          log: (message) => this.#log.add('collect', message),
+        },
+      );
     }
     await this.#log.flush();
     await crashPoint('finish:before');

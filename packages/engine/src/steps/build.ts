@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { fetchSource } from './checkout.ts';
+import { assertSpace } from '../housekeeping/images.ts';
 import { buildArguments, checkoutFolder, findImage, imageName, recordImage, removeCheckout } from './image.ts';
 import type { BuildCommit } from '../model.ts';
 import { secretNames } from '../workload.ts';
@@ -15,6 +16,7 @@ export const build: Step = {
     const commit = await ensureSource(context);
     const name = imageName(context, commit);
     const existing = await findImage(context, name);
+    if (existing === null) await assertSpace(context.parts, context.deployment.driver, call);
     const image = existing ?? (await buildImage(context, name, commit));
     await recordImage(context, commit, name, image);
     await removeCheckout(context);

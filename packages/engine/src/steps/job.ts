@@ -4,6 +4,7 @@ import { nextRun } from '../jobs/cron.ts';
 import { outputFolder, publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
+import { startWithImage } from '../registry-image.ts';
 import { removeSchedule, setSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { configOf, driverSet, workloadOf, type Step, type StepContext, type Task } from './step.ts';
@@ -20,10 +21,12 @@ export const launch: Step = {
   deadlineSeconds: 300,
   cancelable: true,
   async run(context) {
-    const { task, call } = context;
+    const { task, call, parts, deployment } = context;
     const { event } = running(task);
     call.log(`Running ${eventWords[event]} of the job.`);
-    await driverSet(context).cluster.start(await attemptWorkload(context, 0), call);
+    const workload = await attemptWorkload(context, 0);
+    const image = { driver: deployment.driver, serviceName: task.name, source: configOf(task).source, imageName: task.imageName };
+    await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     task.launchedAt = new Date().toISOString();
     return { launchedAt: task.launchedAt };
   },

@@ -1,6 +1,7 @@
 import { DriverError, type Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
+import { startWithImage } from '../registry-image.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
@@ -35,10 +36,11 @@ function reasonToHalt(config: ReleaseConfig): string {
 /** Makes the new instances, or finds that what runs is what is wanted. */
 export const start: Step = {
   name: 'start',
-  deadlineSeconds: 300,
+  // With time for a pull, where the image is gone from the engine.
+  deadlineSeconds: 1_800,
   cancelable: true,
   async run(context) {
-    const { task, call } = context;
+    const { task, call, parts, deployment } = context;
     const config = configOf(task);
     const former = await runtimeNow(context);
     if (await isUnchanged(context)) {
@@ -55,7 +57,8 @@ export const start: Step = {
     if (obstacle !== null)
       call.log(`The number of instances stays ${config.instances}: ${obstacle}, so none is added under load.`);
     if (workload.instances > config.instances) call.log(`${workload.instances} instances are started, as many as ran before.`);
-    await driverSet(context).cluster.start(workload, call);
+    const image = { driver: deployment.driver, serviceName: task.name, source: config.source, imageName: task.imageName };
+    await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     return { instances: task.count };
   },
   resume(task, output) {

@@ -20,6 +20,8 @@ export interface Task {
   readonly config: ReleaseConfig | null;
   readonly configHash: string | null;
   commit: BuildCommit | null;
+  /** What the image is called, with the digest where it was pulled. */
+  imageName: string | null;
   imageId: string | null;
   /** The rollout whose instances serve at the end: this deployment's, or the former one when nothing had to change. */
   rollout: string;

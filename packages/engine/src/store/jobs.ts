@@ -26,10 +26,11 @@ interface Placed {
   readonly release_id: string;
   readonly config: ReleaseConfig;
   readonly image_id: string | null;
+  readonly image_name: string | null;
   readonly commit: ReleaseCommit | null;
 }
 
-const placedColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, r.id AS release_id, r.config, r.image_id,
+const placedColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, r.id AS release_id, r.config, r.image_id, r.image_name,
   r.commit`;
 
 export interface DueRow extends Placed {

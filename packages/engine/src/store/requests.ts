@@ -69,9 +69,9 @@ export const isOpen = statement<{ known: boolean }>(
                    WHERE s.service_id = $1 AND d.status IN ('QUEUED', 'RUNNING')) AS known`,
 );
 
-export const readReleases = statement<{ id: string; service_id: string; image_id: string | null; commit: ReleaseCommit | null }>(
+export const readReleases = statement<{ id: string; service_id: string; image_id: string | null; image_name: string | null }>(
   'readReleases',
-  `SELECT id, service_id, image_id, commit FROM release WHERE id = ANY ($1::uuid[])`,
+  `SELECT id, service_id, image_id, image_name FROM release WHERE id = ANY ($1::uuid[])`,
 );
 
 export const withdrawRequest = statement<{ id: string }>(
@@ -105,6 +105,7 @@ export interface RuntimeRow {
   readonly config_hash: string | null;
   readonly config: ReleaseConfig | null;
   readonly image_id: string | null;
+  readonly image_name: string | null;
   readonly commit: ReleaseCommit | null;
   readonly organization_id: string;
   readonly project_id: string;
@@ -113,7 +114,7 @@ export interface RuntimeRow {
 }
 
 const runtimeColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
-  t.config_hash, t.instances, t.settled_instances, r.config, r.image_id, r.commit`;
+  t.config_hash, t.instances, t.settled_instances, r.config, r.image_id, r.image_name, r.commit`;
 
 export const readRuntimes = statement<RuntimeRow>(
   'readRuntimes',
@@ -129,7 +130,7 @@ export interface KeptRow extends Omit<RuntimeRow, 'config'> {
 export const keptRuntimes = statement<KeptRow>(
   'keptRuntimes',
   `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
-          t.config_hash, t.running_status, t.running_instances, t.instances, t.settled_instances, r.image_id, r.commit
+          t.config_hash, t.running_status, t.running_instances, t.instances, t.settled_instances, r.image_id, r.image_name, r.commit
      FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id
     WHERE t.driver = $1 AND t.desired = 'RUNNING' OR t.service_id = ANY ($2::uuid[])`,
 );

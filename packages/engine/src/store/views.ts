@@ -154,8 +154,12 @@ export interface HistoryRow {
 const historyColumns = `s.deployment_id, d.environment_id, d.execution_number, d.action, d.origin, d.triggered_by,
   d.created_at AS deployment_created_at, s.service_id, s.service_type, ${terraformAction('s')}, s.service_name, s.icon_uri, s.phase, s.failure,
   s.started_at, s.finished_at, s.release_id, r.commit, s.stage_id, s.stage_name, s.stage_position,
-  CASE WHEN r.id IS NOT NULL THEN jsonb_build_object('source', r.config -> 'source', 'entrypoint', r.config -> 'entrypoint',
-    'arguments', r.config -> 'arguments') END AS ran`;
+  (SELECT jsonb_build_object('source', c.config -> 'source', 'entrypoint', c.config -> 'entrypoint', 'arguments', c.config -> 'arguments')
+            || CASE WHEN c.config ? 'job' THEN jsonb_build_object('job', c.config -> 'job') ELSE '{}' END
+     FROM release c WHERE c.id = coalesce(s.release_id, (
+       SELECT f.release_id FROM deployment_service f
+        WHERE f.service_id = s.service_id AND f.release_id IS NOT NULL AND f.phase = 'SUCCEEDED' AND f.created_at <= s.created_at
+        ORDER BY f.created_at DESC LIMIT 1))) AS ran`;
 
 export const servicesOfDeployments = statement<HistoryRow>(
   'servicesOfDeployments',

@@ -62,7 +62,15 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
       open: (_id, sealed) => Buffer.from(Buffer.from(sealed).toString(), 'base64').toString(),
       serviceOutputs: (serviceId, told) => Promise.resolve(void outputs.set(serviceId, told)),
     },
-    drivers: { fake: { cluster: fake.cluster, builder: fake.builder, source: fake.source, gateway: fake.gateway } },
+    drivers: {
+      fake: {
+        cluster: fake.cluster,
+        builder: fake.builder,
+        source: fake.source,
+        gateway: fake.gateway,
+        imageStore: fake.imageStore,
+      },
+    },
     terraform,
     settings: { ...settings, workFolder, ...overrides },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
@@ -129,7 +137,7 @@ async function reached(view: () => Promise<ServiceView>, states: readonly string
   }
 }
 
-const settings: EngineSettings = {
+export const settings: EngineSettings = {
   workFolder: '',
   installation: 'test',
   builtInPrefix: 'DAVIT_',

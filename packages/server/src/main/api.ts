@@ -154,7 +154,8 @@ function listenFailure(config: Configuration, error: unknown): unknown {
   });
 }
 
-function engineSettings(config: Configuration, installation: string): EngineSettings {
+/** What an engine of this configuration and installation is set to. */
+export function engineSettings(config: Configuration, installation: string): EngineSettings {
   return {
     workFolder: path.join(config.stateFolder, 'work'),
     installation,
@@ -167,6 +168,7 @@ function engineSettings(config: Configuration, installation: string): EngineSett
     terminationGraceSeconds: config.terminationGraceSeconds,
     drainSeconds: config.drainSeconds,
     keptReleases: config.keptReleases,
+    leastFreeMiB: config.leastFreeDiskMiB,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
     metricsSeconds: config.metricsSeconds,

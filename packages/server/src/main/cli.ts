@@ -16,7 +16,12 @@ const help = `davit: a self-hosted deployment platform
                                       any other word: everywhere
   davit organization allow <id or name>
                                       lift it
-  davit doctor                        check database, container engine, gateway and disk
+  davit export <file> [--with-volumes]
+                                      write the whole instance into a file, under DAVIT_EXPORT_PASSPHRASE;
+                                      with the files of volumes, whose services must be stopped then
+  davit import <file>                 fill a new instance with one, before its first start
+  davit disk [collect]                tell what Davit keeps on the disk; collect: remove what is not needed
+  davit doctor                        check all that Davit needs, and say what is wrong and what to do
 
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
 `;
@@ -37,7 +42,12 @@ export async function run(args: readonly string[]): Promise<number> {
       case 'migrate':
         return await (await import('./commands.ts')).migrateCommand(readConfiguration(), print);
       case 'doctor':
-        return await (await import('./doctor.ts')).doctor(readConfiguration(), print);
+        return await (await import('./doctor/doctor.ts')).doctor(process.env, print);
+      case 'disk':
+        return await disk(rest);
+      case 'export':
+      case 'import':
+        return await move(command, rest, values['with-volumes'] === true);
       case 'token':
         return await token(rest, values.expires);
       case 'organization':
@@ -55,7 +65,12 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 interface Parsed {
-  readonly values: { readonly help?: boolean; readonly expires?: string; readonly fault?: string };
+  readonly values: {
+    readonly help?: boolean;
+    readonly expires?: string;
+    readonly 'with-volumes'?: boolean;
+    readonly fault?: string;
+  };
   readonly positionals: readonly string[];
 }
 
@@ -64,7 +79,7 @@ function parse(args: readonly string[]): Parsed {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { help: { type: 'boolean', short: 'h' }, expires: { type: 'string' } },
+      options: { help: { type: 'boolean', short: 'h' }, expires: { type: 'string' }, 'with-volumes': { type: 'boolean' } },
     });
   } catch (error) {
     return { values: { fault: error instanceof Error ? error.message : String(error) }, positionals: [] };
@@ -96,6 +111,19 @@ async function organization(args: readonly string[]): Promise<number> {
   }
   const restriction = verb === 'allow' ? null : (word ?? 'NO_CREDIT_CARD');
   return commands.restrictOrganization(readConfiguration(), { idOrName, restriction }, print);
+}
+
+async function move(command: 'export' | 'import', [file, ...others]: readonly string[], withVolumes: boolean): Promise<number> {
+  if (file === undefined || others.length > 0) return misuse(`${command} <file>`);
+  if (command === 'export')
+    return (await import('./move/export.ts')).exportInstance(readConfiguration(), { file, withVolumes }, print);
+  return (await import('./move/import.ts')).importInstance(readConfiguration(), file, print);
+}
+
+async function disk(args: readonly string[]): Promise<number> {
+  if (args.length > 1 || (args[0] !== undefined && args[0] !== 'collect')) return misuse('disk, or disk collect');
+  const command = await import('./disk.ts');
+  return command.disk(readConfiguration(), { collects: args[0] === 'collect' }, print);
 }
 
 function print(text: string): number {

@@ -19,6 +19,8 @@ export interface Configuration {
   readonly bootstrapToken: Sensitive | null;
   /** Keys of the vault; null: those of the key file in the state folder. */
   readonly secretKey: Sensitive | null;
+  /** What exports are sealed under; null: none can be written or read. */
+  readonly exportPassphrase: Sensitive | null;
   /** Requests a minute and token; 0: no limit. */
   readonly rateLimit: number;
   readonly bodyLimitBytes: number;
@@ -58,6 +60,8 @@ export interface Configuration {
   readonly terminationGraceSeconds: number;
   readonly drainSeconds: number;
   readonly keptReleases: number;
+  /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
+  readonly leastFreeDiskMiB: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   readonly metricsSeconds: number;
@@ -99,6 +103,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     databaseConnections: reader.integer('DAVIT_DATABASE_CONNECTIONS', 20, 2, 1000),
     bootstrapToken: reader.token('DAVIT_BOOTSTRAP_TOKEN'),
     secretKey: reader.secret('DAVIT_SECRET_KEY'),
+    exportPassphrase: reader.secret('DAVIT_EXPORT_PASSPHRASE'),
     rateLimit: reader.integer('DAVIT_RATE_LIMIT', 6000, 0, 1_000_000_000),
     bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
@@ -127,6 +132,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     terminationGraceSeconds: reader.integer('DAVIT_TERMINATION_GRACE_SECONDS', 30, 1, 3600),
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
+    leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),

@@ -4,9 +4,11 @@ import {
   createGateway,
   createGitSource,
   createImageBuilder,
+  createImageStore,
   openDockerEngine,
   type ClusterDriver,
   type ImageBuilder,
+  type ImageStore,
   type LocalGateway,
 } from '@davit/drivers';
 import type { DriverSet, EngineLog } from '@davit/engine';
@@ -22,6 +24,7 @@ export interface LocalDrivers {
 interface Connected {
   readonly cluster: ClusterDriver;
   readonly builder: ImageBuilder;
+  readonly imageStore: ImageStore;
 }
 
 /** Makes the drivers. Nothing is asked yet: Davit starts without a container engine, and finds it when it is there. */
@@ -43,12 +46,14 @@ export function localDrivers(config: Configuration, installation: string, log: E
     return {
       cluster: createDockerDriver({ ...engine, installation }),
       builder: createImageBuilder({ docker: engine.docker, installation }),
+      imageStore: createImageStore({ ...engine, installation }),
     };
   });
   return {
     set: {
       cluster: lateCluster(connect),
       builder: lateBuilder(connect),
+      imageStore: lateImageStore(connect),
       source: createGitSource({ allowLocalRepositories: config.allowLocalRepositories }),
       gateway,
     },
@@ -127,5 +132,14 @@ function lateBuilder(connect: Connect): ImageBuilder {
     build: async (request, context) => (await builder(context.signal)).build(request, context),
     pull: async (request, context) => (await builder(context.signal)).pull(request, context),
     removeImages: async (ids, context) => (await builder(context.signal)).removeImages(ids, context),
+  };
+}
+
+function lateImageStore(connect: Connect): ImageStore {
+  const images = async (signal: AbortSignal): Promise<ImageStore> => (await connect(signal)).imageStore;
+  return {
+    list: async (signal) => (await images(signal)).list(signal),
+    space: async (signal) => (await images(signal)).space(signal),
+    release: async (image, context) => (await images(context.signal)).release(image, context),
   };
 }

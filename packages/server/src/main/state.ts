@@ -40,12 +40,15 @@ export async function openState(config: Configuration, onWait: (message: string)
   };
 }
 
+/** What the lock of a state folder is called. With an own database, machines that share it may have the same paths. */
+export async function serveLockName({ stateFolder }: Configuration): Promise<string> {
+  return `serve ${os.hostname()} ${await realpath(stateFolder).catch(() => stateFolder)}`;
+}
+
 /** The right to serve this state folder, which one process has at a time. Gone when the process dies, however it dies. */
 export async function lockStateFolder(config: Configuration, connectionString: string): Promise<SessionLock> {
   await mkdir(config.stateFolder, { recursive: true, mode: 0o711 });
-  // With an own database, machines that share it may have the same paths.
-  const name = `serve ${os.hostname()} ${await realpath(config.stateFolder)}`;
-  const lock = await acquireSessionLock(connectionString, name);
+  const lock = await acquireSessionLock(connectionString, await serveLockName(config));
   if (lock !== null) return lock;
   throw new AppError({
     code: 'STATE_FOLDER_IN_USE',

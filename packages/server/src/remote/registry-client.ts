@@ -15,6 +15,17 @@ export interface RegistryAccess {
 
 const maximumBytes = 8 * 1024 * 1024;
 const pageSize = 1000;
+const json = 'application/json';
+const manifestTypes = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+].join(', ');
+
+/** What an image runs on, in the registry's words, as in `linux/amd64`; empty: it does not say. */
+export type Platforms = readonly string[];
+
 /** Whoever has more tags than these asks the registry itself. */
 const mostPages = 20;
 
@@ -43,6 +54,20 @@ export class RegistryClient {
     });
   }
 
+  /** The platforms that there is an image for under this tag or digest; null: there is none. `name` has its namespace. */
+  async platforms(name: string, reference: string): Promise<Platforms | null> {
+    const what = `image ${name}`;
+    const scope = `repository:${name}:pull`;
+    const url = new URL(`/v2/${name}/manifests/${reference}`, this.#access.api);
+    const answer = await this.#read(url, scope, manifestTypes);
+    if (answer.status === 404) return null;
+    const { manifests, config } = manifestOf(answer, what);
+    if (manifests !== undefined) return manifests.flatMap(({ platform }) => (platform === undefined ? [] : [wordOf(platform)]));
+    if (config === undefined) return [];
+    const blob = await this.#read(new URL(`/v2/${name}/blobs/${config.digest}`, this.#access.api), scope);
+    return blob.status === 200 ? [wordOf(recordOf(parsed(blob)))] : [];
+  }
+
   async #pages(first: URL, list: { what: string; scope: string; member: string }): Promise<readonly string[] | null> {
     const found: string[] = [];
     let url: URL | null = first;
@@ -55,15 +80,15 @@ export class RegistryClient {
     return found;
   }
 
-  async #read(url: URL, scope: string): Promise<RemoteAnswer> {
-    const answer = await this.#get(url, this.#authorization);
+  async #read(url: URL, scope: string, accept = json): Promise<RemoteAnswer> {
+    const answer = await this.#get(url, this.#authorization, accept);
     if (answer.status !== 401) return answer;
     this.#authorization = await this.#signIn(url, answer.headers['www-authenticate'] ?? '', scope);
-    return this.#authorization === undefined ? answer : this.#get(url, this.#authorization);
+    return this.#authorization === undefined ? answer : this.#get(url, this.#authorization, accept);
   }
 
-  #get(url: URL, authorization: string | undefined): Promise<RemoteAnswer> {
-    return get({ url, accept: 'application/json', authorization, maximumBytes }, this.#access.settings);
+  #get(url: URL, authorization: string | undefined, accept = json): Promise<RemoteAnswer> {
+    return get({ url, accept, authorization, maximumBytes }, this.#access.settings);
   }
 
   /** What to send as Authorization for this challenge; undefined: there is nothing that would help. */
@@ -95,12 +120,43 @@ function challengeParameters(challenge: string): ReadonlyMap<string, string> {
   return new Map(Array.from(found, ([, name = '', value = '']) => [name.toLowerCase(), value.replace(/\\(.)/g, '$1')]));
 }
 
-function namesOf(answer: RemoteAnswer, { what, member }: { readonly what: string; readonly member: string }): string[] {
+function assertGood(answer: RemoteAnswer, what: string): void {
   if (answer.status === 401 || answer.status === 403) {
     throw refused(answer.url, `${what} does not exist there, or the credentials in config do not suffice to read it`);
   }
   if (answer.status === 429) throw refused(answer.url, 'it was asked too often; try again later');
   if (answer.status !== 200) throw notUnderstood(answer.url, `asked for ${what}, it answered ${answer.status}`);
+}
+
+interface Platform {
+  readonly os?: unknown;
+  readonly architecture?: unknown;
+}
+
+/** What of a manifest or an index of manifests is asked for. */
+function manifestOf(
+  answer: RemoteAnswer,
+  what: string,
+): { readonly manifests?: readonly { readonly platform?: Platform }[]; readonly config?: { readonly digest: string } } {
+  assertGood(answer, what);
+  const { manifests, config } = recordOf(parsed(answer));
+  if (Array.isArray(manifests)) {
+    return { manifests: manifests.map((one: unknown) => ({ platform: recordOf(recordOf(one)['platform']) })) };
+  }
+  const { digest } = recordOf(config);
+  return typeof digest === 'string' && /^sha256:[0-9a-f]{64}$/.test(digest) ? { config: { digest } } : {};
+}
+
+function wordOf({ os, architecture }: Platform): string {
+  return `${String(os)}/${String(architecture)}`;
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+function namesOf(answer: RemoteAnswer, { what, member }: { readonly what: string; readonly member: string }): string[] {
+  assertGood(answer, what);
   const body = parsed(answer);
   const names: unknown = isRecord(body) ? body[member] : undefined;
   // A registry answers null for an image whose last tag was deleted.

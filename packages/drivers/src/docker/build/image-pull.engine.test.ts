@@ -1,6 +1,7 @@
 import { Sensitive } from '@davit/base';
 import { startTestEngine, testEngineKinds, testRegistryPort } from '@davit/testkit/engines';
 import { startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
+import { startTestSite } from '@davit/testkit/site';
 import Dockerode from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallContext, ImageBuilder } from '../../driver.ts';
@@ -52,6 +53,34 @@ describe.each(testEngineKinds())('pulling on %s', (kind) => {
     expect(failure).toMatchObject({ code, retryable: false });
     expect(String(failure)).toContain(reference);
     expect(JSON.stringify(failure)).not.toContain('open-sesame');
+  });
+
+  test('credentials that are missing and such that are wrong are told to look at', async () => {
+    for (const credentials of [null, { username: 'davit', password: new Sensitive('wrong') }]) {
+      const failure = builder.pull({ reference: `${registry.address}/team/app:1`, credentials }, context);
+      await expect(failure).rejects.toMatchObject({ hint: expect.stringMatching(/username (and|or) password/i) });
+    }
+  });
+
+  test('a registry that was asked too often, or that speaks plain http where it must not, says so and is worth another try', async () => {
+    const site = await startTestSite((_request, response) => {
+      response.writeHead(429, { 'content-type': 'application/json', 'docker-distribution-api-version': 'registry/2.0' });
+      response.end('{"errors": [{"code": "TOOMANYREQUESTS", "message": "You have reached your pull rate limit"}]}');
+    });
+    const pull = builder.pull({ reference: `127.0.0.1:${site.port}/team/app:1`, credentials: null }, context);
+    // Docker takes plain http from all of this machine, Podman from the registry of these tests only.
+    const hint = kind === 'docker' ? 'asked too often' : 'speaks plain http';
+    const expected = { code: 'REGISTRY_UNREACHABLE', retryable: true, hint: expect.stringContaining(hint) };
+    await expect(pull).rejects.toMatchObject(expected);
+    await site.close();
+  });
+
+  test('an image for another processor is pulled with a warning', async () => {
+    const reference = `${registry.address}/team/other:1`;
+    await registry.push('team/other', '1', ['other'], 's390x');
+    lines.length = 0;
+    await builder.pull({ reference, credentials: identity }, context);
+    expect(lines.join('\n')).toMatch(/Warning: the image is for linux\/s390x, and this machine is/);
   });
 
   test('a registry that is not there is explained, and is worth another try', async () => {

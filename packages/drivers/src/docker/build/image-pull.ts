@@ -8,6 +8,8 @@ interface Inspection {
   readonly Id: string;
   readonly Size: number;
   readonly RepoDigests?: readonly string[] | null;
+  readonly Os?: string;
+  readonly Architecture?: string;
 }
 
 // Words of Docker Engine 20.10 to 29 and of Podman 4 and 5, and of registries that they repeat.
@@ -19,17 +21,40 @@ const causes: readonly { readonly pattern: RegExp; readonly cause: Cause; readon
     hint: 'The image has no variant for this machine’s processor. Choose a tag that has one, or build it for this processor too.',
   },
   {
-    pattern: /manifest (?:for .* )?(?:not found|unknown)|name unknown|repository .* not found|does not exist|not found: /i,
+    pattern: /toomanyrequests|too many requests|rate limit|429/i,
+    cause: 'REGISTRY_UNREACHABLE',
+    hint: 'The registry was asked too often. Wait, or use a container registry with username and password, which may ask more often; deploying again is safe.',
+  },
+  {
+    pattern: /server gave HTTP response to HTTPS client|first record does not look like a TLS handshake/i,
+    cause: 'REGISTRY_UNREACHABLE',
+    hint: 'The registry speaks plain http, which the container engine takes for this machine only. Give the registry a certificate, or have the operator name it among the engine’s insecure registries.',
+  },
+  {
+    pattern: /x509|certificate|tls:/i,
+    cause: 'REGISTRY_UNREACHABLE',
+    hint: 'The container engine does not trust the registry’s certificate. Renew it or correct its name, or have the operator give the engine its authority (for Docker in /etc/docker/certs.d).',
+  },
+  {
+    pattern: /manifest (?:for .* )?(?:not found|unknown)/i,
     cause: 'IMAGE_NOT_FOUND',
+    hint: 'The registry has the image under other tags, or not at all. Check tag and image_name, and the registry’s username and password where it is private.',
   },
+  { pattern: /name unknown|repository .* not found|does not exist|not found: /i, cause: 'IMAGE_NOT_FOUND' },
   {
-    pattern:
-      /unauthorized|authentication required|access (?:to the resource is |was )?denied|forbidden|no basic auth|incorrect username/i,
+    pattern: /incorrect username|invalid (?:username|credential)|wrong (?:username|password)/i,
     cause: 'REGISTRY_ACCESS_DENIED',
+    hint: 'Username or password of the container registry is wrong. Correct them in its config, then deploy again.',
   },
   {
+    pattern: /no basic auth|authentication required|unauthorized/i,
+    cause: 'REGISTRY_ACCESS_DENIED',
+    hint: 'The registry wants to know who asks. Check that the container registry has username and password, that they are right, and that they may read this image.',
+  },
+  { pattern: /access (?:to the resource is |was )?denied|denied|forbidden/i, cause: 'REGISTRY_ACCESS_DENIED' },
+  {
     pattern:
-      /no such host|i\/o timeout|timeout|connection (?:refused|reset)|handshake|network is unreachable|lookup |toomanyrequests|too many requests|certificate|x509|50[0234] |server gave HTTP response to HTTPS client|EOF/i,
+      /no such host|i\/o timeout|timeout|connection (?:refused|reset)|handshake|network is unreachable|lookup |50[0234] |EOF/i,
     cause: 'REGISTRY_UNREACHABLE',
   },
   { pattern: /invalid reference format/i, cause: 'IMAGE_NOT_FOUND' },
@@ -51,11 +76,22 @@ export async function pullImage(docker: Dockerode, request: PullRequest, context
   const found = await call<Inspection>(docker, { method: 'GET', path, signal: context.signal, accept: [404] });
   if (found.status === 404) throw pullFailure(reference, 'the engine does not have it after the pull');
   const { Id, Size, RepoDigests } = found.body;
+  await warnOfProcessor(docker, found.body, context);
   return {
     id: Id.startsWith('sha256:') ? Id : `sha256:${Id}`,
     sizeBytes: Size,
     digest: digestOf(reference, RepoDigests ?? []),
   };
+}
+
+/** A registry that has one variant only gives that one, whatever the processor. With an emulator it may run all the same. */
+async function warnOfProcessor(docker: Dockerode, { Os, Architecture }: Inspection, context: CallContext): Promise<void> {
+  const { signal } = context;
+  const { body } = await call<{ readonly Arch?: string }>(docker, { method: 'GET', path: '/version', signal });
+  if (Architecture === undefined || body.Arch === undefined || Architecture === '' || Architecture === body.Arch) return;
+  context.log(
+    `Warning: the image is for ${Os}/${Architecture}, and this machine is ${body.Arch}: it starts only where an emulator is set up.`,
+  );
 }
 
 async function readPull(

@@ -9,7 +9,7 @@ import { RegistryClient, type RegistryAccess } from '../../remote/registry-clien
 import { isVendorRegistry, keyUsers, type VendorRegistries, type VendorRegistry } from '../../vendors.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { openedCredentials, type Credentials } from '../shared/credentials.ts';
-import { invalid } from '../shared/problems.ts';
+import { invalid, invalidReference } from '../shared/problems.ts';
 import { placeValues, type Place } from './container-registry.ts';
 import * as store from './store.ts';
 
@@ -30,18 +30,49 @@ export async function listImages(deps: Deps, caller: Caller, place: Place, query
       'must be the name of an image without registry and tag, as in team/web: small letters, digits, . _ - /',
     );
   }
-  const signIn = registrySignIn(row.kind, openedCredentials(deps.vault, row.id, row));
-  const vendor = vendorOf(row.kind, deps.config.vendorRegistries);
-  const url = new URL(row.url);
-  const access: RegistryAccess = {
-    api: new URL(vendor === undefined ? url.origin : (vendor.api ?? vendor.url)),
-    credentials: signIn,
-    settings: remoteSettings(deps.config),
-  };
-  const client = new RegistryClient(access);
+  const { client, url, vendor } = clientOf(deps, row, registrySignIn(row.kind, openedCredentials(deps.vault, row.id, row)));
   if (imageName === undefined) return { results: await namesOf(client, folderOf(url), query.search ?? '') };
   const tags = await client.tags(repositoryName(url, imageName, vendor));
   return { results: tags === null ? [] : [{ image_name: imageName, versions: highestFirst(tags) }] };
+}
+
+function clientOf(
+  { config }: Deps,
+  { kind, url: text }: { readonly kind: ContainerRegistryKind; readonly url: string },
+  credentials: RegistryAccess['credentials'],
+): { readonly client: RegistryClient; readonly url: URL; readonly vendor: VendorRegistry | undefined } {
+  const vendor = vendorOf(kind, config.vendorRegistries);
+  const url = new URL(text);
+  const api = new URL(vendor === undefined ? url.origin : (vendor.api ?? vendor.url));
+  return { client: new RegistryClient({ api, credentials, settings: remoteSettings(config) }), url, vendor };
+}
+
+/** An image as its service names it. `registryId` null: of the public registry of kind HUBA_CR, as anybody. */
+export interface NamedImage {
+  readonly registryId: string | null;
+  readonly imageName: string;
+  /** Or a digest. */
+  readonly tag: string;
+}
+
+/**
+ * The platforms that a registry has an image for; null: it has none such. INVALID_REFERENCE: the organization has no such registry;
+ * REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD, NOT_SUPPORTED.
+ */
+export async function imagePlatforms(
+  deps: Deps,
+  organizationId: string,
+  { registryId, imageName, tag }: NamedImage,
+): Promise<readonly string[] | null> {
+  if (registryId === null) {
+    const kind = 'HUBA_CR';
+    const open = clientOf(deps, { kind, url: deps.config.vendorRegistries[kind].url }, null);
+    return open.client.platforms(repositoryName(open.url, imageName, open.vendor), tag);
+  }
+  const row = await deps.database.maybe(store.containerRegistryOpen, [organizationId, organizationId, registryId]);
+  if (row === undefined) throw invalidReference('registry_id', 'is not the id of a container registry of this organization');
+  const { client, url, vendor } = clientOf(deps, row, registrySignIn(row.kind, openedCredentials(deps.vault, row.id, row)));
+  return client.platforms(repositoryName(url, imageName, vendor), tag);
 }
 
 /** What the API of the registry calls the image: below the path of the url, and in the namespace of those without one. */

@@ -3,7 +3,7 @@ import type * as engine from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { toCommit } from '../shared/engine-views.ts';
+import { toCommit } from '../shared/history-details.ts';
 
 /*
  * The histories of before. They go on after the id of a deployment instead of by pages, so that what is deployed meanwhile

@@ -22,6 +22,8 @@ const silent: Readonly<Record<string, string>> = {
   editHelmAdvancedSettings: 'there is no setting yet',
   checkDockerfile: 'looks at a repository and changes nothing',
   checkGitFile: 'looks at a repository and changes nothing',
+  checkHelmRepository: 'looks at a repository and changes nothing',
+  checkContainerImage: 'asks a registry and changes nothing',
   deployHelm: 'always refused: no cluster of this version can run a Helm chart',
   redeployHelm: 'always refused: no cluster of this version can run a Helm chart',
   stopHelm: 'always refused: nothing of it can have been deployed',

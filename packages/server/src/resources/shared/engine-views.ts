@@ -1,5 +1,6 @@
 import { serviceTypes, type operations, type Response, type ServiceType } from '@davit/contract';
 import type * as engine from '@davit/engine/port';
+import { toHistoryDetails } from './history-details.ts';
 
 type EnvironmentHistory = Response<(typeof operations)['listEnvironmentDeploymentHistoryV2']>['results'][number];
 type HistoryService = EnvironmentHistory['stages'][number]['services'][number];
@@ -77,7 +78,7 @@ export function toHistoryService(view: engine.HistoryServiceView): HistoryServic
     },
     status: view.state,
     auditing_data: auditing(view),
-    details: { commit: toCommit(view.commit, view.createdAt), build_pod_name: '' },
+    details: toHistoryDetails(view),
     status_details: { action: view.action, status: view.actionStatus, sub_action: subActionOf(view.terraformAction) },
     icon_uri: view.iconUri,
     total_duration: isoDuration(view.totalMilliseconds),
@@ -91,18 +92,6 @@ type Audited = Pick<engine.DeploymentView, 'createdAt' | 'updatedAt' | 'triggere
 /** Who asked, when, and by what. */
 export function auditing({ createdAt, updatedAt, triggeredBy, origin }: Audited): EnvironmentHistory['auditing_data'] {
   return { created_at: createdAt, updated_at: updatedAt, triggered_by: triggeredBy, origin };
-}
-
-// Clients need every member of a commit; before the checkout only its id is known.
-export function toCommit(commit: engine.ReleaseCommit | null, createdAt: string): HistoryService['details']['commit'] {
-  if (commit === null) return null;
-  return {
-    created_at: commit.createdAt ?? createdAt,
-    git_commit_id: commit.id,
-    tag: commit.tag ?? '',
-    message: commit.message ?? '',
-    author_name: commit.authorName ?? '',
-  };
 }
 
 /** The contract's word for a stored type. */

@@ -1,10 +1,15 @@
 import { operations } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
+import { checkContainerImage } from './image-check.ts';
 import * as check from './source-check.ts';
 
 export function mountSourceCheck(mounting: Mounting, deps: Deps): void {
   mounting
     .on(operations.checkDockerfile, ({ caller, params, body }) => check.checkDockerfile(deps, caller, params.environmentId, body))
-    .on(operations.checkGitFile, ({ caller, params, body }) => check.checkFiles(deps, caller, params.environmentId, body));
+    .on(operations.checkGitFile, ({ caller, params, body }) => check.checkFiles(deps, caller, params.environmentId, body))
+    .on(operations.checkContainerImage, ({ caller, params, body }) =>
+      checkContainerImage(deps, caller, params.environmentId, body),
+    )
+    .on(operations.checkHelmRepository, ({ caller, params, body }) => check.checkChart(deps, caller, params.environmentId, body));
 }

@@ -23,6 +23,7 @@ beforeAll(async () => {
     'web/Dockerfile': 'ARG VERSION=1\nFROM registry.example.org/node:${VERSION} AS build\nARG TOKEN\nFROM build\n',
     'web/broken': 'RUM x\n',
     'chart/values.yaml': 'a: 1\n',
+    'chart/Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
   });
   git = await startGitServer(scratch.path);
   locked = await startGitServer(scratch.path, { login: 'git:sesame' });
@@ -112,6 +113,14 @@ test('a private repository is read with a git token of the organization, and wit
       errors: [{ path: 'git_repository.git_token_id' }],
     });
   }
+});
+
+test('a Helm chart is where its Chart.yaml is', async () => {
+  const check = (root_path: string) => api.call('checkHelmRepository', { ...at, body: { git_repository: { url, root_path } } });
+  expect(await check('/chart')).toEqual({});
+  const errors = [{ path: 'git_repository.root_path' }];
+  await expect(check('/web')).rejects.toMatchObject({ status: 400, code: 'SOURCE_NOT_USABLE', errors });
+  await expect(check('/nope')).rejects.toMatchObject({ status: 400, code: 'SOURCE_NOT_USABLE', errors });
 });
 
 test('files are all there, or those that are not are named', async () => {

@@ -10,6 +10,7 @@ import * as store from './store.ts';
 
 type DockerfileRequest = Body<(typeof operations)['checkDockerfile']>;
 type DockerfileAnswer = Response<(typeof operations)['checkDockerfile']>;
+type ChartRequest = Body<(typeof operations)['checkHelmRepository']>;
 type FilesRequest = Body<(typeof operations)['checkGitFile']>;
 
 /** Paths of the request, and where in it each of them stands. */
@@ -51,6 +52,20 @@ export async function checkFiles(
     throw new AppError({ code: 'SOURCE_NOT_USABLE', message, errors });
   }
   return {};
+}
+
+/** SOURCE_NOT_USABLE where there is no chart at the root_path, or the repository cannot be read. */
+export async function checkChart(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  { git_repository: repository }: ChartRequest,
+): Promise<Record<string, never>> {
+  const at = 'git_repository.root_path';
+  const [content] = await readFiles(deps, caller, environmentId, { repository, files: [{ path: 'Chart.yaml', at }] });
+  if (typeof content === 'string') return {};
+  const message = 'there is no Chart.yaml there, so it is no Helm chart';
+  throw new AppError({ code: 'SOURCE_NOT_USABLE', message: `${at}: ${message}`, errors: [{ path: at, message }] });
 }
 
 async function readFiles(
@@ -99,6 +114,6 @@ function toError({ code, message, hint }: FailureRecord): Error {
   return notUsable(fields[code] ?? 'git_repository.url', code, `${message} ${hint}`.trim());
 }
 
-function notUsable(path: string, cause: string, message: string): AppError {
+export function notUsable(path: string, cause: string, message: string): AppError {
   return new AppError({ code: 'SOURCE_NOT_USABLE', message: `${cause}: ${message}`, errors: [{ path, message }] });
 }

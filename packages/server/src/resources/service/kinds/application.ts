@@ -1,6 +1,6 @@
 import { kinds } from '@davit/contract';
 import { hasControlCharacter, invalid, leavesRoot, type Problems } from '../../shared/problems.ts';
-import { toCommit } from '../../shared/engine-views.ts';
+import { toCommit } from '../../shared/history-details.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';

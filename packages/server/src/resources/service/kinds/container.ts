@@ -2,7 +2,7 @@ import { kinds, type Body, type operations } from '@davit/contract';
 import { invalid, type Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { RegistryDetails, ServiceRow } from '../rows.ts';
-import { commandLine } from '../shapes/command.ts';
+import { commandLine } from '../../shared/command-line.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
 import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';

@@ -1,5 +1,5 @@
 import { kinds, type Body, type operations, type Response } from '@davit/contract';
-import { toCommit } from '../../shared/engine-views.ts';
+import { toCommit } from '../../shared/history-details.ts';
 import type { Problems } from '../../shared/problems.ts';
 import type { ServiceRow } from '../rows.ts';
 import { toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';

@@ -1,7 +1,7 @@
 import { jobEvents, kinds, type Body, type JobEvent, type operations, type Response } from '@davit/contract';
 import { cronFault, isTimeZone, type JobCommand, type JobRelease, type ReleaseConfig } from '@davit/engine/port';
 import { invalid, type Problems } from '../../shared/problems.ts';
-import { toCommit } from '../../shared/engine-views.ts';
+import { toCommit } from '../../shared/history-details.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import { parseCommand } from '../shapes/command.ts';

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { commandLine, parseCommand } from './command.ts';
+import { commandLine } from '../../shared/command-line.ts';
+import { parseCommand } from './command.ts';
 
 const words = (text: string): unknown => parseCommand(text);
 

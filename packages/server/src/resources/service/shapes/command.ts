@@ -40,8 +40,3 @@ export function parseCommand(text: string): ParsedCommand {
   if (word !== null) words.push(word);
   return { words };
 }
-
-/** The words as a command line that `parseCommand` splits into them again. */
-export function commandLine(words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
-}

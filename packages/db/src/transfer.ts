@@ -1,0 +1,195 @@
+import { pipeline } from 'node:stream/promises';
+import { AppError } from '@davit/base';
+import { escapeIdentifier, type Client } from 'pg';
+import { from, to } from 'pg-copy-streams';
+import { openConnection, type DedicatedConnection } from './connection.ts';
+import { toFailure } from './failures.ts';
+
+/** A table that moves, with the columns that are stored and not computed. */
+export interface MovedTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+export interface AppliedMigration {
+  readonly number: number;
+  readonly name: string;
+  readonly sha256: string;
+}
+
+/** A database as it is at one moment, while others go on changing it. */
+export interface Snapshot {
+  readonly migrations: readonly AppliedMigration[];
+  /** Its id, which the labels on an engine's objects carry. */
+  readonly installation: string;
+  /** Those that others refer to come first. */
+  readonly tables: readonly MovedTable[];
+  /** The rows of a table in PostgreSQL's text format; read to its end before the next one. */
+  rows(table: MovedTable): AsyncIterable<Buffer>;
+  close(): Promise<void>;
+}
+
+/** What belongs to one database and one engine, and what the reader of an export knows from its head. */
+const staying: ReadonlySet<string> = new Set([
+  'davit_migration',
+  // Processes of the instance.
+  'runner',
+  // Of the container engine of the machine.
+  'pulled_image',
+]);
+
+/** Fails with DATABASE_UNAVAILABLE; INSTANCE_EMPTY where Davit was never started. */
+export async function openSnapshot(connectionString: string): Promise<Snapshot> {
+  const connection = await openConnection(connectionString, 'davit export');
+  const { client } = connection;
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const { rows: there } = await client.query(`SELECT WHERE to_regclass('public.davit_migration') IS NOT NULL`);
+    if (there.length === 0)
+      throw new AppError({ code: 'INSTANCE_EMPTY', message: 'this instance was never started: there is nothing to export.' });
+    const { rows } = await client.query<AppliedMigration>('SELECT number, name, sha256 FROM davit_migration ORDER BY number');
+    const { rows: installations } = await client.query<{ id: string }>('SELECT id FROM installation');
+    return {
+      migrations: rows,
+      installation: installations[0]?.id ?? '',
+      tables: await readTables(client),
+      rows: (table) => client.query(to(`COPY ${target(table)} TO STDOUT`)),
+      close: () => connection.close(),
+    };
+  } catch (error) {
+    await connection.close();
+    throw toFailure(error);
+  }
+}
+
+/** All tables of the schema that move, each after those that it refers to. */
+async function readTables(client: Client): Promise<MovedTable[]> {
+  const { rows: columns } = await client.query<{ name: string; columns: string[] }>(
+    `SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns
+       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+      GROUP BY c.relname ORDER BY c.relname`,
+  );
+  const { rows: references } = await client.query<{ referring: string; referred: string }>(
+    `SELECT f.relname AS referring, t.relname AS referred
+       FROM pg_constraint k JOIN pg_class f ON f.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
+      WHERE k.contype = 'f' AND k.connamespace = 'public'::regnamespace AND k.conrelid <> k.confrelid`,
+  );
+  const left = columns.filter(({ name }) => !staying.has(name));
+  const ordered: MovedTable[] = [];
+  while (left.length > 0) {
+    const waits = (name: string): boolean =>
+      references.some(({ referring, referred }) => referring === name && left.some((table) => table.name === referred));
+    const index = left.findIndex(({ name }) => !waits(name));
+    if (index < 0) throw new Error(`tables refer to each other in a circle: ${left.map(({ name }) => name).join(', ')}`);
+    ordered.push(...left.splice(index, 1));
+  }
+  return ordered;
+}
+
+function target({ name, columns }: MovedTable): string {
+  return `${escapeIdentifier(name)} (${columns.map((column) => escapeIdentifier(column)).join(', ')})`;
+}
+
+/** An empty database that takes the rows of an export, in one transaction: all of them or none. */
+export interface Arrival {
+  /** Rows as `Snapshot.rows` gives them. Tells how many there were. */
+  fill(table: MovedTable, rows: AsyncIterable<Buffer>): Promise<number>;
+  /** Runs statements on what arrived, then makes all of it good. */
+  commit(statements: readonly string[]): Promise<void>;
+  /** Takes all of it back, if it is not good yet, and closes the connection. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database of a new instance. INSTANCE_NOT_EMPTY: it has records; INSTANCE_IN_USE: a server of it runs. Its triggers rest
+ * meanwhile: what arrives was recorded where it comes from.
+ */
+export async function openArrival(connectionString: string): Promise<Arrival> {
+  const connection = await openConnection(connectionString, 'davit import');
+  const { client } = connection;
+  try {
+    await refuseRunning(client);
+    await client.query('BEGIN');
+    const tables = await readTables(client);
+    for (const { name } of tables) {
+      await client.query(`LOCK TABLE ${escapeIdentifier(name)} IN ACCESS EXCLUSIVE MODE`);
+      await refuseFilled(client, name);
+      await client.query(`ALTER TABLE ${escapeIdentifier(name)} DISABLE TRIGGER USER`);
+    }
+    await client.query('DELETE FROM installation');
+    return arrivalOf(connection, tables);
+  } catch (error) {
+    await connection.close();
+    throw toFailure(error);
+  }
+}
+
+function arrivalOf(connection: DedicatedConnection, tables: readonly MovedTable[]): Arrival {
+  const { client } = connection;
+  return {
+    fill: async (table, rows) => {
+      const known = tables.find(({ name }) => name === table.name);
+      const missing = known === undefined ? [table.name] : table.columns.filter((column) => !known.columns.includes(column));
+      if (missing.length > 0) throw new Error(`the database has no ${table.name} with ${missing.join(', ')}`);
+      const copy = client.query(from(`COPY ${target(table)} FROM STDIN`));
+      try {
+        await pipeline(rows, copy);
+      } catch (error) {
+        throw toFailure(error);
+      }
+      return copy.rowCount;
+    },
+    commit: async (statements) => {
+      try {
+        for (const text of statements) await client.query(text);
+        for (const { name } of tables) {
+          await client.query(`ALTER TABLE ${escapeIdentifier(name)} ENABLE TRIGGER USER`);
+          await advanceSequences(client, name);
+        }
+        await client.query('COMMIT');
+      } catch (error) {
+        throw toFailure(error);
+      }
+    },
+    close: () => connection.close(),
+  };
+}
+
+async function refuseRunning(client: Client): Promise<void> {
+  const { rows } = await client.query<{ application: string }>(
+    `SELECT application_name AS application FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'davit%'`,
+  );
+  const [first] = rows;
+  if (first === undefined) return;
+  throw new AppError({
+    code: 'INSTANCE_IN_USE',
+    message: `this database is in use (by ${first.application}). Stop davit serve, and import into an instance of its own.`,
+  });
+}
+
+async function refuseFilled(client: Client, name: string): Promise<void> {
+  // Its one row comes with the schema.
+  if (name === 'installation') return;
+  const { rowCount } = await client.query(`SELECT FROM ${escapeIdentifier(name)} LIMIT 1`);
+  if (rowCount === 0) return;
+  throw new AppError({
+    code: 'INSTANCE_NOT_EMPTY',
+    message: `this instance has records already (${name}). Import into one that was never started: set DAVIT_HOME to a new folder, or DATABASE_URL to an empty database.`,
+  });
+}
+
+/** What was counted goes on after the highest number that arrived. */
+async function advanceSequences(client: Client, table: string): Promise<void> {
+  const { rows } = await client.query<{ column: string }>(
+    `SELECT attname AS column FROM pg_attribute WHERE attrelid = $1::regclass AND attidentity <> ''`,
+    [`public.${escapeIdentifier(table)}`],
+  );
+  for (const { column } of rows) {
+    await client.query(
+      `SELECT setval(pg_get_serial_sequence($1, $2), max(${escapeIdentifier(column)})) FROM ${escapeIdentifier(table)} HAVING count(*) > 0`,
+      [`public.${escapeIdentifier(table)}`, column],
+    );
+  }
+}

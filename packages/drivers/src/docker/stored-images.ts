@@ -1,0 +1,105 @@
+import { statfs } from 'node:fs/promises';
+import type Dockerode from 'dockerode';
+import type { CallContext } from '../driver.ts';
+import type { DiskSpace, ImageStore, Release, StoredImage } from '../stored-images.ts';
+import { call, type EngineAnswer } from './engine-api.ts';
+import { label } from './labels.ts';
+import { translated } from './refusals.ts';
+
+export interface ImageStoreInput {
+  readonly docker: Dockerode;
+  readonly installation: string;
+  /** Whether the engine's disk is one of this machine. */
+  readonly isLocal: boolean;
+}
+
+interface Summary {
+  readonly Id: string;
+  readonly Created: number;
+  readonly Size: number;
+  readonly RepoTags?: readonly string[] | null;
+  readonly RepoDigests?: readonly string[] | null;
+  readonly Labels?: Readonly<Record<string, string>> | null;
+}
+
+/** The images of Docker Engine or Podman. */
+export function createImageStore({ docker, installation, isLocal }: ImageStoreInput): ImageStore {
+  return {
+    list: async (signal) => {
+      try {
+        const { body } = await call<readonly Summary[]>(docker, { method: 'GET', path: '/images/json', signal });
+        return body.map((summary) => toStored(summary, installation));
+      } catch (error) {
+        throw translated(error, 'The images of the engine could not be listed');
+      }
+    },
+    space: (signal) => (isLocal ? readSpace(docker, signal) : Promise.resolve(null)),
+    release: (image, context) => releaseImage(docker, image, context),
+  };
+}
+
+// The dashes are how engines write that there is no name.
+function isName(name: string): boolean {
+  return !name.includes('<none>');
+}
+
+function toStored(summary: Summary, installation: string): StoredImage {
+  const { Id, Created, Size, RepoTags, RepoDigests, Labels } = summary;
+  const isOurs = Labels?.[label.installation] === installation;
+  return {
+    id: Id.startsWith('sha256:') ? Id : `sha256:${Id}`,
+    names: [...(RepoTags ?? []), ...(RepoDigests ?? [])].filter(isName),
+    sizeBytes: Size,
+    createdAt: new Date(Created * 1000).toISOString(),
+    service: isOurs ? (Labels[label.service] ?? null) : null,
+  };
+}
+
+async function readSpace(docker: Dockerode, signal: AbortSignal): Promise<DiskSpace | null> {
+  const { body } = await call<{ readonly DockerRootDir?: string }>(docker, { method: 'GET', path: '/info', signal });
+  const folder = body.DockerRootDir;
+  if (folder === undefined || folder === '') return null;
+  try {
+    const { bavail, blocks, bsize } = await statfs(folder);
+    return { folder, freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch {
+    // An engine in a virtual machine of its own names a folder of that.
+    return null;
+  }
+}
+
+interface Names {
+  readonly tags: readonly string[];
+  readonly digests: readonly string[];
+}
+
+/** null: there is no such image. */
+async function namesOf(docker: Dockerode, id: string, signal: AbortSignal): Promise<Names | null> {
+  const { status, body } = await call<Summary>(docker, { method: 'GET', path: `/images/${id}/json`, signal, accept: [404] });
+  if (status === 404) return null;
+  return { tags: (body.RepoTags ?? []).filter(isName), digests: (body.RepoDigests ?? []).filter(isName) };
+}
+
+async function releaseImage(
+  docker: Dockerode,
+  { id, names }: { readonly id: string; readonly names: readonly string[] },
+  { signal }: CallContext,
+): Promise<Release> {
+  const isOurs = (name: string): boolean => names.includes(name);
+  // 409: a container uses it.
+  const remove = (name: string): Promise<EngineAnswer> =>
+    call(docker, { method: 'DELETE', path: `/images/${name}`, signal, accept: [404, 409] });
+  try {
+    const there = await namesOf(docker, id, signal);
+    for (const tag of there?.tags.filter(isOurs) ?? []) await remove(tag);
+    const left = await namesOf(docker, id, signal);
+    if (left === null) return 'GONE';
+    if (left.tags.some(isOurs)) return 'IN_USE';
+    // Digests only when no tag is left: for Podman one of them stands for the image with all its names.
+    if (left.tags.length > 0 || !left.digests.every(isOurs)) return 'NAMED';
+    for (const name of [...left.digests, id]) await remove(name);
+    return (await namesOf(docker, id, signal)) === null ? 'GONE' : 'IN_USE';
+  } catch (error) {
+    throw translated(error, 'An image could not be removed');
+  }
+}

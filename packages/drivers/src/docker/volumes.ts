@@ -1,0 +1,129 @@
+import { Readable } from 'node:stream';
+import type Dockerode from 'dockerode';
+import { DriverError } from '../errors.ts';
+import { call, chunksOf, stream, unreachable, type EngineRequest } from './engine-api.ts';
+import { label, type Labels } from './labels.ts';
+import { translated } from './refusals.ts';
+
+/** A volume of a service of this installation. */
+export interface StoredVolume {
+  readonly name: string;
+  readonly labels: Labels;
+}
+
+/**
+ * The data of volumes, for moving them to another engine. Docker only: the archives of Podman (seen with 4.3) give all files to root,
+ * and do not reach the volumes of a container that does not run.
+ */
+export interface VolumeStore {
+  /** Those of this installation. Fails with ENGINE_UNREACHABLE. */
+  list(installation: string, signal: AbortSignal): Promise<readonly StoredVolume[]>;
+  /** Names of the containers that run with it: what they write meanwhile may be read half. */
+  users(name: string, signal: AbortSignal): Promise<readonly string[]>;
+  /** All that is in it, as a tar, with owners and modes. */
+  read(name: string, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** Makes it and puts that into it; one that is there gets what is new. */
+  write(volume: StoredVolume, content: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void>;
+  /** With all that is in it. One that is gone is fine. */
+  remove(name: string, signal: AbortSignal): Promise<void>;
+}
+
+const mount = '/volume';
+/** An image of nothing: its containers never run, they only have a volume mounted that the engine reads and writes. */
+const image = 'localhost/davit-volume-mover:1';
+
+export function createVolumeStore(docker: Dockerode): VolumeStore {
+  return {
+    list: async (installation, signal) => {
+      const filters = JSON.stringify({ label: [`${label.installation}=${installation}`] });
+      const request: EngineRequest = { method: 'GET', path: '/volumes', query: { filters }, signal };
+      const { body } = await call<{ readonly Volumes: readonly { Name: string; Labels: Labels | null }[] | null }>(
+        docker,
+        request,
+      );
+      const isOurs = (labels: Labels | null): labels is Labels =>
+        labels?.[label.installation] === installation && labels[label.object] === 'volume';
+      return (body.Volumes ?? []).flatMap(({ Name, Labels }) => (isOurs(Labels) ? [{ name: Name, labels: Labels }] : []));
+    },
+    users: async (name, signal) => {
+      const filters = JSON.stringify({ volume: [name], status: ['running', 'paused'] });
+      const { body } = await call<
+        readonly { readonly Names: readonly string[]; readonly Mounts?: readonly { Name?: string }[] }[]
+      >(docker, { method: 'GET', path: '/containers/json', query: { filters }, signal });
+      return body
+        .filter(({ Mounts }) => Mounts === undefined || Mounts.some((one) => one.Name === name))
+        .map(({ Names }) => (Names[0] ?? '').replace(/^\//, ''));
+    },
+    read: (name, signal) => readVolume(docker, name, signal),
+    write: async ({ name, labels }, content, signal) => {
+      await call(docker, {
+        method: 'POST',
+        path: '/volumes/create',
+        body: { Name: name, Driver: 'local', Labels: labels },
+        signal,
+      });
+      const id = await mover(docker, name, signal);
+      try {
+        const archive = Readable.from(content);
+        const query = { path: '/' };
+        await call(docker, { method: 'PUT', path: `/containers/${id}/archive`, query, archive, signal, timeoutMilliseconds: 0 });
+      } catch (error) {
+        throw translated(error, `The volume ${name} could not be filled`);
+      } finally {
+        await removeMover(docker, id, signal);
+      }
+    },
+    remove: async (name, signal) => {
+      await call(docker, { method: 'DELETE', path: `/volumes/${encodeURIComponent(name)}`, signal, accept: [404] });
+    },
+  };
+}
+
+async function* readVolume(docker: Dockerode, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const id = await mover(docker, name, signal);
+  try {
+    const query = { path: mount };
+    const response = await stream(docker, { method: 'GET', path: `/containers/${id}/archive`, query, signal });
+    yield* chunksOf(response);
+    if (!response.complete) throw unreachable('went away while it read a volume', new Error('the answer has no end'));
+  } catch (error) {
+    throw translated(error, `The volume ${name} could not be read`);
+  } finally {
+    await removeMover(docker, id, signal);
+  }
+}
+
+/** A container that is never started, with the volume at `mount`. */
+async function mover(docker: Dockerode, name: string, signal: AbortSignal): Promise<string> {
+  const there = await call(docker, { method: 'GET', path: `/images/${image}/json`, signal, accept: [404] });
+  if (there.status === 404) await makeImage(docker, signal);
+  const body = {
+    Image: image,
+    Cmd: ['/none'],
+    NetworkDisabled: true,
+    HostConfig: { Mounts: [{ Type: 'volume', Source: name, Target: mount }] },
+  };
+  const made = await call<{ readonly Id: string }>(docker, { method: 'POST', path: '/containers/create', body, signal });
+  return made.body.Id;
+}
+
+async function makeImage(docker: Dockerode, signal: AbortSignal): Promise<void> {
+  const [repo = '', tag = ''] = image.split(':');
+  // Two empty blocks: a tar of nothing.
+  const archive = Buffer.alloc(1024);
+  const { body } = await call(docker, {
+    method: 'POST',
+    path: '/images/create',
+    query: { fromSrc: '-', repo, tag },
+    archive,
+    signal,
+  });
+  const words = typeof body === 'string' ? body : JSON.stringify(body);
+  if (/"error"/.test(words)) {
+    throw new DriverError({ cause: 'ENGINE_FAILED', message: `No image for volumes could be made: ${words}.` });
+  }
+}
+
+async function removeMover(docker: Dockerode, id: string, signal: AbortSignal): Promise<void> {
+  await call(docker, { method: 'DELETE', path: `/containers/${id}`, query: { force: 'true' }, signal, accept: [404, 409] });
+}

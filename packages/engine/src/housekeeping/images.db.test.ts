@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { config } from '../testing/config.ts';
+import { createWorld, eventually, service, settings, type World } from '../testing/world.ts';
+import type { ImageParts } from './built-images.ts';
+import { collectAll, readDisk } from './images.ts';
+import { Housekeeper } from './housekeeper.ts';
+
+const gibibyte = 1024 ** 3;
+const digest = `sha256:${'d'.repeat(64)}`;
+let world: World;
+let parts: ImageParts;
+const told: string[] = [];
+const call = { signal: new AbortController().signal, log: (): void => undefined };
+
+beforeEach(async () => {
+  world = await createWorld({ leastFreeMiB: 1024, keptReleases: 3 });
+  const tell = (_details: object, message: string): void => void told.push(message);
+  const log = { info: tell, warn: tell, error: tell };
+  const { database } = world.database;
+  parts = { database, drivers: { fake: world.fake }, settings: { ...settings, leastFreeMiB: 1024, keptReleases: 3 }, log };
+});
+afterEach(async () => {
+  told.length = 0;
+  await world.close();
+});
+
+/** A container of that tag. */
+const cache = (tag: string) =>
+  config({ ports: [], source: { type: 'IMAGE', image: 'registry.example/cache', tag, registryId: null } });
+
+let deployed = 0;
+async function deploy(one: ReturnType<typeof service>, expected = 'DEPLOYED'): Promise<void> {
+  const id = await world.deploy([one]);
+  await eventually(async () => {
+    const view = await world.engine.port.deployment(world.database.database, id);
+    if (view?.status === 'FAILED' && expected === 'DEPLOYED') throw new Error(JSON.stringify(view.services));
+    return view?.state === expected && view.status !== 'RUNNING' ? view : undefined;
+  }, expected);
+  deployed += 1;
+}
+
+const tags = (): string[] => [...world.fake.images.keys()].map((name) => name.replace('registry.example/cache:', '')).toSorted();
+/** What the grace of a fresh pull keeps. */
+const age = () =>
+  world.database.database.run({ name: 'age_pulls', text: `UPDATE pulled_image SET pulled_at = now() - interval '1 day'` });
+
+test('pulled images go when no kept release needs them, and what others brought stays', async () => {
+  world.fake.images.set('foreign:1', { id: `sha256:${'f'.repeat(64)}`, sizeBytes: 1 });
+  // Somebody had this one before Davit wanted it.
+  await world.fake.builder.pull({ reference: 'registry.example/cache:2', credentials: null }, call);
+  const one = service();
+  for (const tag of ['1', '2', '3', '4', '5', '6']) {
+    await deploy({ ...one, release: { config: cache(tag), commitId: null } });
+  }
+  await collectAll(parts, 'fake', call);
+  // Just pulled: a deployment may be about to need them.
+  expect(tags()).toEqual(['1', '2', '3', '4', '5', '6', 'foreign:1']);
+  await age();
+  await collectAll(parts, 'fake', call);
+  expect(tags()).toEqual(['2', '4', '5', '6', 'foreign:1']);
+  const uses = (await readDisk(parts, 'fake', call.signal))?.images ?? [];
+  expect(Object.fromEntries(uses.map(({ image, use }) => [image.names[0], use]))).toEqual({
+    'foreign:1': 'FOREIGN',
+    'registry.example/cache:2': 'FOREIGN',
+    'registry.example/cache:4': 'ROLLBACK',
+    'registry.example/cache:5': 'ROLLBACK',
+    'registry.example/cache:6': 'RUNS',
+  });
+});
+
+test('two services of one image keep it until neither needs it', async () => {
+  const [one, two] = [service(), service()];
+  for (const each of [one, two]) await deploy({ ...each, release: { config: cache('1'), commitId: null } });
+  for (const tag of ['2', '3', '4']) await deploy({ ...one, release: { config: cache(tag), commitId: null } });
+  await age();
+  await collectAll(parts, 'fake', call);
+  expect(tags()).toContain('1');
+  for (const tag of ['2', '3', '4']) await deploy({ ...two, release: { config: cache(tag), commitId: null } });
+  await age();
+  await collectAll(parts, 'fake', call);
+  expect(tags()).toEqual(['2', '3', '4']);
+});
+
+test('a rollback to a release whose pulled image was collected pulls the same digest, not what the tag means now', async () => {
+  const one = service();
+  for (const tag of ['1', '2', '3', '4', '5']) await deploy({ ...one, release: { config: cache(tag), commitId: null } });
+  await age();
+  await collectAll(parts, 'fake', call);
+  const history = await world.engine.port.serviceHistory(world.database.database, one.serviceId, { page: 1, pageSize: 10 });
+  await deploy({ ...one, release: { releaseId: history.at(-1)?.releaseId ?? '' } });
+  const pulls = world.fake.calls.filter(({ method }) => method === 'pull').map(({ detail }) => detail);
+  expect(pulls.at(-1)).toMatch(/^registry\.example\/cache@sha256:[0-9a-f]{64}$/);
+});
+
+test('an image that somebody removed from the engine is pulled again by its digest where it is needed', async () => {
+  const one = service({ config: cache('1') });
+  await deploy(one);
+  world.fake.images.clear();
+  const [former] = world.fake.instances;
+  await deploy({ ...one, release: { config: { ...cache('1'), arguments: ['x'] }, commitId: null } });
+  world.fake.images.clear();
+  // The fake gives an image of a digest another id than that of the tag: only that it is asked for is seen here.
+  await world.fake.cluster.retire({ service: one.serviceId }, 1, call);
+  await eventually(async () => {
+    const pulls = world.fake.calls.filter(({ method, detail }) => method === 'pull' && detail.includes('@sha256:'));
+    return Promise.resolve(pulls.length > 0 || undefined);
+  }, 'a pull by the keeper');
+  expect(former).toBeDefined();
+});
+
+test('near the limit of the disk pulled images of old releases go first, then built ones, and what runs stays', async () => {
+  const [pulled, built] = [service(), service()];
+  for (const tag of ['1', '2', '3']) await deploy({ ...pulled, release: { config: cache(tag), commitId: null } });
+  for (const commit of ['a', 'b', 'c']) {
+    world.fake.branches.set('main', commit.repeat(40));
+    await deploy(built);
+  }
+  await age();
+  const names = (): number[] => {
+    const all = [...world.fake.images.keys()];
+    return [all.filter((name) => name.startsWith('registry')).length, all.filter((name) => name.startsWith('davit/')).length];
+  };
+  const space = (freeBytes: number) => ({ folder: '/var/lib/engine', freeBytes, totalBytes: 100 * gibibyte });
+  world.fake.space = space(50 * gibibyte);
+  await collectAll(parts, 'fake', call);
+  expect(names()).toEqual([3, 3]);
+  // Each removal makes half a GiB of room.
+  world.fake.script = {
+    after: ({ method }) => {
+      if (method === 'release') world.fake.space = space((world.fake.space?.freeBytes ?? 0) + gibibyte / 2);
+    },
+  };
+  world.fake.space = space(1.5 * gibibyte);
+  await collectAll(parts, 'fake', call);
+  expect(names()).toEqual([1, 3]);
+  world.fake.space = space(1.5 * gibibyte);
+  await collectAll(parts, 'fake', call);
+  expect(names()).toEqual([1, 2]);
+  expect(world.fake.instances).toHaveLength(2);
+  expect(told).toContain('removed an image');
+});
+
+test('below the limit nothing is built or pulled, and what runs goes on', async () => {
+  const one = service();
+  await deploy(one);
+  world.fake.space = { folder: '/var/lib/engine', freeBytes: 100 * 1024 ** 2, totalBytes: gibibyte };
+  for (const [next, state] of [
+    [service(), 'BUILD_ERROR'],
+    [service({ config: cache('1') }), 'DEPLOYMENT_ERROR'],
+  ] as const) {
+    await deploy(next, state);
+    const { failure } = await world.view(next.serviceId);
+    expect(failure).toMatchObject({ code: 'DISK_FULL', message: expect.stringContaining('100 MiB are free at /var/lib/engine') });
+  }
+  expect(world.fake.instances).toHaveLength(1);
+  // What is there already needs no room.
+  await deploy(one);
+});
+
+test('what a build left that no release knows is removed, but not during a deployment of its service', async () => {
+  const one = service();
+  await deploy(one);
+  const left = `davit/${one.serviceId}:left`;
+  world.fake.images.set(left, { id: digest, sizeBytes: 1 });
+  let isHanging = true;
+  world.fake.script = {
+    before: async ({ method }, signal) => {
+      if (method === 'build' && isHanging) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    },
+  };
+  world.fake.branches.set('main', 'b'.repeat(40));
+  await world.deploy([one]);
+  await world.reaches(one.serviceId, 'BUILDING');
+  await collectAll(parts, 'fake', call);
+  expect(world.fake.images.has(left)).toBe(true);
+  isHanging = false;
+  await world.engine.port.cancel(world.environmentId, false);
+  await world.reaches(one.serviceId, 'CANCELED');
+  await eventually(async () => {
+    await collectAll(parts, 'fake', call);
+    return world.fake.images.has(left) ? undefined : true;
+  }, 'the removal');
+  expect(world.fake.images.size).toBe(1);
+});
+
+test('of several housekeepers one works at a time', async () => {
+  const lists = () => world.fake.calls.filter(({ method }) => method === 'list').length;
+  const before = lists();
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  world.fake.script = { before: ({ method }) => (method === 'list' ? held : undefined) };
+  const { connectionString } = world.database;
+  const complete = { ...parts, connectionString };
+  const first = new Housekeeper(complete).look();
+  await eventually(() => Promise.resolve(lists() > before || undefined), 'the first one');
+  await new Housekeeper(complete).look();
+  expect(lists()).toBe(before + 1);
+  release();
+  await first;
+});

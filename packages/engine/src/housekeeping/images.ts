@@ -1,0 +1,147 @@
+import { DriverError, type CallContext, type DiskSpace, type ImageStore, type StoredImage } from '@davit/drivers';
+import * as store from '../store/images.ts';
+import { collectImages, type ImageParts } from './built-images.ts';
+import { usesOf, type UsedImage } from './image-uses.ts';
+
+/*
+ * Images are collected by ownership and reference: those that Davit built (they carry its label) or pulled (they are in a table)
+ * and that no kept release needs. Near the limit of the disk more goes, what is easiest to have again first:
+ *
+ * 1. what nothing needs;
+ * 2. pulled images of releases that are kept for rollbacks alone: a rollback pulls the same digest again;
+ * 3. built images of all but the newest two releases of each service: these cannot be rolled back to any more.
+ *
+ * What runs, what was running last, volumes, and what others brought to the engine never goes.
+ */
+
+const keptUnderPressure = 2;
+// A pull is noted right after it; whoever looks in between must not take the image for one that nobody needs.
+const graceMilliseconds = 10 * 60_000;
+
+export interface DiskReport {
+  /** null: the disk is not one of this machine. */
+  readonly space: DiskSpace | null;
+  readonly images: readonly UsedImage[];
+}
+
+/** What there is on the engine's disk; changes nothing. null: the driver keeps no images. */
+export async function readDisk(parts: ImageParts, driver: string, signal: AbortSignal): Promise<DiskReport | null> {
+  const images = parts.drivers[driver]?.imageStore;
+  if (images === undefined) return null;
+  return { space: await images.space(signal), images: await readUses(parts, driver, images, signal) };
+}
+
+async function readUses(parts: ImageParts, driver: string, images: ImageStore, signal: AbortSignal): Promise<UsedImage[]> {
+  const { database, settings } = parts;
+  // First what is there, then what needs it: what comes in between is not looked at.
+  const stored = await images.list(signal);
+  const pulled = await database.many(store.pulledImages, [driver]);
+  const uses = await database.many(store.imageUses, [stored.map(({ id }) => id)]);
+  const busy = await database.many(store.busyServices);
+  return usesOf(stored, {
+    pulled: new Map(pulled.map(({ image_id, names }) => [image_id, names])),
+    uses,
+    busy: new Set(busy.map(({ service_id }) => service_id)),
+    keptReleases: settings.keptReleases,
+  });
+}
+
+/** Whether the disk has less free than twice the least, and less than the least. */
+export function pressureOf({ freeBytes }: Pick<DiskSpace, 'freeBytes'>, leastFreeMiB: number): 'NONE' | 'NEAR' | 'FULL' {
+  const least = leastFreeMiB * 1024 * 1024;
+  if (freeBytes < least) return 'FULL';
+  return freeBytes < 2 * least ? 'NEAR' : 'NONE';
+}
+
+/** Removes what may go now, more near the limit of the disk. Tells what went. Never fails for what is only in use. */
+export async function collectAll(parts: ImageParts, driver: string, call: CallContext): Promise<readonly StoredImage[]> {
+  const images = parts.drivers[driver]?.imageStore;
+  if (images === undefined) return [];
+  const { database } = parts;
+  const waiting = (await database.many(store.servicesToCollect)).map(({ service_id }) => service_id);
+  await collectImages(parts, driver, { services: waiting }, call);
+  const gone = await removeThose(parts, { driver, images, call }, ({ use }) => use === 'UNUSED');
+  if (!(await isNear(parts, images, call.signal))) return gone;
+  const more = await removeThose(parts, { driver, images, call }, ({ use, isPulled }) => isPulled && use === 'ROLLBACK');
+  if (!(await isNear(parts, images, call.signal))) return [...gone, ...more];
+  const services = (await database.many(store.servicesWithImages, [keptUnderPressure])).map(({ service_id }) => service_id);
+  await collectImages(parts, driver, { services, kept: keptUnderPressure }, call);
+  const rest = await removeThose(parts, { driver, images, call }, ({ use }) => use === 'UNUSED');
+  return [...gone, ...more, ...rest];
+}
+
+async function isNear(parts: ImageParts, images: ImageStore, signal: AbortSignal): Promise<boolean> {
+  const space = await images.space(signal);
+  return space !== null && pressureOf(space, parts.settings.leastFreeMiB ?? 0) !== 'NONE';
+}
+
+interface Place {
+  readonly driver: string;
+  readonly images: ImageStore;
+  readonly call: CallContext;
+}
+
+async function removeThose(
+  parts: ImageParts,
+  { driver, images, call }: Place,
+  isChosen: (used: UsedImage) => boolean,
+): Promise<StoredImage[]> {
+  const { database, log } = parts;
+  const gone: StoredImage[] = [];
+  const young = new Set((await database.many(store.youngPulls, [driver, graceMilliseconds])).map(({ image_id }) => image_id));
+  for (const used of (await readUses(parts, driver, images, call.signal)).filter(isChosen)) {
+    const { image, isPulled, names } = used;
+    if (young.has(image.id)) continue;
+    try {
+      // First the releases: from then on a rollback to one of them pulls.
+      if (isPulled) await database.run(store.giveUpPulled, [image.id]);
+      const outcome = await images.release({ id: image.id, names }, call);
+      // One that others have named meanwhile is theirs from now on.
+      if (isPulled && outcome !== 'IN_USE') await database.run(store.forgetPulled, [driver, image.id]);
+      if (outcome !== 'GONE') continue;
+      gone.push(image);
+      log.info({ image: image.id, names, bytes: image.sizeBytes, use: used.use }, 'removed an image');
+    } catch (error) {
+      if (call.signal.aborted) throw error;
+      log.warn({ err: error, image: image.id }, 'an image could not be removed; the next look tries again');
+    }
+  }
+  return gone;
+}
+
+/**
+ * Makes room before something is built or pulled. Fails with DISK_FULL when there is not enough left all the same: a disk that is full
+ * to the last byte takes the database and everything that runs with it.
+ */
+export async function assertSpace(parts: ImageParts, driver: string, call: CallContext): Promise<void> {
+  const images = parts.drivers[driver]?.imageStore;
+  const leastFreeMiB = parts.settings.leastFreeMiB ?? 0;
+  if (images === undefined || leastFreeMiB === 0) return;
+  const before = await images.space(call.signal);
+  if (before === null || pressureOf(before, leastFreeMiB) !== 'FULL') return;
+  call.log(
+    `The disk of the container engine has ${mebibytes(before.freeBytes)} MiB free: images that are not needed are removed.`,
+  );
+  await collectAll(parts, driver, call);
+  const after = (await images.space(call.signal)) ?? before;
+  if (pressureOf(after, leastFreeMiB) !== 'FULL') return;
+  throw new DriverError({
+    cause: 'DISK_FULL',
+    message: `only ${mebibytes(after.freeBytes)} MiB are free at ${after.folder}, and nothing is built or pulled below ${leastFreeMiB} MiB (DAVIT_LEAST_FREE_DISK_MIB)`,
+    hint: 'Free space there (`./davit disk` shows what Davit keeps), then deploy again. What runs goes on.',
+  });
+}
+
+function mebibytes(bytes: number): number {
+  return Math.floor(bytes / 1024 / 1024);
+}
+
+/** What is wrong with the disk, in words; null: nothing. */
+export function diskWarning(space: DiskSpace, leastFreeMiB: number): string | null {
+  const pressure = pressureOf(space, leastFreeMiB);
+  if (pressure === 'NONE') return null;
+  const free = `${mebibytes(space.freeBytes)} MiB are free at ${space.folder}`;
+  return pressure === 'NEAR'
+    ? `${free}: near the limit of ${leastFreeMiB} MiB, images for rollbacks are given up`
+    : `${free}: below the limit of ${leastFreeMiB} MiB, nothing is built or pulled`;
+}

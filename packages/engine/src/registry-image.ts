@@ -1,0 +1,86 @@
+import { isAppError, Sensitive } from '@davit/base';
+import { DriverError, type CallContext, type PulledImage, type RegistryCredentials } from '@davit/drivers';
+import type { ImageReleaseSource, ReleaseSource } from './model.ts';
+import { driversOf, type EngineParts } from './parts.ts';
+import { keepPulled, notePulled } from './store/images.ts';
+
+export interface RegistryImage {
+  readonly driver: string;
+  /** Of the service, for messages. */
+  readonly serviceName: string;
+  readonly registryId: string | null;
+  readonly reference: string;
+}
+
+/** The name with which a registry gives exactly this image; null: there is none. */
+export function pinnedName(name: string | null): string | null {
+  return name !== null && /@sha256:[0-9a-f]{64}$/.test(name) ? name : null;
+}
+
+/** Pulls, and notes what of it is Davit's: an image that was there before is somebody else's. */
+export async function pullImage(parts: EngineParts, wanted: RegistryImage, call: CallContext): Promise<PulledImage> {
+  const { builder, imageStore } = driversOf(parts, wanted.driver);
+  const credentials = await credentialsOf(parts, wanted);
+  const before = await imageStore?.list(call.signal);
+  const image = await builder.pull({ reference: wanted.reference, credentials }, call);
+  if (imageStore === undefined || before === undefined) return image;
+  const former = before.find(({ id }) => id === image.id);
+  const now = (await imageStore.list(call.signal)).find(({ id }) => id === image.id);
+  const made = (now?.names ?? []).filter((name) => former?.names.includes(name) !== true);
+  await parts.database.run(former === undefined ? notePulled : keepPulled, [wanted.driver, image.id, made]);
+  return image;
+}
+
+interface Started {
+  readonly driver: string;
+  readonly serviceName: string;
+  readonly source: ReleaseSource;
+  /** Of the release; see `pinnedName`. */
+  readonly imageName: string | null;
+}
+
+/**
+ * Starts something; where its image is gone from the engine (others tidy up too) and a registry has the very same one, it is brought
+ * again first.
+ */
+export async function startWithImage(
+  parts: EngineParts,
+  { driver, serviceName, source, imageName }: Started,
+  call: CallContext,
+  start: () => Promise<void>,
+): Promise<void> {
+  try {
+    await start();
+  } catch (error) {
+    const reference = pinnedName(imageName);
+    if (!(error instanceof DriverError && error.code === 'IMAGE_MISSING')) throw error;
+    if (source.type !== 'IMAGE' || reference === null) throw error;
+    call.log(`The image is no longer on the engine. Pulling ${reference} again.`);
+    await pullImage(parts, { driver, serviceName, registryId: source.registryId, reference }, call);
+    await start();
+  }
+}
+
+async function credentialsOf(
+  { hooks }: EngineParts,
+  { registryId, serviceName }: RegistryImage,
+): Promise<RegistryCredentials | null> {
+  if (registryId === null) return null;
+  const found = await hooks.registryCredentials(registryId).catch((error: unknown) => {
+    if (!isAppError(error) || error.code !== 'NOT_SUPPORTED') throw error;
+    throw new DriverError({ cause: 'REGISTRY_ACCESS_DENIED', message: error.message, error });
+  });
+  if (found === undefined) {
+    throw new DriverError({
+      cause: 'REGISTRY_ACCESS_DENIED',
+      message: `the container registry of ${serviceName} no longer exists`,
+      hint: 'Set registry_id to an existing container registry, and deploy again.',
+    });
+  }
+  return found === null ? null : { username: found.username, password: new Sensitive(found.password) };
+}
+
+/** What a release's image is called where its tag decides. */
+export function taggedName({ image, tag }: ImageReleaseSource): string {
+  return tag.startsWith('sha256:') ? `${image}@${tag}` : `${image}:${tag}`;
+}

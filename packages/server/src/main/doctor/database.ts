@@ -1,0 +1,122 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isAppError } from '@davit/base';
+import { heldSessionLocks, migrationsFolder, openDatabase, readMigrations, statement, type Database } from '@davit/db';
+import { openVault, readKeys } from '../../secrets/keys.ts';
+import type { Configuration } from '../config.ts';
+import { openState, serveLockName } from '../state.ts';
+import { fail, ok, warn, wordsOf, type Finding } from './finding.ts';
+
+const leastVersion = 15;
+
+const serverRead = statement<{ version: string; number: number; is_new: boolean; name: string }>(
+  'doctor_server',
+  `select version() as version, current_setting('server_version_num')::int as number,
+          to_regclass('public.davit_migration') is null as is_new, current_database() as name`,
+);
+const appliedRead = statement<{ number: number; name: string; sha256: string }>(
+  'doctor_applied',
+  'select number, name, sha256 from davit_migration order by number',
+);
+const sealedRead = statement<{ is_sealed: boolean }>(
+  'doctor_sealed',
+  'select secret_key_check is not null as is_sealed from installation',
+);
+const waitingRead = statement<{ waiting: number; runners: readonly string[] }>(
+  'doctor_waiting',
+  `select (select count(*)::int from deployment where status in ('QUEUED', 'RUNNING')) as waiting,
+          (select coalesce(array_agg('runner ' || id), '{}') from runner) as runners`,
+);
+
+/** What the database said of the instance, for the checks of other things. */
+export interface DatabaseState {
+  /** Whether a server of this state folder runs. */
+  readonly isServing: boolean;
+}
+
+/** Looks without changing anything: a schema that is behind is brought up by the next start. */
+export async function lookAtDatabase(config: Configuration, tell: (state: DatabaseState) => void): Promise<Finding[]> {
+  const place = config.databaseUrl === null ? 'the embedded database' : 'the database of DATABASE_URL';
+  if (config.databaseUrl === null && !(await hasEmbedded(config)))
+    return [ok('none yet: the first start makes the embedded one')];
+  let state: Awaited<ReturnType<typeof openState>>;
+  try {
+    state = await openState(config, () => undefined);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return [fail(error.message, 'The log of the embedded database is postgres/log in the state folder.')];
+  }
+  const options = { connectionString: state.connectionString, applicationName: 'davit doctor', maximumConnections: 1 };
+  const database = openDatabase(options);
+  try {
+    tell({ isServing: (await heldSessionLocks(database, [await serveLockName(config)])).size > 0 });
+    return await findings(config, database);
+  } catch (error) {
+    const advice = 'Start it, and check host, port, user, password and name in DATABASE_URL.';
+    return [fail(`${place} does not answer: ${wordsOf(error)}`, config.databaseUrl === null ? 'Start davit serve.' : advice)];
+  } finally {
+    await database.close();
+    await state.close();
+  }
+}
+
+/** Opening the embedded database would make it. */
+async function hasEmbedded({ stateFolder }: Configuration): Promise<boolean> {
+  const looks = ['postgres', 'postgres-place'].map((name) => stat(path.join(stateFolder, name)).catch(() => null));
+  return (await Promise.all(looks)).some((found) => found !== null);
+}
+
+async function findings(config: Configuration, database: Database): Promise<Finding[]> {
+  const { version, number, is_new } = await database.one(serverRead);
+  const words = version.split(' on ')[0] ?? version;
+  if (number < leastVersion * 10_000) {
+    return [fail(`${words} is too old`, `Use PostgreSQL ${leastVersion} or later.`)];
+  }
+  if (is_new) return [ok(`${words}, empty: the first start makes the schema`)];
+  return [await schema(database, words), await secretKey(config, database), await queue(database)];
+}
+
+async function schema(database: Database, words: string): Promise<Finding> {
+  const own = await readMigrations(migrationsFolder);
+  const applied = await database.many(appliedRead);
+  const foreign = applied.find((row) => own[row.number - 1]?.sha256 !== row.sha256);
+  if (foreign !== undefined && foreign.number > own.length) {
+    return fail(
+      `a newer version of Davit was here: it has migration ${foreign.name}`,
+      'Start that version or a later one, or restore a backup made before the upgrade.',
+    );
+  }
+  if (foreign !== undefined) {
+    return fail(`migration ${foreign.name} was applied with another text`, 'Use an unmodified release of Davit.');
+  }
+  const missing = own.length - applied.length;
+  if (missing === 0) return ok(`${words}, schema ${own.length}`);
+  return warn(`${words}, ${missing} migrations behind`, 'The next start applies them; make an export before.');
+}
+
+/** Without making the key file: one that is lost must not be hidden by a new one. */
+async function secretKey(config: Configuration, database: Database): Promise<Finding> {
+  const { is_sealed } = await database.one(sealedRead);
+  if (!is_sealed) return ok('no secret is stored yet');
+  const file = path.join(config.stateFolder, 'secret-key');
+  if (config.secretKey === null && (await stat(file).catch(() => null)) === null) {
+    return fail(
+      `${file} is not there: secrets cannot be read`,
+      'Put back the file that belongs to this database, or set DAVIT_SECRET_KEY.',
+    );
+  }
+  try {
+    await openVault(database, await readKeys(config.stateFolder, config.secretKey));
+    return ok('the secret key fits');
+  } catch (error) {
+    return fail(wordsOf(error), 'docs/operate.md, "Secret key".');
+  }
+}
+
+async function queue(database: Database): Promise<Finding> {
+  const { waiting, runners } = await database.one(waitingRead);
+  if (waiting === 0) return ok('no deployment waits');
+  const alive = await heldSessionLocks(database, runners);
+  if (alive.size > 0) return ok(`${waiting} deployments wait or are under way`);
+  return warn(`${waiting} deployments wait, and nobody runs them`, 'Start davit serve with DAVIT_ROLE all or worker.');
+}

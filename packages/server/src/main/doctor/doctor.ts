@@ -1,0 +1,64 @@
+import { isAppError } from '@davit/base';
+import type { Print } from '../commands.ts';
+import { readConfiguration, type Configuration } from '../config.ts';
+import { lookAtDatabase, type DatabaseState } from './database.ts';
+import { fail, wordsOf, type Finding } from './finding.ts';
+import { lookAtConfiguration, lookAtEngine, lookAtPrograms, lookAtStateFolder } from './machine.ts';
+import { lookAtApi, lookAtDns, lookAtGateway } from './network.ts';
+
+interface Check {
+  readonly name: string;
+  readonly look: () => Promise<readonly Finding[]>;
+}
+
+/**
+ * Checks what Davit needs, all of it, while it runs or when it cannot start, and changes nothing. Says of each thing what is wrong
+ * and what to do. Exit code 1 when anything fails; warnings alone are 0.
+ */
+export async function doctor(environment: NodeJS.ProcessEnv, print: Print): Promise<number> {
+  let config: Configuration;
+  try {
+    config = readConfiguration(environment);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    tell('configuration', fail(error.message, 'Nothing else can be checked before.'), print);
+    return 1;
+  }
+  return look(config, print);
+}
+
+async function look(config: Configuration, print: Print): Promise<number> {
+  let state: DatabaseState = { isServing: false };
+  const checks: Check[] = [
+    { name: 'configuration', look: () => lookAtConfiguration(config) },
+    { name: 'state folder', look: () => lookAtStateFolder(config) },
+    { name: 'database', look: () => lookAtDatabase(config, (known) => (state = known)) },
+    { name: 'programs', look: () => lookAtPrograms(config) },
+    { name: 'container engine', look: () => lookAtEngine(config) },
+    { name: 'gateway', look: () => lookAtGateway(config) },
+    { name: 'dns', look: () => lookAtDns(config) },
+    { name: 'api', look: () => lookAtApi(config, state.isServing) },
+  ];
+  let failures = 0;
+  for (const { name, look: find } of checks) {
+    for (const finding of await found(find)) {
+      tell(name, finding, print);
+      if (finding.grade === 'FAIL') failures += 1;
+    }
+  }
+  return failures === 0 ? 0 : 1;
+}
+
+/** A check that fails itself is a finding too: the others are still worth knowing. */
+async function found(find: Check['look']): Promise<readonly Finding[]> {
+  try {
+    return await find();
+  } catch (error) {
+    return [fail(wordsOf(error), 'This was not expected; please report it.')];
+  }
+}
+
+function tell(name: string, { grade, found: words, advice }: Finding, print: Print): void {
+  print(`${grade.padEnd(5)} ${name}: ${words}`);
+  if (advice !== undefined) print(`      ${advice}`);
+}

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { causes, createImageStore, DriverError, findProgram, openDockerEngine } from '@davit/drivers';
+import { readDatabaseCatalogue } from '../../catalogue/databases.ts';
+import { readCatalogue } from '../../catalogue/read.ts';
+import type { Configuration } from '../config.ts';
+import { fail, ok, warn, wordsOf, type Finding } from './finding.ts';
+
+const run = promisify(execFile);
+const engineTimeoutMilliseconds = 10_000;
+const mebibyte = 1024 * 1024;
+
+export async function lookAtConfiguration(config: Configuration): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const read of [() => readCatalogue(config.catalogueFile), () => readDatabaseCatalogue(config.databaseCatalogueFile)]) {
+    try {
+      await read();
+    } catch (error) {
+      found.push(fail(wordsOf(error), 'Correct the file; the start ends with it.'));
+    }
+  }
+  if (config.unknownVariables.length > 0) {
+    const names = config.unknownVariables.join(', ');
+    found.push(warn(`${names} mean nothing to this version`, 'Correct or remove them; docs/operate.md lists all variables.'));
+  }
+  return found.length === 0 ? [ok('complete')] : found;
+}
+
+/** The engine, and the disk that it keeps images and volumes on. */
+export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
+  const signal = AbortSignal.timeout(engineTimeoutMilliseconds);
+  try {
+    const engine = await openDockerEngine({
+      stateFolder: config.stateFolder,
+      startsOwn: false,
+      signal,
+      ...(config.dockerHost === null ? {} : { socket: config.dockerHost }),
+    });
+    const space = await createImageStore({ ...engine, installation: '' }).space(signal);
+    const answer = ok(`${engine.engine} ${engine.version} at ${engine.address}`);
+    return space === null ? [answer] : [answer, diskFinding(space, config)];
+  } catch (error) {
+    const none = 'There is no container engine: no socket of Docker or Podman answers.';
+    if (config.dockerHost === null && findProgram('podman') !== null)
+      return [warn(none, 'davit serve starts a Podman service of its own.')];
+    const hint = error instanceof DriverError && error.hint !== causes.ENGINE_UNREACHABLE ? error.hint : null;
+    const advice = 'Start it (for example `systemctl start docker`), or set DOCKER_HOST to where it listens.';
+    return [fail(wordsOf(error), hint ?? advice)];
+  }
+}
+
+export async function lookAtStateFolder(config: Configuration): Promise<Finding[]> {
+  const folder = config.stateFolder;
+  const there = await stat(folder).catch(() => null);
+  // The first start makes it; what can be asked is the folder above.
+  const asked = there === null ? path.dirname(folder) : folder;
+  if (there !== null && !there.isDirectory()) return [fail(`${folder} is no folder`, 'Set DAVIT_HOME to a folder.')];
+  try {
+    await access(asked, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return [fail(`${asked} cannot be written: ${wordsOf(error)}`, 'Give it to the user that runs Davit, or set DAVIT_HOME.')];
+  }
+  const { bavail, bsize } = await statfs(asked);
+  return [diskFinding({ folder: asked, freeBytes: bavail * bsize }, config)];
+}
+
+function diskFinding({ folder, freeBytes }: { folder: string; freeBytes: number }, { leastFreeDiskMiB }: Configuration): Finding {
+  const words = `${(freeBytes / 1024 / mebibyte).toFixed(1)} GiB free at ${folder}`;
+  const least = leastFreeDiskMiB * mebibyte;
+  const advice = 'Free space there; davit disk shows what Davit keeps.';
+  if (freeBytes < least) return fail(`only ${words}: below the ${leastFreeDiskMiB} MiB of DAVIT_LEAST_FREE_DISK_MIB`, advice);
+  return freeBytes < 2 * least ? warn(`${words}: images for rollbacks are given up`, advice) : ok(words);
+}
+
+/** Programs that Davit starts. */
+export async function lookAtPrograms(config: Configuration): Promise<Finding[]> {
+  const wanted: readonly (readonly [string | null, string])[] = [
+    ['git', 'Install git (on Debian and Ubuntu: apt-get install git).'],
+    [config.terraformProgram, 'Install Terraform, or correct DAVIT_TERRAFORM_PROGRAM.'],
+    [config.tofuProgram, 'Install OpenTofu, or correct DAVIT_TOFU_PROGRAM.'],
+  ];
+  return Promise.all(wanted.flatMap(([program, advice]) => (program === null ? [] : [lookAtProgram(program, advice)])));
+}
+
+async function lookAtProgram(program: string, advice: string): Promise<Finding> {
+  try {
+    const { stdout } = await run(program, ['--version'], { timeout: engineTimeoutMilliseconds });
+    return ok(stdout.split('\n')[0] ?? program);
+  } catch (error) {
+    return fail(`${program} cannot be run: ${wordsOf(error).split('\n')[0]}`, advice);
+  }
+}

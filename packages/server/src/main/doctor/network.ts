@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { Resolver } from 'node:dns/promises';
+import { createServer, connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Configuration } from '../config.ts';
+import { fail, ok, warn, wordsOf, type Finding } from './finding.ts';
+
+const run = promisify(execFile);
+const leastVersion = 2006;
+
+/** HAProxy, and whether it serves or could. */
+export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
+  const install = 'Install HAProxy 2.6 or later (on Debian and Ubuntu: apt-get install haproxy).';
+  let version: string;
+  try {
+    version = (await run('haproxy', ['-v'])).stdout.split('\n')[0] ?? '';
+  } catch (error) {
+    return [fail(`haproxy cannot be run: ${wordsOf(error)}`, install)];
+  }
+  const [, major, minor] = /version (\d+)\.(\d+)/.exec(version) ?? [];
+  if (Number(major) * 1000 + Number(minor) < leastVersion || major === undefined) return [fail(`${version} is too old`, install)];
+  const { gatewayHost: host, gatewayPort: port } = config;
+  if (await answers(path.join(config.stateFolder, 'gateway', 'master.sock'))) return [ok(`${version}, serves on port ${port}`)];
+  const taken = await whyTaken(host, port);
+  if (taken === null) return [ok(`${version}, port ${port} is free`)];
+  return [fail(`${version}, and port ${port} cannot be listened on: ${taken}`, adviceFor(taken, 'DAVIT_GATEWAY'))];
+}
+
+/** The port of the API: answered by Davit, or free. */
+export async function lookAtApi({ host, port, role }: Configuration, isServing: boolean): Promise<Finding[]> {
+  if (role === 'worker') return [ok('this process answers no requests (DAVIT_ROLE)')];
+  const at = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const url = `http://${at.includes(':') ? `[${at}]` : at}:${port}`;
+  if (isServing && port !== 0) {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5000) }).catch(wordsOf);
+    if (typeof answer !== 'string' && answer.status === 200) return [ok(`answers at ${url}`)];
+    const said = typeof answer === 'string' ? answer : `status ${answer.status}`;
+    return [fail(`davit serve runs, but ${url}/readyz does not answer well: ${said}`, 'Look at its log.')];
+  }
+  if (isServing) return [ok('davit serve runs')];
+  const taken = await whyTaken(host, port);
+  if (taken === null) return [ok(`davit serve does not run; port ${port} is free`)];
+  return [fail(`davit serve does not run, and ${host}:${port} cannot be listened on: ${taken}`, adviceFor(taken, 'DAVIT'))];
+}
+
+function adviceFor(code: string, prefix: string): string {
+  if (code === 'EADDRINUSE') return `Another program listens there: end it, or set ${prefix}_PORT to another port.`;
+  if (code === 'EACCES') return `This user may not: set ${prefix}_PORT to a port from 1024 on.`;
+  return `Set ${prefix}_HOST to an address of this machine.`;
+}
+
+/** Whether services' host names lead here. */
+export async function lookAtDns(config: Configuration): Promise<Finding[]> {
+  const { gatewayDomain: domain, dnsServers } = config;
+  if (domain === 'localhost' || domain.endsWith('.localhost')) {
+    return [ok(`${domain} is this machine: services can be reached from here only (DAVIT_GATEWAY_DOMAIN)`)];
+  }
+  const resolver = new Resolver({ timeout: 1500, tries: 2 });
+  if (dnsServers.length > 0) resolver.setServers([...dnsServers]);
+  const name = `davit-doctor.${domain}`;
+  const own = new Set(Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address)));
+  const found: string[] = [];
+  for (const ask of [() => resolver.resolve4(name), () => resolver.resolve6(name)]) {
+    try {
+      found.push(...(await ask()));
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      if (code === 'ENOTFOUND' || code === 'ENODATA') continue;
+      const servers = (dnsServers.length > 0 ? dnsServers : resolver.getServers()).join(', ');
+      return [
+        fail(
+          `the DNS servers ${servers} do not answer for ${name}: ${wordsOf(error)}`,
+          'Correct DAVIT_DNS_SERVERS or /etc/resolv.conf.',
+        ),
+      ];
+    }
+  }
+  if (found.length === 0) {
+    return [fail(`nothing is in DNS under ${name}`, `Add a wildcard record *.${domain} that leads to this machine.`)];
+  }
+  if (found.some((address) => own.has(address))) return [ok(`*.${domain} leads to ${found.join(', ')}`)];
+  const words = `*.${domain} leads to ${found.join(', ')}, which is no address of this machine`;
+  return [warn(words, 'Right where a router or load balancer stands before it; otherwise correct the record.')];
+}
+
+/** Whether somebody listens on this unix socket. */
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath);
+    const end = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => end(true)).once('error', () => end(false));
+  });
+}
+
+/** The code with which listening there fails; null: it works. */
+function whyTaken(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}

@@ -1,0 +1,108 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { AppError } from '@davit/base';
+import { openDatabase, openSnapshot, type Snapshot } from '@davit/db';
+import { openVault, readKeys } from '../../secrets/keys.ts';
+import { programVersion } from '../api.ts';
+import type { Print } from '../commands.ts';
+import type { Configuration } from '../config.ts';
+import { openState } from '../state.ts';
+import { dataFrame, entryFrame } from './frames.ts';
+import { headBytes, type Head } from './head.ts';
+import { passphraseOf } from './passphrase.ts';
+import { newSealParameters, sealed } from './sealed-file.ts';
+import { openVolumes, type OpenVolumes } from './volumes.ts';
+
+export interface ExportRequest {
+  readonly file: string;
+  /** Also the files of volumes, whose services must not run: what is written meanwhile would be read half. Default: no. */
+  readonly withVolumes?: boolean;
+}
+
+// Files take as long as they take.
+const forever = new AbortController().signal;
+
+/**
+ * Writes everything of the database, as it is at one moment, and the keys of its secrets into a file under a passphrase; the server may
+ * run. The file is there when it is complete, and readable by its owner only. FILE_EXISTS, PASSPHRASE_MISSING, SECRET_KEY_WRONG,
+ * VOLUME_IN_USE.
+ */
+export async function exportInstance(
+  config: Configuration,
+  { file, withVolumes = false }: ExportRequest,
+  print: Print,
+): Promise<number> {
+  const passphrase = passphraseOf(config);
+  if ((await stat(file).catch(() => null)) !== null) {
+    throw new AppError({ code: 'FILE_EXISTS', message: `${file} is there already; name another file.` });
+  }
+  const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
+  const { connectionString } = state;
+  try {
+    // The schema stays as it is: an export is what one makes before an upgrade.
+    const snapshot = await openSnapshot(connectionString);
+    try {
+      const keys = await readKeys(config.stateFolder, config.secretKey);
+      await assertKeysFit(connectionString, keys);
+      const { migrations } = snapshot;
+      const seal = newSealParameters();
+      const head: Head = { createdAt: new Date().toISOString(), davit: await programVersion(), migrations, seal };
+      const bytes = headBytes(head);
+      const volumes = withVolumes ? await openVolumes(config, snapshot.installation) : null;
+      const content = Readable.from(contentOf(snapshot, keys, volumes)).pipe(createGzip({ level: 6 }));
+      const pieces = sealed({ passphrase, parameters: seal, head: bytes }, content);
+      await writeWhole(file, async function* () {
+        yield bytes;
+        yield* pieces;
+      });
+    } finally {
+      await snapshot.close();
+    }
+  } finally {
+    await state.close();
+  }
+  const { size } = await stat(file);
+  print(`${file}: ${(size / 1024 / 1024).toFixed(1)} MiB. It holds all records, secrets and logs; keep its passphrase apart.`);
+  if (withVolumes) print('The files of volumes are in it, as they were while their services were stopped.');
+  else print('Not in it: the data of volumes (with --with-volumes it is, of services that do not run).');
+  print('Not in it either: images (they are built or pulled again), and admin-token.');
+  return 0;
+}
+
+// Secrets that no key opens would be found out at the other place only.
+async function assertKeysFit(connectionString: string, keys: readonly Buffer[]): Promise<void> {
+  const database = openDatabase({ connectionString, applicationName: 'davit export', maximumConnections: 1 });
+  try {
+    await openVault(database, keys);
+  } finally {
+    await database.close();
+  }
+}
+
+async function* contentOf(snapshot: Snapshot, keys: readonly Buffer[], volumes: OpenVolumes | null): AsyncGenerator<Buffer> {
+  const { installation } = snapshot;
+  yield entryFrame({ kind: 'keys', keys: keys.map((key) => key.toString('base64')), installation });
+  for (const table of snapshot.tables) {
+    yield entryFrame({ kind: 'table', ...table });
+    for await (const rows of snapshot.rows(table)) yield dataFrame(rows);
+  }
+  for (const volume of volumes?.all ?? []) {
+    yield entryFrame({ kind: 'volume', ...volume });
+    for await (const files of volumes?.store.read(volume.name, forever) ?? []) yield dataFrame(files);
+  }
+  yield entryFrame({ kind: 'end' });
+}
+
+async function writeWhole(file: string, content: () => AsyncIterable<Buffer>): Promise<void> {
+  const part = `${file}.part`;
+  try {
+    await pipeline(content, createWriteStream(part, { mode: 0o600, flush: true }));
+    await rename(part, file);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}

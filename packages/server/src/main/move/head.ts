@@ -1,0 +1,36 @@
+import type { SealParameters } from './sealed-file.ts';
+import { damaged } from './sealed-file.ts';
+
+/** The first line of every export, so that it is told from other files. */
+export const magic = 'davit export 1';
+
+/** The second line: what can be known of an export without its passphrase. */
+export interface Head {
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** Version of Davit that wrote it. */
+  readonly davit: string;
+  /** The migrations of the database that it comes from. */
+  readonly migrations: readonly { readonly number: number; readonly name: string; readonly sha256: string }[];
+  readonly seal: SealParameters;
+}
+
+export function headBytes(head: Head): Buffer {
+  return Buffer.from(`${magic}\n${JSON.stringify(head)}\n`);
+}
+
+const longestHead = 1024 * 1024;
+
+/** The head at the begin of these bytes; null: more of them are needed. EXPORT_UNREADABLE: it is no export. */
+export function readHead(bytes: Buffer): { readonly head: Head; readonly bytes: Buffer } | null {
+  const begin = `${magic}\n`;
+  const there = bytes.toString('utf8', 0, begin.length);
+  if (!begin.startsWith(there)) throw damaged('This file is no export of Davit, or one of a later format.');
+  const end = bytes.indexOf('\n', begin.length);
+  if (bytes.length >= begin.length && end >= 0) {
+    const head: Head = JSON.parse(bytes.toString('utf8', begin.length, end));
+    return { head, bytes: bytes.subarray(0, end + 1) };
+  }
+  if (bytes.length > longestHead) throw damaged();
+  return null;
+}

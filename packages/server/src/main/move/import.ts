@@ -1,0 +1,217 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { AppError, isAppError, type Sensitive } from '@davit/base';
+import { migrate, openArrival, readMigrations, migrationsFolder } from '@davit/db';
+import { arrivalStatements } from '@davit/engine';
+import type { Print } from '../commands.ts';
+import type { Configuration } from '../config.ts';
+import { openState } from '../state.ts';
+import { readEntries } from './frames.ts';
+import { readHead, type Head } from './head.ts';
+import { passphraseOf } from './passphrase.ts';
+import { damaged, unsealed } from './sealed-file.ts';
+import { volumesOf, type OpenVolumes } from './volumes.ts';
+
+// Files take as long as they take.
+const forever = new AbortController().signal;
+
+/**
+ * Fills a new instance with an export: all of it or nothing. The file is read to its end first, so that nothing is written of one that
+ * is damaged. What ran is deployed anew by the next start. EXPORT_UNREADABLE, EXPORT_NEWER, INSTANCE_NOT_EMPTY, INSTANCE_IN_USE,
+ * PASSPHRASE_MISSING, SECRET_KEY_WRONG, VOLUME_EXISTS.
+ */
+export async function importInstance(config: Configuration, file: string, print: Print): Promise<number> {
+  const passphrase = passphraseOf(config);
+  const source = await openExport(file, passphrase);
+  const { head } = source;
+  await assertKnown(head);
+  const { keys, volumes: names, installation } = await readThrough(source);
+  assertKeysGiven(config, keys);
+  const volumes = names.length === 0 ? null : await placeFor(config, installation, names);
+  const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
+  const { connectionString } = state;
+  try {
+    // The schema that the rows are of; what came later is applied to them then.
+    const { current } = await migrate({ connectionString, upTo: head.migrations.length });
+    if (current !== head.migrations.length) throw tooNew(head, current);
+    const rows = await fill(connectionString, source, { volumes, beforeCommit: () => keepKeys(config, keys) });
+    await migrate({ connectionString });
+    print(`imported ${rows} rows of ${head.createdAt}, written by Davit ${head.davit}`);
+  } finally {
+    await state.close();
+  }
+  const data = names.length === 0 ? 'with empty volumes' : `${names.length} volumes are filled`;
+  print(`Tokens and passwords are those of before. davit serve deploys now what ran there, ${data}. The older images are`);
+  print('not here, so a rollback to an older release of a repository is a deployment of its commit.');
+  print('Do not go on with the former instance: both would deliver webhooks and run the schedules of jobs.');
+  return 0;
+}
+
+interface Source {
+  readonly head: Head;
+  /** Read anew from the begin by each call. */
+  content(): AsyncIterable<Buffer>;
+}
+
+async function openExport(file: string, passphrase: Sensitive): Promise<Source> {
+  const { head, bytes } = await headOf(file);
+  return {
+    head,
+    content: () => {
+      const rest: AsyncIterable<Buffer> = createReadStream(file, { start: bytes.length, highWaterMark: 1024 * 1024 });
+      const opened = unsealed({ passphrase, parameters: head.seal, head: bytes }, rest);
+      const unzipped = createGunzip();
+      // A failure of the first destroys the second with it, whose reader gets it.
+      pipeline(opened, unzipped, () => undefined);
+      return unzipped;
+    },
+  };
+}
+
+async function headOf(file: string): Promise<{ head: Head; bytes: Buffer }> {
+  const handle = await open(file, 'r').catch((error: unknown) => {
+    throw new AppError({ code: 'EXPORT_UNREADABLE', message: `${file} cannot be read: ${reason(error)}.`, cause: error });
+  });
+  try {
+    let bytes = Buffer.alloc(0);
+    for (;;) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(65_536), 0, 65_536, bytes.length);
+      bytes = Buffer.concat([bytes, buffer.subarray(0, bytesRead)]);
+      const found = readHead(bytes);
+      if (found !== null) return found;
+      if (bytesRead === 0) throw damaged();
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function assertKnown({ migrations, davit }: Head): Promise<void> {
+  const own = await readMigrations(migrationsFolder);
+  const isKnown = migrations.every(({ number, sha256 }) => own[number - 1]?.sha256 === sha256);
+  if (isKnown) return;
+  throw new AppError({
+    code: 'EXPORT_NEWER',
+    message: `this export was written by Davit ${davit}, whose schema this version does not know. Use that version or a later one.`,
+  });
+}
+
+function tooNew({ migrations }: Head, current: number): AppError {
+  return new AppError({
+    code: 'INSTANCE_NOT_EMPTY',
+    message: `this database has the schema ${current} already, the export is of schema ${migrations.length}. Import into one that Davit has not used: set DAVIT_HOME to a new folder, or DATABASE_URL to an empty database.`,
+  });
+}
+
+interface Contents {
+  readonly keys: readonly string[];
+  readonly volumes: readonly string[];
+  /** Whose labels they carry. */
+  readonly installation: string;
+}
+
+/** Reads all of it, so that what cannot be read is known before anything is written. */
+async function readThrough(source: Source): Promise<Contents> {
+  let keys: readonly string[] = [];
+  let installation = '';
+  const volumes: string[] = [];
+  await translated(() =>
+    readEntries(source.content(), async (entry) => {
+      if (entry.kind === 'keys') ({ keys, installation } = entry);
+      if (entry.kind === 'volume') volumes.push(entry.name);
+    }),
+  );
+  if (keys.length === 0) throw damaged();
+  return { keys, volumes, installation };
+}
+
+/** VOLUME_EXISTS: the engine has one of these, and what is in it is not for us to replace. */
+async function placeFor(config: Configuration, installation: string, names: readonly string[]): Promise<OpenVolumes> {
+  const volumes = await volumesOf(config, installation);
+  const there = volumes.all.filter(({ name }) => names.includes(name)).map(({ name }) => name);
+  if (there.length === 0) return volumes;
+  throw new AppError({
+    code: 'VOLUME_EXISTS',
+    message: `the container engine has these volumes already: ${there.join(', ')}. Remove them if nobody needs what is in them, or import an export without volumes, which leaves them as they are.`,
+  });
+}
+
+/** What is no failure of ours is one of the file: unzipping and parsing fail in words of their own. */
+async function translated(read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    throw new AppError({ code: 'EXPORT_UNREADABLE', message: `The export cannot be read: ${reason(error)}.`, cause: error });
+  }
+}
+
+interface Filling {
+  readonly volumes: OpenVolumes | null;
+  readonly beforeCommit: () => Promise<void>;
+}
+
+async function fill(connectionString: string, source: Source, { volumes, beforeCommit }: Filling): Promise<number> {
+  const arrival = await openArrival(connectionString);
+  const made: string[] = [];
+  let rows = 0;
+  try {
+    await readEntries(source.content(), async (entry, data) => {
+      if (entry.kind === 'table') rows += await arrival.fill(entry, data);
+      if (entry.kind !== 'volume') return;
+      made.push(entry.name);
+      await volumes?.store.write(entry, data, forever);
+    });
+    await beforeCommit();
+    await arrival.commit(arrivalStatements);
+    return rows;
+  } catch (error) {
+    for (const name of made) await volumes?.store.remove(name, forever).catch(() => undefined);
+    if (isAppError(error)) throw error;
+    // Only its message: the details of a failed COPY quote the row.
+    throw new AppError({ code: 'IMPORT_FAILED', message: `The import failed, and nothing of it remains: ${reason(error)}.` });
+  } finally {
+    await arrival.close();
+  }
+}
+
+/** A key of the configuration goes before the file, so it must be one that opens what comes. */
+function assertKeysGiven({ secretKey }: Configuration, keys: readonly string[]): void {
+  if (secretKey === null) return;
+  const given = words(secretKey.reveal());
+  if (keys.every((key) => given.includes(key))) return;
+  throw new AppError({
+    code: 'SECRET_KEY_WRONG',
+    message:
+      'DAVIT_SECRET_KEY has not the keys of the instance that was exported. Set it as it was there, or leave it out: then the keys of the export are written to secret-key in the state folder.',
+  });
+}
+
+/** The keys that came go first; a key that was there stays, as a database may have been begun with it. */
+async function keepKeys({ stateFolder, secretKey }: Configuration, keys: readonly string[]): Promise<void> {
+  if (secretKey !== null) return;
+  await mkdir(stateFolder, { recursive: true, mode: 0o711 });
+  const file = path.join(stateFolder, 'secret-key');
+  const former = words(await readFile(file, 'utf8').catch(() => ''));
+  const all = [...keys, ...former.filter((key) => !keys.includes(key))];
+  const part = `${file}.part`;
+  const handle = await open(part, 'w', 0o600);
+  try {
+    await handle.writeFile(`${all.join('\n')}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(part, file);
+}
+
+function words(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== '');
+}

@@ -1,0 +1,13 @@
+import { AppError, type Sensitive } from '@davit/base';
+import type { Configuration } from '../config.ts';
+
+const shortest = 12;
+
+/** From a variable only: every user of the machine can list the arguments of a command. PASSPHRASE_MISSING. */
+export function passphraseOf({ exportPassphrase }: Configuration): Sensitive {
+  if (exportPassphrase !== null && exportPassphrase.reveal().length >= shortest) return exportPassphrase;
+  throw new AppError({
+    code: 'PASSPHRASE_MISSING',
+    message: `an export is everything of this instance, its secrets included, under a passphrase: set DAVIT_EXPORT_PASSPHRASE to one of at least ${shortest} characters. Without it nobody can read the file.`,
+  });
+}

@@ -1,0 +1,42 @@
+import type { Body, operations } from '@davit/contract';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { imagePlatforms } from '../container-registry/index.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { checkImage } from '../service/index.ts';
+import { Problems } from '../shared/problems.ts';
+import { notUsable } from './source-check.ts';
+
+type ImageRequest = Body<(typeof operations)['checkContainerImage']>;
+
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', arm: 'arm', ia32: '386' };
+/** Of this machine, whose container engine runs what is deployed. */
+const ownPlatform = `linux/${architectures[process.arch] ?? process.arch}`;
+
+/**
+ * SOURCE_NOT_USABLE where the registry has no such image, or none for this machine's processor; REMOTE_UNREACHABLE, REMOTE_REFUSED and
+ * REMOTE_NOT_UNDERSTOOD where it does not say.
+ */
+export async function checkContainerImage(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  { registry_id, image_name: imageName, tag }: ImageRequest,
+): Promise<Record<string, never>> {
+  const { organizationId } = await openEnvironment(deps.database, caller, environmentId, 'read');
+  const problems = new Problems();
+  checkImage({ image_name: imageName, tag }, problems);
+  problems.throwIfAny();
+  const platforms = await imagePlatforms(deps, organizationId, { registryId: registry_id ?? null, imageName, tag });
+  if (platforms === null) {
+    throw notUsable(
+      'tag',
+      'IMAGE_NOT_FOUND',
+      `The registry has no image ${imageName}:${tag}, or does not show it without credentials.`,
+    );
+  }
+  // Not all registries say what an image runs on.
+  if (platforms.length === 0 || platforms.includes(ownPlatform)) return {};
+  const message = `The image is for ${platforms.join(', ')}, and this machine is ${ownPlatform}.`;
+  throw notUsable('tag', 'IMAGE_NOT_FOUND', message);
+}
