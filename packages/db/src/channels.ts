@@ -1,2 +1,5 @@
 /** The channel on which processes tell each other that a token, session, membership or role was changed or taken away. */
 export const accessChannel = 'davit_access';
+
+/** The channel on which the database says that there is something new for live streams; see migration 0015. */
+export const streamChannel = 'davit_stream';

@@ -5,6 +5,7 @@ import { hashOf } from './hash.ts';
 import { changesBetween } from './plan/changes.ts';
 import { needsHalt, planStages } from './plan/plan.ts';
 import type {
+  DeploymentLogLine,
   DeploymentPlan,
   DeploymentRequest,
   DeploymentView,
@@ -12,6 +13,7 @@ import type {
   Page,
   PlannedService,
   RequestedService,
+  ServiceLogLine,
 } from './port.ts';
 import * as logs from './store/logs.ts';
 import * as requests from './store/requests.ts';
@@ -46,14 +48,22 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
       return place === undefined ? null : { organizationId: place.organization_id, environmentId: place.environment_id };
     },
     deploymentLog: readDeploymentLog,
-    serviceLog: async (db, serviceId, tail) =>
-      (await db.many(logs.readServiceLog, [serviceId, tail])).map((row) => ({
-        id: row.id,
-        at: row.at,
-        message: row.message,
-        instance: row.instance,
-        releaseId: row.release_id,
-      })),
+    serviceLog: async (db, serviceId, tail) => (await db.many(logs.readServiceLog, [serviceId, tail])).map(toServiceLine),
+    deploymentLines: async (db, id, which) => {
+      const rows =
+        'numbers' in which
+          ? db.many(logs.deploymentLinesByIds, [id, which.numbers])
+          : db.many(logs.deploymentLinesAfter, [id, which.after, which.limit]);
+      return (await rows).map(toDeploymentLine);
+    },
+    serviceLines: async (db, id, which) => {
+      const rows =
+        'numbers' in which
+          ? db.many(logs.serviceLinesByIds, [id, which.numbers])
+          : db.many(logs.serviceLinesAfter, [id, which.after, which.limit]);
+      return (await rows).map(toServiceLine);
+    },
+    serviceLinesStart: async (db, id, tail, except) => (await db.one(logs.serviceLinesStart, [id, tail, except])).number,
     deployedConfig: async (db, serviceId) => (await db.many(requests.readRuntimes, [[serviceId]]))[0]?.config ?? null,
     deployedConfigs: async (db, ids) => {
       const rows = ids.length === 0 ? [] : await db.many(requests.readRuntimes, [ids]);
@@ -309,18 +319,26 @@ async function readDeploymentLog(
   const rows = await db.many(logs.readDeploymentLog, [found.id]);
   return {
     executionId: executionId(environmentId, found.execution_number),
-    lines: rows.map((row) => ({
-      number: row.id,
-      at: row.at,
-      level: row.level,
-      step: row.step,
-      message: row.message,
-      service:
-        row.service_id === null ? null : { id: row.service_id, name: row.service_name ?? '', type: row.service_type ?? '' },
-      stage: row.stage_name === null ? null : { id: row.stage_id, name: row.stage_name },
-      failure: row.error,
-    })),
+    lines: rows.map(toDeploymentLine),
   };
+}
+
+function toDeploymentLine(row: logs.DeploymentLogRow): DeploymentLogLine {
+  return {
+    number: row.id,
+    at: row.at,
+    level: row.level,
+    step: row.step,
+    message: row.message,
+    service: row.service_id === null ? null : { id: row.service_id, name: row.service_name ?? '', type: row.service_type ?? '' },
+    stage: row.stage_name === null ? null : { id: row.stage_id, name: row.stage_name },
+    failure: row.error,
+  };
+}
+
+function toServiceLine(row: logs.ServiceLogRow): ServiceLogLine {
+  const { number, id, at, message, instance } = row;
+  return { number, id, at, message, instance, releaseId: row.release_id };
 }
 
 /** The counter of an execution id, or of the counter alone; undefined when it names no execution of this environment. */

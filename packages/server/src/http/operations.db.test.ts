@@ -429,7 +429,9 @@ test.each(readable.map((operation) => [operation.id, operation] as const))(
   '%s answers a token that may read',
   async (_id, operation) => {
     const response = await send(operation, owner.tokens.READ);
-    expect({ status: response.status, text: await response.text() }).toMatchObject({ status: operation.status });
+    // A stream has no end.
+    const text = operation.events === undefined ? await response.text() : await response.body?.cancel();
+    expect({ status: response.status, text }).toMatchObject({ status: operation.status });
   },
 );
 
