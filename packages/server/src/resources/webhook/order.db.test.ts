@@ -216,3 +216,22 @@ test('one that a process took and died with is delivered a minute later, before 
   await until(isDone);
   expect(received.map(({ number }) => number)).toEqual(numbers(3));
 });
+
+test('an attempt is repeated on request, whatever became of it, with the same id; not where the webhook is switched off', async () => {
+  await happen(1);
+  await until(isDone);
+  const params = { organizationId, webhookId };
+  const { results } = await api.call('listWebhookEvent', { params });
+  const again = { params: { ...params, webhookEventId: results[0]?.id ?? '' } };
+  await api.call('redeliverWebhookEvent', again);
+  await until(() => received.length === 2);
+  await until(isDone);
+  expect(received[1]).toEqual(received[0]);
+  expect((await api.call('listWebhookEvent', { params })).results).toHaveLength(2);
+  const webhook = await api.call('getOrganizationWebhook', { params });
+  const { kind = 'STANDARD', target_url = '', events = [] } = webhook;
+  await api.call('editOrganizationWebhook', { params, body: { kind, target_url, events, enabled: false } });
+  await expect(api.call('redeliverWebhookEvent', again)).rejects.toMatchObject({ status: 409, code: 'WEBHOOK_DISABLED' });
+  const unknown = { params: { ...params, webhookEventId: webhookId } };
+  await expect(api.call('redeliverWebhookEvent', unknown)).rejects.toMatchObject({ status: 404 });
+});

@@ -183,6 +183,25 @@ export const deliveryEnd = statement(
    select webhook_id, id, $2, event, $3, $4::jsonb, $5, $6 from webhook_delivery where id = $1`,
 );
 
+/**
+ * Attempt, webhook. Makes its delivery due once more, with all attempts anew; one that is under way stays as it is. No row: there is no
+ * such attempt.
+ */
+export const deliveryRepeat = statement<{ enabled: boolean }>(
+  'webhook_delivery_repeat',
+  `with asked as (
+     select attempt.delivery_id, webhook.enabled from webhook_attempt as attempt join webhook on webhook.id = attempt.webhook_id
+      where attempt.id = $1 and attempt.webhook_id = $2
+   ), repeated as (
+     update webhook_delivery as delivery
+        set due_at = clock_timestamp(), attempts = 0, is_taken = false, is_refused = false
+       from asked
+      where delivery.id = asked.delivery_id and asked.enabled
+        and not (delivery.is_taken and delivery.due_at > clock_timestamp())
+   )
+   select enabled from asked`,
+);
+
 /** $1: days. What still waits stays. */
 export const deliveriesTrim = statement(
   'webhook_deliveries_trim',
