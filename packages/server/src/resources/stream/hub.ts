@@ -123,22 +123,22 @@ export class StreamHub {
     const rows = await this.#parts.database.many(eventsBehind, [xmax, underway, mostAtOnce + 1]);
     const [first] = rows;
     if (first === undefined || this.#head !== former) return;
-    this.#take(former, rows, first);
-    for (const tell of this.#followers) tell();
+    if (this.#take(former, rows, first)) for (const tell of this.#followers) tell();
   }
 
-  #take(former: Boundary, rows: readonly FoundRow[], { snapshot: text, horizon }: FoundRow): void {
+  /** Whether there was something new. */
+  #take(former: Boundary, rows: readonly FoundRow[], { snapshot: text, horizon }: FoundRow): boolean {
     const snapshot = parseSnapshot(text);
     const events = rows.filter(isEvent);
     const isWhole = horizon === null || sees(former.snapshot, parseSnapshot(horizon));
     if (!isWhole || events.length > mostAtOnce || !sees(snapshot, former.snapshot)) {
       this.#forget();
       this.#head = { snapshot, serial: this.#firstSerial };
-      return;
+      return true;
     }
     if (events.length === 0) {
       former.snapshot = snapshot;
-      return;
+      return false;
     }
     const to = { snapshot, serial: former.serial + 1 };
     this.#batches.push({ from: former, to, events });
@@ -148,6 +148,7 @@ export class StreamHub {
       this.#kept -= this.#batches.shift()?.events.length ?? 0;
       this.#firstSerial += 1;
     }
+    return true;
   }
 
   /** Ends the looks. Streams are ended by whoever opened them. */

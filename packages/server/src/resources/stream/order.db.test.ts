@@ -219,21 +219,27 @@ test('what is no id is refused', async () => {
   expect(await response.json()).toMatchObject({ status: 400, errors: [{ path: 'Last-Event-ID' }] });
 });
 
-test('while nothing happens the id goes on, so that it does not become too old', async () => {
-  const live = ear(newPlace());
-  await live.until(has('OPEN'));
-  const { headers, body } = await fetch(`${servers[0].baseUrl}/organization/${organizationId}/stream`, {
-    headers: { authorization: `Token ${servers[0].adminToken}` },
-  });
+test('while nothing happens to what is followed the id goes on, so that it does not become too old', async () => {
+  const { database } = servers[0].database;
+  const followed = newPlace();
+  const { headers, body } = await fetch(
+    `${servers[0].baseUrl}/organization/${organizationId}/stream?environmentId=${followed.environmentId}`,
+    { headers: { authorization: `Token ${servers[0].adminToken}` } },
+  );
   expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  const elsewhere = newPlace();
+  const writing = setInterval(() => void write(database, elsewhere, 'elsewhere'), 50);
   let text = '';
   const decoder = new TextDecoder();
+  const beat = /: nothing new\nid: (s[0-9a-z.]+)\n\n/g;
   for await (const chunk of body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    if (/: nothing new\nid: s[0-9a-z.]+\n\n/.test(text)) break;
+    if ((text.match(beat) ?? []).length >= 2) break;
   }
+  clearInterval(writing);
   expect(text).toMatch(/^retry: 1000\nid: s[0-9a-z.]+\nevent: OPEN\ndata: \{"resumed":false\}\n\n/);
-  await live.close();
+  const ids = [...text.matchAll(beat)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 test('a change is told within 100 ms of its commit', async () => {

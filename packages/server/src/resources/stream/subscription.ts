@@ -58,8 +58,10 @@ export class Subscription implements Stream {
   readonly #asked: Asked;
   readonly #onClosed: () => void;
   #caller: Caller;
-  /** Where a deployment's stream is about to end: what is told up to the next time that there is nothing new. */
-  #isEnding = false;
+  /** Of a deployment's stream: `ending`: the deployment has ended, and all is told the next time that there is nothing new. */
+  #phase: 'new' | 'live' | 'ending' = 'new';
+  /** When something was written last, as performance.now() has it. */
+  #saidAt = performance.now();
   /** Set once `#begin` ran. */
   #position: Position = { seen: { xmin: 0, xmax: 0, underway: [] } };
   #at: Boundary | undefined;
@@ -125,10 +127,7 @@ export class Subscription implements Stream {
       return;
     }
     // The database or the issuer is away; what was told is known, so that the stream goes on when it is back.
-    if (isAppError(error)) {
-      await this.#rest(retryMilliseconds);
-      return;
-    }
+    if (isAppError(error)) return this.#rest(retryMilliseconds);
     this.#parts.log.warn({ err: error }, 'a stream failed');
     this.#end = { code: 'INTERNAL', message: 'Davit itself failed; the log of the server says how.', resume: true };
   }
@@ -263,6 +262,7 @@ export class Subscription implements Stream {
   async #write(outlet: Outlet, text: string): Promise<void> {
     await this.#admit();
     await outlet.write(text);
+    this.#saidAt = performance.now();
   }
 
   #passed({ events, from, upTo, isWhole, to }: Page): void {
@@ -306,6 +306,7 @@ export class Subscription implements Stream {
   }
 
   async #reset(outlet: Outlet): Promise<void> {
+    this.#phase = 'new';
     await this.#beginAnew();
     await outlet.write(wire({ event: 'RESET', data: { message: resetMessage } }, this.#id()));
     await this.#tellPresent(outlet);
@@ -313,29 +314,29 @@ export class Subscription implements Stream {
 
   async #onHead(outlet: Outlet): Promise<void> {
     if (await this.#isAtEnd()) return;
-    const isNews = await this.#rest(this.#parts.heartbeatMilliseconds);
-    if (isNews || this.#isOver(outlet)) return;
+    // Counted from the last word to this client: news about other things must not put it off.
+    const left = this.#saidAt + this.#parts.heartbeatMilliseconds - performance.now();
+    if (left > 0) return this.#rest(left);
     this.#isAdmitted = false;
-    await this.#admit();
     if (this.#at !== undefined) this.#position = { seen: this.#at.snapshot };
     // An id without data is no event, but what a client comes back with.
-    await outlet.write(`: nothing new\nid: ${this.#id()}\n\n`);
+    await this.#write(outlet, `: nothing new\nid: ${this.#id()}\n\n`);
   }
 
   /** Whether the deployment had ended before the stream began: then all of it is told by now, once the hub has looked again. */
   async #isAtEnd(): Promise<boolean> {
     const { deploymentId } = this.#asked.watch;
-    if (deploymentId === undefined) return false;
-    if (this.#isEnding) {
+    if (deploymentId === undefined || this.#phase === 'live') return false;
+    if (this.#phase === 'ending') {
       this.#end ??= done;
       return true;
     }
     const { database, engine } = this.#parts.deps;
     const view = await engine.deployment(database, deploymentId);
-    if (view !== null && !finished.has(view.status)) return false;
-    await this.#parts.hub.refresh();
-    this.#isEnding = true;
-    return true;
+    // From here on its end is told by an event.
+    this.#phase = view !== null && !finished.has(view.status) ? 'live' : 'ending';
+    if (this.#phase === 'ending') await this.#parts.hub.refresh();
+    return this.#phase === 'ending';
   }
 
   #news(): void {
@@ -343,8 +344,8 @@ export class Subscription implements Stream {
     this.#wake();
   }
 
-  /** Waits for news; false: there were none in this time. */
-  async #rest(milliseconds: number): Promise<boolean> {
+  /** Waits for news, at most for so long. */
+  async #rest(milliseconds: number): Promise<void> {
     if (!this.#isAwake) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, milliseconds);
@@ -355,9 +356,7 @@ export class Subscription implements Stream {
       });
       this.#wake = () => undefined;
     }
-    const isNews = this.#isAwake;
     this.#isAwake = false;
-    return isNews;
   }
 }
 
