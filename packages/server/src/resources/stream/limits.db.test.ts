@@ -221,13 +221,14 @@ test('a server that stops ends its streams at once, saying so', async () => {
   const beside = await startTestServer({ beside: server });
   const client = beside.client(owner.tokens.READ);
   const params = { organizationId: owner.id };
-  const ears = [1, 2].map(() => new Ear((signal) => client.stream('streamOrganization', { params, signal, reconnect: false })));
+  const ears = [1, 2].map(() => new Ear((signal) => client.stream('streamOrganization', { params, signal })));
   for (const ear of ears) await ear.until(has('OPEN'));
   const begin = performance.now();
   await beside.close();
   expect(performance.now() - begin).toBeLessThan(5000);
   for (const ear of ears) {
-    await ear.ended;
+    await ear.until(has('END'));
+    await ear.close();
     expect(ear.heard.at(-1)).toMatchObject({ event: 'END', data: { code: 'SERVER_STOPPING', resume: true } });
   }
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@davit/client';
-import { statement } from '@davit/db';
+import { openDatabase, statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Ear, has, namesOf, write, type Place } from './testing.ts';
@@ -158,6 +158,43 @@ test('more than is kept in memory is read from the database, page by page', asyn
   await again.until((heard) => namesOf(heard).length >= 7000);
   expect(namesOf(again.heard)).toEqual(all);
   await again.close();
+});
+
+const cutAll = statement<{ ended: boolean }>(
+  'test_cut_connections',
+  `select pg_terminate_backend(pid) as ended from pg_stat_activity
+    where datname = current_database() and application_name <> 'davit test cutter'`,
+);
+
+test('a database that is away in the middle of a page costs no event and repeats none', async () => {
+  const { database, connectionString } = servers[0].database;
+  const place = newPlace();
+  const live = ear(place);
+  await live.until(has('OPEN'));
+  const id = live.heard[0]?.id ?? '';
+  await live.close();
+  const count = 3000;
+  const many = statement(
+    'test_stream_wide',
+    `insert into stream_event (organization_id, project_id, environment_id, kind, fact)
+     select $1, $2, $3, 'QUEUE', jsonb_build_object('action', 'DEPLOY', 'change', 'QUEUED', 'origin', 'API', 'triggered_by', rpad(n::text, 2000))
+       from generate_series(1, $4::integer) n`,
+  );
+  await database.run(many, [organizationId, place.projectId, place.environmentId, count]);
+  const cutter = openDatabase({ connectionString, applicationName: 'davit test cutter', maximumConnections: 1 });
+  const again = ear(place, 0, id);
+  let cuts = 0;
+  await again.until((heard) => {
+    // A quarter further each time.
+    if (namesOf(heard).length >= (cuts * count) / 4 && cuts < 4) {
+      cuts += 1;
+      void cutter.many(cutAll);
+    }
+    return namesOf(heard).length >= count;
+  });
+  await again.close();
+  await cutter.close();
+  expect(namesOf(again.heard).map((name) => Number(name))).toEqual(Array.from({ length: count }, (_, index) => index + 1));
 });
 
 const ageCheckpoints = statement('test_stream_age', `update stream_checkpoint set taken_at = taken_at - interval '2 hours'`);

@@ -1,4 +1,4 @@
-import type { StreamData } from '@davit/contract';
+import type { StreamData, StreamEvent } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import { environmentWords } from '../deployment/index.ts';
 import { isEvent, type Boundary } from './hub.ts';
@@ -22,6 +22,12 @@ export interface Page {
   readonly isWhole: boolean;
   /** Where the stream is at its end, if that is known. */
   readonly to?: Boundary;
+}
+
+/** An event of the wire, and where the stream is behind it. */
+export interface Told {
+  readonly text: string;
+  readonly position: Position;
 }
 
 /** Lines of a log of before, in order. */
@@ -72,18 +78,21 @@ export class StreamReader {
     return horizon === undefined || sees(seen, parseSnapshot(horizon.snapshot));
   }
 
-  /** A row as events of the wire, each with its id; of a row that was told in parts, those behind `told`. */
-  async *texts(watch: Watch, row: EventRow, page: Page, told: number): AsyncGenerator<string> {
+  /** A row as events of the wire; of a row that was told in parts, those behind `told`. */
+  async *texts(watch: Watch, row: EventRow, page: Page, told: number): AsyncGenerator<Told> {
     const { from, upTo, isWhole, events } = page;
     const isLog = row.kind === 'DEPLOYMENT_LOG' || row.kind === 'SERVICE_LOG';
     const numbers = isLog ? linesOf(row) : [];
     const all = isLog ? numbers.length : 1;
     const isLast = isWhole && row === events.at(-1);
-    // Behind the last one is behind the whole: such an id is shorter, and holds longer.
-    const idAfter = (parts: number): string =>
-      encodePosition(isLast && parts === all ? { seen: upTo } : { seen: from, within: { upTo, sequence: row.sequence, parts } });
+    const toTold = (event: StreamEvent, parts: number): Told => {
+      // Behind the last one is behind the whole: such an id is shorter, and holds longer.
+      const position: Position =
+        isLast && parts === all ? { seen: upTo } : { seen: from, within: { upTo, sequence: row.sequence, parts } };
+      return { text: wire(event, encodePosition(position)), position };
+    };
     if (!isLog) {
-      if (told === 0) yield wire(toEvent(row), idAfter(1));
+      if (told === 0) yield toTold(toEvent(row), 1);
       return;
     }
     for (let first = told; first < numbers.length; first += linesAtOnce) {
@@ -91,7 +100,7 @@ export class StreamReader {
       const lines = await this.#linesOnce(row, wanted);
       for (const [index, number] of wanted.entries()) {
         const line = lines.get(number);
-        if (line !== undefined && isWanted(watch, line)) yield wire(line, idAfter(first + index + 1));
+        if (line !== undefined && isWanted(watch, line)) yield toTold(line, first + index + 1);
       }
     }
   }

@@ -6,7 +6,7 @@ import type { Admitted, Stream } from '../../http/stream-route.ts';
 import type { Boundary, StreamHub } from './hub.ts';
 import { presentState, wire, type LogPlace } from './message.ts';
 import { encodePosition, type Position } from './position.ts';
-import type { Page, ReaderDeps, StreamReader } from './reader.ts';
+import type { Page, ReaderDeps, StreamReader, Told } from './reader.ts';
 import type { EventRow } from './store.ts';
 import { changesEnvironment, concerns, tellsEnvironments, type Watch } from './watch.ts';
 
@@ -238,20 +238,37 @@ export class Subscription implements Stream {
     const told: Page = { ...page, events: wanted };
     // Before what led to them, and without an id: so that whoever is cut off in between is told them again.
     await this.#tellEnvironments(outlet, rows, page);
-    let text = '';
+    const writer = this.#writer(outlet);
     for (const row of wanted) {
       const parts = within?.sequence === row.sequence ? within.parts : 0;
       for await (const one of this.#parts.reader.texts(watch, row, told, parts)) {
-        text += one;
-        if (text.length < textAtOnce) continue;
-        await this.#write(outlet, text);
-        text = '';
+        await writer.add(one);
         if (this.#isOver(outlet)) return;
       }
       if (row.kind === 'DEPLOYMENT' || row.kind === 'QUEUE') this.#noteEnd(row);
     }
-    if (text !== '') await this.#write(outlet, text);
+    await writer.flush();
     if (!this.#isOver(outlet)) this.#passed(page);
+  }
+
+  /** Writes several events at once. What was written is behind the stream, whatever fails then: it is not told again. */
+  #writer(outlet: Outlet): { add(one: Told): Promise<void>; flush(): Promise<void> } {
+    let text = '';
+    let behind: Position | undefined;
+    const flush = async (): Promise<void> => {
+      if (behind === undefined) return;
+      await this.#write(outlet, text);
+      this.#position = behind;
+      this.#at = undefined;
+      text = '';
+      behind = undefined;
+    };
+    const add = async (one: Told): Promise<void> => {
+      text += one.text;
+      behind = one.position;
+      if (text.length >= textAtOnce) await flush();
+    };
+    return { add, flush };
   }
 
   #isOver(outlet: Outlet): boolean {
@@ -293,15 +310,13 @@ export class Subscription implements Stream {
   async #tellOldLines(outlet: Outlet, log: NonNullable<Watch['log']>): Promise<void> {
     const { seen } = this.#position;
     const { lines, next } = await this.#parts.reader.oldLines(log.kind, await this.#logPlace(log), this.#position);
-    let text = '';
+    const writer = this.#writer(outlet);
     for (const { number, event } of lines) {
-      text += wire(event, encodePosition({ seen, line: number }));
-      if (text.length < textAtOnce) continue;
-      await this.#write(outlet, text);
-      text = '';
+      const position = { seen, line: number };
+      await writer.add({ text: wire(event, encodePosition(position)), position });
       if (this.#isOver(outlet)) return;
     }
-    if (text !== '') await this.#write(outlet, text);
+    await writer.flush();
     this.#position = next === null ? { seen } : { seen, line: next };
   }
 
