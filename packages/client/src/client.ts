@@ -8,6 +8,7 @@ import {
   type Response as Answer,
 } from '@davit/contract';
 import { ApiError } from './api-error.ts';
+import { follow, type Received, type StreamOptions } from './stream.ts';
 
 type Operations = typeof operations;
 
@@ -31,6 +32,16 @@ export type CallAnswer<Id extends OperationId> = Operations[Id] extends { readon
   ? Answer<Operations[Id]> | undefined
   : Answer<Operations[Id]>;
 
+/** Operations whose answer is a stream of events. */
+export type StreamOperationId = {
+  [Id in OperationId]: Operations[Id] extends { readonly events: object } ? Id : never;
+}[OperationId];
+
+/** What a stream takes: ids of its path, its query, and how it is followed. */
+export type StreamInput<Id extends StreamOperationId> = Needed<'params', PathParameters<Operations[Id]>> & {
+  readonly query?: Query<Operations[Id]>;
+} & StreamOptions;
+
 export interface ClientOptions {
   /** For example `http://127.0.0.1:4440`. */
   readonly baseUrl: string;
@@ -49,7 +60,13 @@ type Arguments<Id extends OperationId> = NoInput extends CallInput<Id> ? [input?
 /** The API, typed by the contract. */
 export interface Client {
   /** Throws `ApiError` for every answer that is no success, and what `fetch` throws when there is no answer. */
-  call<Id extends OperationId>(id: Id, ...input: Arguments<Id>): Promise<CallAnswer<Id>>;
+  call<Id extends Exclude<OperationId, StreamOperationId>>(id: Id, ...input: Arguments<Id>): Promise<CallAnswer<Id>>;
+  /**
+   * Follows a stream until it says that there is nothing more, or `signal` is aborted (which throws its reason). When the connection is
+   * lost it comes back behind the last event, with growing pauses; `reconnect: false` ends then. Throws `ApiError` where it is refused.
+   * Leaving the loop closes the connection.
+   */
+  stream<Id extends StreamOperationId>(id: Id, input: StreamInput<Id>): AsyncGenerator<Received>;
 }
 
 interface AnyInput {
@@ -62,15 +79,24 @@ interface AnyInput {
 export function createClient(options: ClientOptions): Client {
   const send = options.fetch ?? fetch;
   const base = options.baseUrl.replace(/\/+$/, '');
+  const headersOf = (accept: string): Record<string, string> => ({
+    authorization: `Token ${options.token}`,
+    accept,
+    ...(options.userAgent === undefined ? {} : { 'user-agent': options.userAgent }),
+  });
+  const urlOf = (operation: Operation, { params = {}, query = {} }: AnyInput): string =>
+    `${base}${pathOf(operation.path, params)}${queryOf(query)}`;
+  const stream = (id: StreamOperationId, input: AnyInput & StreamOptions): AsyncGenerator<Received> =>
+    follow((lastEventId, signal) => {
+      const headers = headersOf('text/event-stream');
+      if (lastEventId !== null) headers['last-event-id'] = lastEventId;
+      return send(urlOf(operations[id], input), { headers, signal });
+    }, input);
   const call = async (id: OperationId, input: AnyInput = {}): Promise<unknown> => {
     const operation: Operation = operations[id];
-    const headers: Record<string, string> = {
-      authorization: `Token ${options.token}`,
-      accept: operation.mediaType ?? 'application/json',
-    };
-    if (options.userAgent !== undefined) headers['user-agent'] = options.userAgent;
+    const headers = headersOf(operation.mediaType ?? 'application/json');
     if (input.body !== undefined) headers['content-type'] = operation.mediaType ?? 'application/json';
-    const response = await send(`${base}${pathOf(operation.path, input.params ?? {})}${queryOf(input.query ?? {})}`, {
+    const response = await send(urlOf(operation, input), {
       method: operation.method,
       headers,
       ...(input.body === undefined ? {} : { body: bodyOf(operation, input.body) }),
@@ -83,7 +109,7 @@ export function createClient(options: ClientOptions): Client {
   };
   // The types of one call follow from the id; inside, all operations are alike.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return { call } as Client;
+  return { call, stream } as Client;
 }
 
 function bodyOf(operation: Operation, body: unknown): string {

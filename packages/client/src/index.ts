@@ -1,2 +1,11 @@
-export { createClient, type CallAnswer, type CallInput, type Client, type ClientOptions } from './client.ts';
+export {
+  createClient,
+  type CallAnswer,
+  type CallInput,
+  type Client,
+  type ClientOptions,
+  type StreamInput,
+  type StreamOperationId,
+} from './client.ts';
 export { ApiError } from './api-error.ts';
+export type { Received, StreamOptions } from './stream.ts';

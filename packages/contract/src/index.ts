@@ -5,6 +5,7 @@ export * from './paging.ts';
 export * from './permissions.ts';
 export * from './shared/words.ts';
 export * from './shared/events.ts';
+export * from './stream/events.ts';
 export { kinds, type Kind, type ServedType } from './service/kinds.ts';
 export { restrictionOperations } from './deployment/restriction.ts';
 export { openApi } from './openapi.ts';

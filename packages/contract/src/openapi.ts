@@ -110,7 +110,16 @@ const ifMatch = {
   schema: { type: 'string' },
 };
 
-function headerParameters({ method, record }: Operation): unknown[] {
+const lastEventId = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'Id of the last event that was received: the stream goes on behind it',
+  schema: { type: 'string', maxLength: 8000 },
+};
+
+function headerParameters({ method, record, events }: Operation): unknown[] {
+  if (events !== undefined) return [lastEventId];
   if (method === 'POST') return [idempotencyKey];
   return method === 'GET' || record === null ? [] : [ifMatch];
 }
@@ -128,8 +137,8 @@ const inEnvironments: readonly Target[] = ['environment', 'service', 'deployment
 
 /** Codes that an operation may answer because of what it takes, beside those that it declares. */
 function errorsOf(operation: Operation): readonly number[] {
-  const { method, target, query, body } = operation;
-  const ofQuery = query !== undefined || isPaged(operation) ? [400] : [];
+  const { method, target, query, body, events } = operation;
+  const ofQuery = query !== undefined || isPaged(operation) || events !== undefined ? [400] : [];
   const ofBody = body === undefined ? [] : [400, 413, 415];
   const ofPlace = method !== 'GET' && inEnvironments.includes(target) ? [409] : [];
   const always = [401, 403, 404, 429, 500, 503];
@@ -137,11 +146,21 @@ function errorsOf(operation: Operation): readonly number[] {
   return [...new Set(all)].toSorted((a, b) => a - b);
 }
 
+/** `x-events`: OpenAPI 3.1 has no words for the parts of a stream. */
+function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
+  return {
+    description: 'Server-sent events that last until the client goes or an event `END` tells why',
+    content: { 'text/event-stream': { schema: { type: 'string' }, 'x-events': events } },
+  };
+}
+
 function responses(operation: Operation): Record<string, unknown> {
   const success =
-    operation.response === null
-      ? { description: 'Done' }
-      : { description: 'Done', content: { [operation.mediaType ?? 'application/json']: { schema: operation.response } } };
+    operation.events !== undefined
+      ? streamed(operation.events)
+      : operation.response === null
+        ? { description: 'Done' }
+        : { description: 'Done', content: { [operation.mediaType ?? 'application/json']: { schema: operation.response } } };
   return {
     [operation.status]: success,
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),

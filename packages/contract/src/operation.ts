@@ -47,6 +47,8 @@ export interface Operation {
   readonly response: TSchema | null;
   /** Of body and answer, where they are text instead of JSON. A body may still be sent as a JSON string. */
   readonly mediaType?: 'application/x-yaml';
+  /** The answer is a stream of server-sent events that lasts: shapes of their data by their names. */
+  readonly events?: Readonly<Record<string, TSchema>>;
   /** Another code of success, with the same shape or none (uninstall of what never ran: 204). */
   readonly otherStatus?: number;
   /**

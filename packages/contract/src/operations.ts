@@ -33,6 +33,7 @@ import { jobOperations } from './service/job.ts';
 import { databaseOperations } from './service/database.ts';
 import { helmOperations } from './service/helm.ts';
 import { listTerraformVersions, terraformOperations } from './service/terraform.ts';
+import * as stream from './stream/stream.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
 import * as webhook from './webhook/webhook.ts';
@@ -65,6 +66,7 @@ const modules = {
   ...scopedVariableOperations,
   ...variable,
   ...webhook,
+  ...stream,
   listTerraformVersions,
 };
 

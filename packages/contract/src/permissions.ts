@@ -129,6 +129,8 @@ export function customNeed(operation: Operation): CustomNeed {
 function organizationNeed(operation: Operation): CustomNeed {
   if (operation.scope !== 'READ') return 'NEVER';
   if (operation.id === 'getOrganization' || isNarrowed(operation.id)) return 'ANY';
+  // Event by event: each is of an environment.
+  if (operation.id === 'streamOrganization') return 'ANY';
   // Only lists and records: what is below them may tell of services elsewhere.
   const isRecord = /^\/organization\/\{organizationId\}\/[^/]+(\/\{[^}]+\})?$/.test(operation.path);
   return isRecord && sharedKinds.has(kindOf(operation) ?? '') ? 'ANY' : 'NEVER';

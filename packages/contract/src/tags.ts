@@ -26,6 +26,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Organization: 'What owns everything else',
   Project: 'Environments of one product',
   Role: 'What members and tokens may',
+  Stream: 'What happens, told as it happens',
   Terraform: 'Services that are Terraform or OpenTofu configurations',
   Variable: 'Variables and secrets of projects, environments and services',
   Webhook: 'Where deployments are told to',

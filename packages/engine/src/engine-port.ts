@@ -7,6 +7,7 @@ import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts
 import { needsHalt, planStages } from './plan/plan.ts';
 import { pinnedName } from './registry-image.ts';
 import type {
+  DeploymentLogLine,
   DeploymentPlan,
   DeploymentRequest,
   DeploymentView,
@@ -15,6 +16,7 @@ import type {
   PlannedService,
   ReleaseConfig,
   RequestedService,
+  ServiceLogLine,
 } from './port.ts';
 import { firstCount, instanceCounts, scalingObstacle } from './scaling/instances.ts';
 import * as logs from './store/logs.ts';
@@ -50,14 +52,22 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
       return place === undefined ? null : { organizationId: place.organization_id, environmentId: place.environment_id };
     },
     deploymentLog: readDeploymentLog,
-    serviceLog: async (db, serviceId, tail) =>
-      (await db.many(logs.readServiceLog, [serviceId, tail])).map((row) => ({
-        id: row.id,
-        at: row.at,
-        message: row.message,
-        instance: row.instance,
-        releaseId: row.release_id,
-      })),
+    serviceLog: async (db, serviceId, tail) => (await db.many(logs.readServiceLog, [serviceId, tail])).map(toServiceLine),
+    deploymentLines: async (db, id, which) => {
+      const rows =
+        'numbers' in which
+          ? db.many(logs.deploymentLinesByIds, [id, which.numbers])
+          : db.many(logs.deploymentLinesAfter, [id, which.after, which.limit]);
+      return (await rows).map(toDeploymentLine);
+    },
+    serviceLines: async (db, id, which) => {
+      const rows =
+        'numbers' in which
+          ? db.many(logs.serviceLinesByIds, [id, which.numbers])
+          : db.many(logs.serviceLinesAfter, [id, which.after, which.limit]);
+      return (await rows).map(toServiceLine);
+    },
+    serviceLinesStart: async (db, id, tail, except) => (await db.one(logs.serviceLinesStart, [id, tail, except])).number,
     metrics: readMetrics,
     metricTotals: readMetricTotals,
     latencyBuckets,
@@ -324,18 +334,26 @@ async function readDeploymentLog(
   const rows = await db.many(logs.readDeploymentLog, [found.id]);
   return {
     executionId: executionId(environmentId, found.execution_number),
-    lines: rows.map((row) => ({
-      number: row.id,
-      at: row.at,
-      level: row.level,
-      step: row.step,
-      message: row.message,
-      service:
-        row.service_id === null ? null : { id: row.service_id, name: row.service_name ?? '', type: row.service_type ?? '' },
-      stage: row.stage_name === null ? null : { id: row.stage_id, name: row.stage_name },
-      failure: row.error,
-    })),
+    lines: rows.map(toDeploymentLine),
   };
+}
+
+function toDeploymentLine(row: logs.DeploymentLogRow): DeploymentLogLine {
+  return {
+    number: row.id,
+    at: row.at,
+    level: row.level,
+    step: row.step,
+    message: row.message,
+    service: row.service_id === null ? null : { id: row.service_id, name: row.service_name ?? '', type: row.service_type ?? '' },
+    stage: row.stage_name === null ? null : { id: row.stage_id, name: row.stage_name },
+    failure: row.error,
+  };
+}
+
+function toServiceLine(row: logs.ServiceLogRow): ServiceLogLine {
+  const { number, id, at, message, instance } = row;
+  return { number, id, at, message, instance, releaseId: row.release_id };
 }
 
 /** The counter of an execution id, or of the counter alone; undefined when it names no execution of this environment. */

@@ -14,7 +14,16 @@ import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts
 
 export type * from './model.ts';
 export { cronFault, isTimeZone } from './jobs/cron.ts';
-export { environmentState, type ActionStatusWord, type ActionWord, type Phase, type StateWord } from './states.ts';
+export {
+  actionWord,
+  deploymentState,
+  environmentState,
+  stateOf,
+  type ActionStatusWord,
+  type ActionWord,
+  type Phase,
+  type StateWord,
+} from './states.ts';
 
 export type Origin = 'API' | 'CLI' | 'CONSOLE' | 'GIT' | 'SERVICE_INTERNAL' | 'TERRAFORM_PROVIDER';
 
@@ -184,7 +193,11 @@ export interface DeploymentLogLine {
   readonly failure: FailureRecord | null;
 }
 
+export type LogLines = { readonly numbers: readonly number[] } | { readonly after: number; readonly limit: number };
+
 export interface ServiceLogLine {
+  /** Rises within the installation. */
+  readonly number: number;
   readonly id: string;
   readonly at: string;
   readonly message: string;
@@ -329,6 +342,16 @@ export interface EnginePort {
 
   /** Upper ends, in milliseconds, of the buckets in which answers are counted; the last bucket has none. */
   readonly latencyBuckets: readonly number[];
+
+  /**
+   * Lines of logs by their numbers, or the next ones behind a number: at most `limit`, oldest first. Those that are kept no longer are
+   * missing.
+   */
+  deploymentLines(db: Queryable, deploymentId: string, which: LogLines): Promise<readonly DeploymentLogLine[]>;
+  serviceLines(db: Queryable, serviceId: string, which: LogLines): Promise<readonly ServiceLogLine[]>;
+
+  /** The number behind which the newest `tail` lines of a service begin; those of `except` do not count. */
+  serviceLinesStart(db: Queryable, serviceId: string, tail: number, except: readonly number[]): Promise<number>;
 
   /** Configuration of the release that is deployed; null: none. */
   deployedConfig(db: Queryable, serviceId: string): Promise<ReleaseConfig | null>;

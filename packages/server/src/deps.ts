@@ -5,6 +5,7 @@ import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DatabaseCatalogue } from './catalogue/databases.ts';
 import type { Configuration } from './main/config.ts';
 import type { DockerfileFacts } from './dockerfile.ts';
+import type { Streams } from './resources/stream/index.ts';
 import type { Vault } from './secrets/vault.ts';
 
 /** What rules need. Handed to every rule; made in `main/compose.ts` and in tests. */
@@ -20,4 +21,5 @@ export interface Deps {
   /** Tokens that were found good lately; a rule that takes a token, membership or right away says so. */
   readonly tokens: { forget(): void };
   readonly sessions: Sessions;
+  readonly streams: Streams;
 }

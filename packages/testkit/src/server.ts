@@ -30,15 +30,18 @@ export interface TestOrganization {
 export interface TestServerOptions {
   /** Makes the engine; without, one that runs nothing: deployments stay in the queue. */
   readonly engine?: (parts: ApiParts) => Engine;
+  /** Another server process of the same installation: with its database and state folder, which it leaves there. */
+  readonly beside?: TestServer;
   /** Variables of the configuration that differ from the defaults. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Starts a server. `close` ends it and removes its database. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const database = await createTestDatabase();
-  const stateFolder = await mkdtemp(path.join(tmpdir(), 'davit-server-'));
-  const adminToken = `dvt_test_${randomUUID().replaceAll('-', '')}`;
+  const { beside } = options;
+  const database = beside?.database ?? (await createTestDatabase());
+  const stateFolder = beside?.api.deps.config.stateFolder ?? (await mkdtemp(path.join(tmpdir(), 'davit-server-')));
+  const adminToken = beside?.adminToken ?? `dvt_test_${randomUUID().replaceAll('-', '')}`;
   const config = readConfiguration({
     DAVIT_HOME: stateFolder,
     DAVIT_PORT: '0',
@@ -64,6 +67,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     organization: (name) => makeOrganization(client(), name ?? `organization ${randomUUID()}`),
     close: async () => {
       await api.close();
+      if (beside !== undefined) return;
       await database.drop();
       await rm(stateFolder, { recursive: true, force: true });
     },

@@ -125,3 +125,16 @@ export const listWebhookEvent = operation({
   ),
   errors: [],
 });
+
+export const redeliverWebhookEvent = operation({
+  id: 'redeliverWebhookEvent',
+  method: 'POST',
+  path: '/organization/{organizationId}/webhook/{webhookId}/event/{webhookEventId}/redeliver',
+  tag,
+  summary: 'Deliver what an attempt was about once more, with ten attempts anew and the same `Service-Delivery`',
+  scope: 'WRITE',
+  target: 'organization',
+  status: 202,
+  response: null,
+  errors: [409],
+});

@@ -32,6 +32,20 @@ export const readDeploymentLog = statement<DeploymentLogRow>(
       WHERE l.deployment_id = $1 ORDER BY l.id DESC LIMIT 10000) newest ORDER BY id`,
 );
 
+const deploymentLines = `SELECT l.id, l.at, l.level, l.step, l.message, l.error, l.service_id, s.service_name, s.service_type, s.stage_id, s.stage_name
+    FROM deployment_log l LEFT JOIN deployment_service s ON s.deployment_id = l.deployment_id AND s.service_id = l.service_id
+   WHERE l.deployment_id = $1`;
+
+export const deploymentLinesByIds = statement<DeploymentLogRow>(
+  'deploymentLinesByIds',
+  `${deploymentLines} AND l.id = ANY ($2::bigint[]) ORDER BY l.id`,
+);
+
+export const deploymentLinesAfter = statement<DeploymentLogRow>(
+  'deploymentLinesAfter',
+  `${deploymentLines} AND l.id > $2 ORDER BY l.id LIMIT $3`,
+);
+
 export const findExecution = statement<{ id: string; execution_number: number }>(
   'findExecution',
   `SELECT id, execution_number FROM deployment
@@ -46,9 +60,37 @@ export const insertServiceLog = statement(
      FROM jsonb_to_recordset($5::jsonb) AS l(stream text, message text, source_at text)`,
 );
 
-export const readServiceLog = statement<{ id: string; at: string; message: string; instance: string; release_id: string | null }>(
+export interface ServiceLogRow {
+  readonly number: number;
+  readonly id: string;
+  readonly at: string;
+  readonly message: string;
+  readonly instance: string;
+  readonly release_id: string | null;
+}
+
+const serviceLine = 'id AS number, entry_id AS id, at, message, instance_name AS instance, release_id';
+
+export const serviceLinesByIds = statement<ServiceLogRow>(
+  'serviceLinesByIds',
+  `SELECT ${serviceLine} FROM service_log WHERE service_id = $1 AND id = ANY ($2::bigint[]) ORDER BY service_log.id`,
+);
+
+export const serviceLinesAfter = statement<ServiceLogRow>(
+  'serviceLinesAfter',
+  `SELECT ${serviceLine} FROM service_log WHERE service_id = $1 AND service_log.id > $2 ORDER BY service_log.id LIMIT $3`,
+);
+
+/** The number before the newest $2 lines, those of $3 not counted. */
+export const serviceLinesStart = statement<{ number: number }>(
+  'serviceLinesStart',
+  `SELECT coalesce(min(newest.id) - 1, (SELECT coalesce(max(id), 0) FROM service_log WHERE service_id = $1)) AS number FROM (
+     SELECT id FROM service_log WHERE service_id = $1 AND id <> ALL ($3::bigint[]) ORDER BY id DESC LIMIT $2) newest`,
+);
+
+export const readServiceLog = statement<ServiceLogRow>(
   'readServiceLog',
-  `SELECT entry_id AS id, at, message, instance_name AS instance, release_id FROM (
+  `SELECT newest.id AS number, entry_id AS id, at, message, instance_name AS instance, release_id FROM (
      SELECT * FROM service_log WHERE service_id = $1 ORDER BY id DESC LIMIT $2) newest ORDER BY newest.id`,
 );
 

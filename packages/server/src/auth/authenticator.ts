@@ -60,16 +60,31 @@ export class Authenticator {
 
   /** The caller, from the database, or by the issuer's keys. Throws UNAUTHORIZED, TOKEN_EXPIRED or ISSUER_UNAVAILABLE. */
   async lookUp(authorization: string | undefined, userAgent: string | undefined): Promise<Caller> {
+    return callerOf(await this.#shared(tokenOf(authorization)), this.#clock.now().getTime(), userAgent);
+  }
+
+  /** The same, remembered or not, with the time at which the token expires: milliseconds since 1970, infinite for never. */
+  async standing(
+    authorization: string | undefined,
+    userAgent: string | undefined,
+  ): Promise<{ readonly caller: Caller; readonly expiresAt: number }> {
     const token = tokenOf(authorization);
+    const known = this.#known.get(fingerprint(token));
+    const isFresh = known !== undefined && known.freshUntil > this.#clock.now().getTime();
+    const found = isFresh ? known : await this.#shared(token);
+    return { caller: callerOf(found, this.#clock.now().getTime(), userAgent), expiresAt: found.expiresAt };
+  }
+
+  /** Many requests with one token at the same moment need one answer. */
+  async #shared(token: string): Promise<KnownToken> {
     const key = fingerprint(token);
-    // Many requests with one token at the same moment need one answer.
     let underway = this.#underway.get(key);
     if (underway === undefined) {
       underway = this.#read(token, key);
       this.#underway.set(key, underway);
     }
     try {
-      return callerOf(await underway, this.#clock.now().getTime(), userAgent);
+      return await underway;
     } finally {
       if (this.#underway.get(key) === underway) this.#underway.delete(key);
     }

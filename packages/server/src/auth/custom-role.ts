@@ -75,6 +75,12 @@ function permissionIn(rights: CustomRights, place: Place): ProjectPermission {
   return (place.mode === null ? undefined : project?.permissions[place.mode]) ?? 'NO_ACCESS';
 }
 
+/** Whether the caller may read what happens in an environment of this mode; null: of one that is gone, whose mode nobody knows. */
+export function mayReadIn(caller: Caller, projectId: string, mode: EnvironmentMode | null): boolean {
+  if (caller.access.kind !== 'custom') return true;
+  return permissionIn(caller.access.rights, { projectId, mode, clusterId: null }) !== 'NO_ACCESS';
+}
+
 /** The environment's mode decides where there is one, otherwise any mode of the project. */
 function seesPlace(rights: CustomRights, place: Place): boolean {
   if (place.mode !== null) return permissionIn(rights, place) !== 'NO_ACCESS';

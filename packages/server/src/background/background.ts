@@ -3,10 +3,12 @@ import { trimIdempotencyKeys } from '../http/idempotency.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
+import { trimStream } from '../resources/stream/index.ts';
 import { followProofs, type ProofWatch } from './proofs.ts';
 import { followRules, type RuleClock } from './rules.ts';
 
 const trimEveryMilliseconds = 3_600_000;
+const trimStreamEveryMilliseconds = 60_000;
 
 export interface BackgroundParts {
   readonly deps: Deps;
@@ -24,6 +26,8 @@ export class Background {
   #proofs: ProofWatch | undefined;
   #rules: RuleClock | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #streamTimer: NodeJS.Timeout | undefined;
+  #streamTrimming: Promise<void> = Promise.resolve();
   #trimming: Promise<void> = Promise.resolve();
 
   constructor(parts: BackgroundParts) {
@@ -47,15 +51,30 @@ export class Background {
     this.#timer = setInterval(() => {
       this.#trimming = this.#trim();
     }, trimEveryMilliseconds);
+    this.#streamTrimming = this.#trimStream();
+    this.#streamTimer = setInterval(() => {
+      this.#streamTrimming = this.#trimStream();
+    }, trimStreamEveryMilliseconds);
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    clearInterval(this.#streamTimer);
     await this.#issuer?.stop();
     await this.#proofs?.stop();
     await this.#rules?.stop();
     await this.#deliverer.stop();
     await this.#trimming;
+    await this.#streamTrimming;
+  }
+
+  async #trimStream(): Promise<void> {
+    const { deps, log } = this.#parts;
+    try {
+      await trimStream(deps.database, { seconds: deps.config.streamRetentionMinutes * 60 });
+    } catch (error) {
+      log.warn({ err: error }, 'old events of streams could not be removed; the next attempt is in a minute');
+    }
   }
 
   async #trim(): Promise<void> {

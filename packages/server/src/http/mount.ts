@@ -1,5 +1,6 @@
 import type { Body, Operation, PathParameters, Query, Response } from '@davit/contract';
 import type { Caller } from '../auth/caller.ts';
+import type { StreamHandler } from './stream-route.ts';
 
 /** One request of an operation, checked: token, scope, ids, query and body are valid when a handler sees it. */
 export interface Call<O extends Operation> {
@@ -32,6 +33,8 @@ export interface AnyCall {
 export interface MountedOperation {
   readonly operation: Operation;
   readonly handler: (call: AnyCall) => Promise<unknown>;
+  /** In place of the handler, where the answer is a stream. */
+  readonly open?: StreamHandler;
 }
 
 /** Collects what a resource serves. `http/server.ts` turns it into routes; an operation that nobody mounts fails the start. */
@@ -41,6 +44,13 @@ export class Mounting {
   /** The same for operations that several kinds share: the handler takes what all of their declarations have in common. */
   onAny(operation: Operation, handler: (call: AnyCall) => Promise<unknown>): this {
     this.mounted.push({ operation, handler });
+    return this;
+  }
+
+  /** An operation whose answer is a stream of events. */
+  onStream(operation: Operation & { readonly events: object }, open: StreamHandler): this {
+    const handler = (): Promise<never> => Promise.reject(new Error(`${operation.id} is a stream`));
+    this.mounted.push({ operation, handler, open });
     return this;
   }
 

@@ -10,6 +10,7 @@ import { limitRequest } from './limit.ts';
 import { OtherStatus, type AnyCall, type MountedOperation } from './mount.ts';
 import { pageOf } from './paging.ts';
 import type { Room } from './server.ts';
+import { answerStream, lastEventIdOf, type Admitted } from './stream-route.ts';
 import { bodyChecker, queryChecker } from './validation.ts';
 
 declare module 'fastify' {
@@ -108,6 +109,16 @@ async function admitThere(room: Room, operation: Operation, caller: Caller, requ
 
 type Admit = (request: OperationRequest, reply: FastifyReply, caller: Caller) => Promise<void> | undefined;
 
+/** The same checks anew, for what lasts longer than they hold. */
+async function admitAgain(room: Room, operation: Operation, request: OperationRequest): Promise<Admitted> {
+  const { authorization, 'user-agent': userAgent } = request.headers;
+  const { caller, expiresAt } = await room.options.authenticator.standing(authorization, userAgent);
+  const verdict = admits(caller, operation);
+  if (verdict === 'no') return refuse(room, operation, caller, request.params);
+  // Also where rights alone suffice: what it is about may be gone by now.
+  return { caller: await callerAt(room.options, caller, operation, request.params), expiresAt };
+}
+
 async function lookUpAndAdmit(room: Room, request: OperationRequest, reply: FastifyReply, admit: Admit): Promise<void> {
   const { authorization, 'user-agent': userAgent } = request.headers;
   // Guessing tokens is what an unknown one may be: counted by address, before the database is asked.
@@ -138,8 +149,13 @@ function counted(room: Room, request: OperationRequest, reply: FastifyReply, err
 
 type RouteHandler = (request: OperationRequest, reply: FastifyReply) => Promise<unknown>;
 
-function handlerOf(room: Room, { operation, handler }: MountedOperation): RouteHandler {
+function handlerOf(room: Room, { operation, handler, open }: MountedOperation): RouteHandler {
   const call = callOf(operation);
+  if (open !== undefined) {
+    return answerStream<OperationRequest>(room, operation, (request) =>
+      open({ ...call(request), lastEventId: lastEventIdOf(request), admit: () => admitAgain(room, operation, request) }),
+    );
+  }
   const handle = (checked: AnyCall): Promise<unknown> =>
     checked.caller.access.kind === 'custom' ? narrowed(operation, checked.caller, handler(checked)) : handler(checked);
   if (operation.method === 'GET') return readHandler(operation, (request) => handle(call(request)));

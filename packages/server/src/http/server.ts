@@ -91,7 +91,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   acceptBodies(app);
   await refuseUnderPressure(app);
   handleErrors(app, room);
-  for (const { operation, handler } of options.mounted) addOperation(app, room, { operation, handler });
+  for (const mounted of options.mounted) addOperation(app, room, mounted);
   await addPages(app, room);
   return app;
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AppError, systemClock } from '@davit/base';
-import { accessChannel, listen, statement, type Database } from '@davit/db';
+import { accessChannel, listen, streamChannel, statement, type Database } from '@davit/db';
 import { dockerfileFacts } from '@davit/drivers';
 import type { EngineLog, EngineSettings } from '@davit/engine';
 import type { EngineHooks, EnginePort } from '@davit/engine/port';
@@ -16,6 +16,7 @@ import { createServer } from '../http/server.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { engineHooks } from '../resources/hooks.ts';
 import { mountAll } from '../resources/index.ts';
+import { Streams } from '../resources/stream/index.ts';
 import { ensureAdminToken } from '../resources/token/index.ts';
 import { openVault, readKeys } from '../secrets/keys.ts';
 import type { Configuration } from './config.ts';
@@ -79,6 +80,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const issuers = new Issuers({ issuers: config.oidcIssuers, audiences: config.oidcAudiences, clock: systemClock });
   const sessions = await Sessions.open(database, vault, systemClock);
   const authenticator = new Authenticator({ database, issuers, sessions });
+  const streams = new Streams({ database, engine: engine.port, config, log: logger ?? silent });
   const deps: Deps = {
     database,
     engine: engine.port,
@@ -89,6 +91,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     readDockerfile: dockerfileFacts,
     tokens: authenticator,
     sessions,
+    streams,
   };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
   const server = await createServer({
@@ -106,11 +109,19 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     ...(logger === undefined ? {} : { logger }),
   });
   // Another process, or the command line, may take a token away or change a membership.
+  // On one connection with what is new for streams: so nothing that was written after a right was taken away comes before it.
+  const onAccess = (): void => {
+    authenticator.forget();
+    streams.accessChanged();
+  };
   const listener = await listen({
     connectionString,
-    channels: [accessChannel],
-    onNotification: () => authenticator.forget(),
-    onReconnect: () => authenticator.forget(),
+    channels: [accessChannel, streamChannel],
+    onNotification: ({ channel }) => (channel === accessChannel ? onAccess() : streams.news()),
+    onReconnect: () => {
+      onAccess();
+      streams.news();
+    },
   });
   return {
     deps,
@@ -127,6 +138,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     close: async () => {
       const impatience = setTimeout(() => server.server.closeAllConnections(), config.stopWithinSeconds * 1000);
       try {
+        await streams.close();
         await server.close();
       } finally {
         clearTimeout(impatience);

@@ -67,6 +67,13 @@ export interface Configuration {
   readonly metricsSeconds: number;
   readonly scaleDownSeconds: number;
   readonly stopWithinSeconds: number;
+  /** Live streams that a token may have open in one process. */
+  readonly streamsPerToken: number;
+  /** How long events are kept, so that streams can be resumed. */
+  readonly streamRetentionMinutes: number;
+  readonly streamHeartbeatSeconds: number;
+  /** How long the client of a stream may take nothing. */
+  readonly streamPatienceSeconds: number;
   /** Data of cloud vendors; null: the file that comes with this version. */
   readonly catalogueFile: string | null;
   /** Name or path of the programs that run Terraform configurations; null: these are not run. */
@@ -138,6 +145,10 @@ export function readConfiguration(environment: Environment = process.env): Confi
     metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),
     scaleDownSeconds: reader.integer('DAVIT_SCALE_DOWN_SECONDS', 300, 1, 86_400),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
+    streamsPerToken: reader.integer('DAVIT_STREAMS_PER_TOKEN', 20, 1, 10_000),
+    streamRetentionMinutes: reader.integer('DAVIT_STREAM_RETENTION_MINUTES', 60, 1, 10_080),
+    streamHeartbeatSeconds: reader.integer('DAVIT_STREAM_HEARTBEAT_SECONDS', 15, 1, 300),
+    streamPatienceSeconds: reader.integer('DAVIT_STREAM_PATIENCE_SECONDS', 30, 1, 3600),
     catalogueFile: reader.optional('DAVIT_CATALOGUE'),
     terraformProgram: reader.optional('DAVIT_TERRAFORM_PROGRAM'),
     tofuProgram: reader.optional('DAVIT_TOFU_PROGRAM'),

@@ -25,6 +25,7 @@ import { mountProject } from './project/index.ts';
 import { mountRole } from './role/index.ts';
 import { mountService, servicePlaces } from './service/index.ts';
 import { mountSourceCheck } from './source-check/index.ts';
+import { mountStream } from './stream/index.ts';
 import { mountToken } from './token/index.ts';
 import { mountVariable } from './variable/index.ts';
 import { mountWebhook } from './webhook/index.ts';
@@ -58,6 +59,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountDeployment(mounting, deps);
   mountOverview(mounting, deps);
   mountSourceCheck(mounting, deps);
+  mountStream(mounting, deps);
   mountService(mounting, deps);
   mountVariable(mounting, deps, servicePlaces(deps));
   return mounting.mounted;

@@ -1,3 +1,3 @@
 export { mountDeployment } from './routes.ts';
-export { environmentStatus } from './status.ts';
+export { environmentStatus, environmentWords } from './status.ts';
 export { startStopped, stopRunning } from './turn.ts';

@@ -63,6 +63,22 @@ export async function environmentStatus(deps: Deps, db: Queryable, environmentId
   return toStatus(environmentId, view, await serviceStatuses(deps, db, environmentId), services);
 }
 
+/** The state words of an environment, without what its services would need for theirs; null: there is no such environment. */
+export async function environmentWords(
+  deps: Pick<Deps, 'database' | 'engine'>,
+  environmentId: string,
+): Promise<Pick<EnvironmentStatus, 'state' | 'last_deployment_state'> | null> {
+  const { database, engine } = deps;
+  if ((await database.maybe(store.environmentExists, [environmentId])) === undefined) return null;
+  const view = await engine.environment(database, environmentId);
+  const services = await database.many(store.placedServices, [environmentId]);
+  const statuses = await engine.services(
+    database,
+    services.map(({ id }) => id),
+  );
+  return { state: stateOf(view, statuses), last_deployment_state: view.last?.state ?? 'READY' };
+}
+
 function toStatus(
   environmentId: string,
   view: EnvironmentView,
@@ -86,7 +102,7 @@ function toStatus(
 }
 
 // Without services, an environment is what its own deployments were: one of nothing ends in DEPLOYED as well.
-function stateOf(view: EnvironmentView, statuses: readonly ServiceStatus[]): EnvironmentStatus['state'] {
+function stateOf(view: EnvironmentView, statuses: readonly Pick<ServiceStatus, 'state'>[]): EnvironmentStatus['state'] {
   // A service's state is the engine's word; the contract has more words, for what the engine does not do yet.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const ofServices = environmentState(statuses.map(({ state }) => state as StateWord));

@@ -20,6 +20,11 @@ export const placedServices = statement<PlacedServiceRow>(
     where service.environment_id = $1 order by stage.position, service.created_at, service.id`,
 );
 
+export const environmentExists = statement<{ id: string }>(
+  'deployment_environment_exists',
+  'select id from environment where id = $1',
+);
+
 export const serviceOrganization = statement<{ organization_id: string }>(
   'deployment_service_organization',
   'select organization_id from service where id = $1 and ($2::uuid is null or organization_id = $2) and ($3::text is null or type = $3)',

@@ -29,6 +29,7 @@ const silent: Readonly<Record<string, string>> = {
   stopHelm: 'always refused: nothing of it can have been deployed',
   uninstallHelm: 'does nothing: nothing of it can have been deployed',
   editAccountInformation: 'of a person, who belongs to no organization',
+  redeliverWebhookEvent: 'sends again what happened before; the attempt is in the list of the webhook',
   createSession: 'of a person, who belongs to no organization',
   deleteSession: 'of a person, who belongs to no organization',
 };

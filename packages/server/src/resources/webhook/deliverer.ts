@@ -2,15 +2,20 @@ import type { Database } from '@davit/db';
 import type { Vault } from '../../secrets/vault.ts';
 import { bodyOf, signatures } from './message.ts';
 import { post, type PostAnswer } from './post.ts';
-import { deliveryEnd, deliveryTake, type DueRow } from './store.ts';
+import { deliveryEnd, deliveryTake, webhookLock, webhooksDue, type DueRow } from './store.ts';
 
 /*
- * Delivers what is in the outbox: at least once, in order for each webhook unless an attempt fails. What is taken and not ended,
- * as its process died, is due again after a minute.
+ * Delivers what is in the outbox: at least once, and for each webhook one after the other, whichever process does it. While a delivery
+ * is repeated the later ones of its webhook wait, for at most an hour and a half: so a receiver that was away gets all in order, and
+ * one event at which a receiver fails does not keep back the others for the day of its attempts. One that was read and refused
+ * holds up nothing. What is taken and not ended, as its process died, is due again after a minute.
  */
 
 /** Seconds before the second to the tenth attempt: about a day. */
 export const pausesSeconds = [10, 30, 120, 300, 900, 3600, 10_800, 28_800, 43_200] as const;
+
+/** A receiver that answers this has read the event and does not want it. */
+const refusals: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
 const attemptMilliseconds = 10_000;
 const lookEveryMilliseconds = 1000;
@@ -54,10 +59,17 @@ export class WebhookDeliverer {
     });
   }
 
+  /** Takes what is due and waits for the end of all that is under way. */
+  async idle(): Promise<void> {
+    this.look();
+    await this.#looking;
+    await Promise.all(this.#underway);
+  }
+
   async #take(): Promise<void> {
     try {
       while (this.#underway.size < mostAtOnce && !this.#stop.signal.aborted) {
-        const due = await this.#parts.database.maybe(deliveryTake);
+        const due = await this.#takeOne();
         if (due === undefined) return;
         const attempt = this.#attempt(due).finally(() => {
           this.#underway.delete(attempt);
@@ -69,6 +81,17 @@ export class WebhookDeliverer {
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the deliveries of webhooks could not be read; the next attempt is in a second');
     }
+  }
+
+  async #takeOne(): Promise<DueRow | undefined> {
+    const { database } = this.#parts;
+    for (const { webhook_id: id } of await database.many(webhooksDue)) {
+      const due = await database.transaction(async (tx) =>
+        (await tx.one(webhookLock, [id])).taken ? tx.maybe(deliveryTake, [id]) : undefined,
+      );
+      if (due !== undefined) return due;
+    }
+    return undefined;
   }
 
   async #attempt(due: DueRow): Promise<void> {
@@ -85,7 +108,9 @@ export class WebhookDeliverer {
       const isDelivered = answer.status >= 200 && answer.status < 300;
       const pause = isDelivered ? null : (pausesSeconds[due.attempts - 1] ?? null);
       const request = JSON.stringify({ headers, body: JSON.parse(body) });
-      await database.run(deliveryEnd, [due.id, due.kind, due.target_url, request, answer.status, answer.body, pause]);
+      const { id, kind, target_url: url, attempts } = due;
+      const isRefused = refusals.has(answer.status);
+      await database.run(deliveryEnd, [id, kind, url, request, answer.status, answer.body, pause, attempts, isRefused]);
     } catch (error) {
       log.warn({ err: error, webhook: due.webhook_id }, 'the end of a delivery could not be written; it will be repeated');
     }

@@ -12,5 +12,6 @@ export function mountWebhook(mounting: Mounting, deps: Deps): void {
     .on(operations.getOrganizationWebhook, ({ caller, params }) => webhook.readWebhook(deps, caller, params))
     .on(operations.editOrganizationWebhook, ({ caller, params, body }) => webhook.editWebhook(deps, caller, params, body))
     .on(operations.deleteOrganizationWebhook, ({ caller, params }) => webhook.deleteWebhook(deps, caller, params))
+    .on(operations.redeliverWebhookEvent, ({ caller, params }) => webhook.redeliver(deps, caller, params))
     .on(operations.listWebhookEvent, ({ caller, params }) => webhook.listAttempts(deps, caller, params));
 }

@@ -128,18 +128,38 @@ export interface DueRow {
   readonly sealed: Buffer | null;
 }
 
+/** For so long a delivery that fails keeps the later ones of its webhook waiting, so that they arrive in their order. */
+const holdMinutes = 90;
+
+/** What may be delivered now: it is due, nothing of its webhook is under way, and no earlier one holds it up. */
+const deliverable = `due.due_at <= clock_timestamp() and not exists (
+  select 1 from webhook_delivery as other
+   where other.webhook_id = due.webhook_id and other.due_at is not null
+     and (other.is_taken and other.due_at > clock_timestamp()
+       or other.sequence < due.sequence and not other.is_refused
+         and other.created_at > clock_timestamp() - interval '${holdMinutes} minutes'))`;
+
+/** Webhooks for which there is something to deliver, the longest due first. */
+export const webhooksDue = statement<{ webhook_id: string }>(
+  'webhooks_due',
+  `select due.webhook_id from webhook_delivery as due where ${deliverable}
+    group by due.webhook_id order by min(due.due_at) limit 20`,
+);
+
+/** Whether the webhook is this transaction's, among all processes, to its end. */
+export const webhookLock = statement<{ taken: boolean }>(
+  'webhook_lock',
+  `select pg_try_advisory_xact_lock(hashtextextended('davit webhook ' || $1::text, 0)) as taken`,
+);
+
 /**
- * Takes one delivery that is due, for longer than an attempt may take; due again then if its process dies. One at a time for each
- * webhook, so that events arrive in their order unless one has to be repeated.
+ * Takes the next delivery of a webhook, for longer than an attempt may take; due again then if its process dies. In the transaction that
+ * holds the webhook's lock, and in a statement behind it: what this one sees, nobody else takes meanwhile.
  */
 export const deliveryTake = statement<DueRow>(
   'webhook_delivery_take',
   `with next as (
-     select due.id from webhook_delivery as due
-      where due.due_at <= clock_timestamp()
-        and not exists (select 1 from webhook_delivery as other
-                         where other.webhook_id = due.webhook_id and other.is_taken and other.due_at > clock_timestamp())
-      order by due.due_at, due.sequence limit 1 for update skip locked
+     select due.id from webhook_delivery as due where due.webhook_id = $1 and ${deliverable} order by due.sequence limit 1
    )
    update webhook_delivery as delivery
       set attempts = attempts + 1, is_taken = true, due_at = clock_timestamp() + interval '1 minute'
@@ -148,15 +168,38 @@ export const deliveryTake = statement<DueRow>(
              webhook.sealed`,
 );
 
-/** Delivery, kind, URL, request, status, answer, seconds until the next attempt or null for none. */
+/**
+ * Delivery, kind, URL, request, status, answer, seconds until the next attempt or null for none, the attempt's number, whether it was
+ * refused. The attempt is kept in any case; one that took so long that the delivery was taken again decides nothing more.
+ */
 export const deliveryEnd = statement(
   'webhook_delivery_end',
   `with ended as (
-     update webhook_delivery set is_taken = false, due_at = clock_timestamp() + make_interval(secs => $7) where id = $1
-     returning id, webhook_id, event
+     update webhook_delivery
+        set is_taken = false, is_refused = $9, due_at = clock_timestamp() + make_interval(secs => $7)
+      where id = $1 and attempts = $8
    )
    insert into webhook_attempt (webhook_id, delivery_id, kind, event, target_url, request, status_code, response_body)
-   select webhook_id, id, $2, event, $3, $4::jsonb, $5, $6 from ended`,
+   select webhook_id, id, $2, event, $3, $4::jsonb, $5, $6 from webhook_delivery where id = $1`,
+);
+
+/**
+ * Attempt, webhook. Makes its delivery due once more, with all attempts anew; one that is under way stays as it is. No row: there is no
+ * such attempt.
+ */
+export const deliveryRepeat = statement<{ enabled: boolean }>(
+  'webhook_delivery_repeat',
+  `with asked as (
+     select attempt.delivery_id, webhook.enabled from webhook_attempt as attempt join webhook on webhook.id = attempt.webhook_id
+      where attempt.id = $1 and attempt.webhook_id = $2
+   ), repeated as (
+     update webhook_delivery as delivery
+        set due_at = clock_timestamp(), attempts = 0, is_taken = false, is_refused = false
+       from asked
+      where delivery.id = asked.delivery_id and asked.enabled
+        and not (delivery.is_taken and delivery.due_at > clock_timestamp())
+   )
+   select enabled from asked`,
 );
 
 /** $1: days. What still waits stays. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
@@ -93,6 +94,16 @@ export async function deleteWebhook(deps: Deps, caller: Caller, place: Place): P
 export async function listAttempts(deps: Deps, caller: Caller, place: Place): Promise<Attempts> {
   const { id } = await readWebhook(deps, caller, place);
   return { results: await deps.database.many(store.attemptList, [id]) };
+}
+
+/** Delivers once more what an attempt was about, whatever became of it. WEBHOOK_DISABLED where nothing may be delivered. */
+export async function redeliver(deps: Deps, caller: Caller, place: Place & { readonly webhookEventId: string }): Promise<void> {
+  const { id } = await readWebhook(deps, caller, place);
+  const found = await deps.database.maybe(store.deliveryRepeat, [place.webhookEventId, id]);
+  if (found === undefined) throw notFound('webhook event');
+  if (!found.enabled) {
+    throw new AppError({ code: 'WEBHOOK_DISABLED', message: 'The webhook is switched off. Switch it on with `enabled` first.' });
+  }
 }
 
 /** Removes deliveries that ended long ago, and their attempts. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { roleDescriptions } from '@davit/contract';
+import { statement } from '@davit/db';
 import { here, making, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
 
 /* Calls that change an organization, its people and what its projects share. */
@@ -31,7 +32,24 @@ const webhook = (): object => ({
   events: ['DEPLOYMENT_STARTED'],
 });
 
+/** An attempt that was made, as only deliveries make them. */
+const attemptAdd = statement<{ id: string }>(
+  'test_webhook_attempt_add',
+  `with delivery as (
+     insert into webhook_delivery (webhook_id, event, payload, due_at) values ($1, 'DEPLOYMENT_STARTED', '{}', null) returning id)
+   insert into webhook_attempt (webhook_id, delivery_id, kind, event, target_url, request, status_code)
+   select $1, id, 'STANDARD', 'DEPLOYMENT_STARTED', 'https://hooks.example.org', '{}', 200 from delivery returning id`,
+);
+
 export const sharedRecipes: Recipes = {
+  redeliverWebhookEvent: {
+    ids: async (scene) => {
+      const webhookId = await scene.make('webhook', webhook());
+      const { id } = await scene.server.database.database.one(attemptAdd, [webhookId]);
+      return { ...scene.here, webhookId, webhookEventId: id };
+    },
+    event: '',
+  },
   createOrganization: { ids: here, body: named, event: 'CREATE ORGANIZATION' },
   editOrganization: { ids: here, body: named, event: 'UPDATE ORGANIZATION' },
   deleteOrganization: {

@@ -1,0 +1,128 @@
+import type { StreamEvent } from '@davit/contract';
+import { ApiError } from './api-error.ts';
+
+/** How a stream is followed. */
+export interface StreamOptions {
+  /** Of the last event that is known: it goes on behind that. */
+  readonly lastEventId?: string;
+  /** Whether to come back when the connection is lost; default true. */
+  readonly reconnect?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** An event, and the id to come back with once it was dealt with; null: before the first one that has an id. */
+export type Received = StreamEvent & { readonly id: string | null };
+
+type Open = (lastEventId: string | null, signal: AbortSignal) => Promise<Response>;
+
+const firstPauseMilliseconds = 500;
+const longestPauseMilliseconds = 30_000;
+/** Answers of servers and proxies that will be there again. */
+const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Follows a stream over its connections. */
+export async function* follow(open: Open, options: StreamOptions): AsyncGenerator<Received> {
+  const { reconnect = true, signal } = options;
+  let last = options.lastEventId ?? null;
+  let failures = 0;
+  for (;;) {
+    signal?.throwIfAborted();
+    const leave = new AbortController();
+    const either = signal === undefined ? leave.signal : AbortSignal.any([leave.signal, signal]);
+    let afterSeconds: number | null = null;
+    try {
+      const response = await open(last, either);
+      if (!response.ok || response.body === null) throw ApiError.of(response.status, await response.text(), response.headers);
+      for await (const one of parsed(response.body)) {
+        failures = 0;
+        last = one.id ?? last;
+        const event = toEvent(one);
+        if (event === null) continue;
+        yield { ...event, id: last };
+        if (event.event === 'END' && !event.data.resume) return;
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!reconnect || (error instanceof ApiError && !passing.has(error.status))) throw error;
+      if (error instanceof ApiError) afterSeconds = error.retryAfterSeconds;
+    } finally {
+      leave.abort();
+    }
+    if (!reconnect) return;
+    const pause = Math.min(longestPauseMilliseconds, firstPauseMilliseconds * 2 ** failures);
+    failures += 1;
+    await sleep(afterSeconds === null ? pause : afterSeconds * 1000, signal);
+  }
+}
+
+/** What one block of the wire says. */
+export interface Block {
+  readonly id: string | null;
+  readonly event: string;
+  /** null: it only moves the id. */
+  readonly data: string | null;
+}
+
+function toEvent({ event, data }: Block): StreamEvent | null {
+  if (data === null) return null;
+  // What the server of the same contract sends.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { event, data: JSON.parse(data) } as StreamEvent;
+}
+
+/**
+ * Blocks of server-sent events as the HTML standard has them (section 9.2): fields by lines, ended by an empty line; what the end of the
+ * connection cuts off is left out.
+ */
+export async function* parsed(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Block> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let fields = new Fields();
+  for await (const chunk of bytes) {
+    rest += decoder.decode(chunk, { stream: true });
+    // A carriage return at the end may be half of a line break.
+    const held = rest.endsWith('\r') ? '\r' : '';
+    const lines = rest.slice(0, rest.length - held.length).split(/\r\n|\n|\r/);
+    rest = (lines.pop() ?? '') + held;
+    for (const line of lines) {
+      if (line !== '') fields.add(line);
+      else {
+        const block = fields.end();
+        fields = new Fields();
+        if (block !== null) yield block;
+      }
+    }
+  }
+}
+
+class Fields {
+  #id: string | null = null;
+  #event = 'message';
+  #data: string[] = [];
+
+  add(line: string): void {
+    const colon = line.indexOf(':');
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (name === 'id' && !value.includes('\0')) this.#id = value;
+    else if (name === 'event') this.#event = value;
+    else if (name === 'data') this.#data.push(value);
+  }
+
+  end(): Block | null {
+    if (this.#id === null && this.#data.length === 0) return null;
+    return { id: this.#id, event: this.#event, data: this.#data.length === 0 ? null : this.#data.join('\n') };
+  }
+}
+
+function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal?.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,75 @@
+import Type, { type TSchema } from 'typebox';
+import { operation } from '../operation.ts';
+import { Optionals, Uuid } from '../shape.ts';
+import { streamControls, streamEvents, streamKinds, type StreamKind } from './events.ts';
+
+const pattern = `^(${streamKinds.join('|')})(,(${streamKinds.join('|')}))*$`;
+const mostIds = 100;
+/** Each is checked to be a uuid by the rule, which tells more than a pattern. */
+const uuids = { pattern: '^[0-9a-fA-F,-]+$', maxLength: mostIds * 37 } as const;
+
+/** What a stream of these kinds may say. */
+function only(...kinds: readonly StreamKind[]): Record<string, TSchema> {
+  return { ...streamControls, ...Object.fromEntries(kinds.map((kind) => [kind, streamEvents[kind]])) };
+}
+
+export const streamOrganization = operation({
+  id: 'streamOrganization',
+  method: 'GET',
+  path: '/organization/{organizationId}/stream',
+  tag: 'Stream',
+  summary: 'Follow what happens in an organization, live; resumable with `Last-Event-ID`',
+  scope: 'READ',
+  target: 'organization',
+  query: Optionals({
+    kinds: Type.String({
+      pattern,
+      maxLength: 200,
+      description: `Which events, divided by commas: ${streamKinds.join(', ')}. Without it all but the two logs`,
+    }),
+    projectId: Uuid,
+    environmentId: Type.String({
+      ...uuids,
+      description: `Only of these environments, divided by commas; at most ${mostIds}`,
+    }),
+    serviceId: Type.String({
+      ...uuids,
+      description: `Only what concerns these services, divided by commas; at most ${mostIds}. Events of environments and deployments as a whole are left out`,
+    }),
+  }),
+  status: 200,
+  response: null,
+  events: only(...streamKinds),
+  errors: [400],
+});
+
+export const streamDeployment = operation({
+  id: 'streamDeployment',
+  method: 'GET',
+  path: '/deploymentQueue/{deploymentRequestId}/stream',
+  tag: 'Stream',
+  summary: 'Follow a deployment request and its deployment to its end: what its log has so far, then everything live',
+  scope: 'READ',
+  target: 'deploymentRequest',
+  status: 200,
+  response: null,
+  events: only('QUEUE', 'DEPLOYMENT', 'SERVICE_STATE', 'STEP', 'DEPLOYMENT_LOG'),
+  errors: [],
+});
+
+export const streamServiceLog = operation({
+  id: 'streamServiceLog',
+  method: 'GET',
+  path: '/service/{serviceId}/log/stream',
+  tag: 'Stream',
+  summary: 'Follow what a service prints: its newest lines, then everything live',
+  scope: 'READ',
+  target: 'service',
+  query: Optionals({
+    tail: Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'How many lines of before' }),
+  }),
+  status: 200,
+  response: null,
+  events: only('SERVICE_LOG'),
+  errors: [400],
+});

@@ -1,0 +1,216 @@
+import type { StreamData, StreamEvent } from '@davit/contract';
+import {
+  actionWord,
+  deploymentState,
+  stateOf,
+  type Action,
+  type DeploymentLogLine,
+  type HistoryServiceView,
+  type DeploymentView,
+  type Origin,
+  type Phase,
+  type ServiceLogLine,
+} from '@davit/engine/port';
+import { errorLink, typeWord } from '../shared/engine-views.ts';
+import type { EventRow } from './store.ts';
+
+type Data = StreamData;
+
+/** What migration 0019 writes. */
+interface DeploymentFact {
+  readonly execution_number: number | null;
+  readonly action: Action;
+  readonly status: Data['DEPLOYMENT']['status'];
+  readonly canceling: boolean;
+  readonly triggered_by: string;
+  readonly origin: Origin;
+  readonly build_failed: boolean;
+}
+interface QueueFact extends DeploymentFact {
+  readonly change: Data['QUEUE']['change'];
+}
+interface ServiceFact {
+  readonly execution_number: number | null;
+  readonly action: Action;
+  readonly phase: Phase;
+  readonly service_type: string;
+  readonly service_name: string;
+  readonly failure: { readonly code: string; readonly message: string } | null;
+}
+interface StepFact {
+  readonly execution_number: number | null;
+  readonly step: string;
+  readonly metric: Data['STEP']['step_name'];
+  readonly status: Data['STEP']['status'];
+  readonly attempt: number;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+}
+
+/** An event as it is sent: one event of the wire, ended by an empty line. JSON has no line breaks of its own. */
+export function wire({ event, data }: StreamEvent, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** Numbers of the lines that an event of a log is about. */
+export function linesOf({ fact }: EventRow): readonly number[] {
+  const { lines } = fact;
+  return Array.isArray(lines) ? lines.map(Number) : [];
+}
+
+function placed(row: EventRow): { at: string; project_id: string; environment_id: string } {
+  return { at: row.at, project_id: row.project_id, environment_id: row.environment_id };
+}
+
+function deployed(row: EventRow, number: unknown): { deployment_request_id: string; execution_id: string | null } {
+  return {
+    deployment_request_id: row.deployment_id ?? '',
+    execution_id: typeof number === 'number' ? `${row.environment_id}-${number}` : null,
+  };
+}
+
+/** What an event tells; not for logs, of which each line is one. */
+export function toEvent(row: EventRow): StreamEvent {
+  // Each kind's fact is written by one trigger.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const fact = row.fact as unknown;
+  const place = { ...placed(row), ...deployed(row, row.fact['execution_number']) };
+  switch (row.kind) {
+    case 'QUEUE': {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const { change, action, triggered_by, origin } = fact as QueueFact;
+      return { event: 'QUEUE', data: { ...place, change, action: actionWord(action), triggered_by, origin } };
+    }
+    case 'DEPLOYMENT':
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return { event: 'DEPLOYMENT', data: { ...place, ...deploymentOf(fact as DeploymentFact) } };
+    case 'SERVICE_STATE':
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return { event: 'SERVICE_STATE', data: { ...place, service_id: row.service_id ?? '', ...serviceOf(fact as ServiceFact) } };
+    case 'STEP': {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const { step, metric, status, attempt, started_at, finished_at } = fact as StepFact;
+      const times = { started_at: isoTime(started_at), finished_at: isoTime(finished_at) };
+      return {
+        event: 'STEP',
+        data: { ...place, service_id: row.service_id ?? '', step, step_name: metric, status, attempt, ...times },
+      };
+    }
+    case 'RUNNING_STATUS': {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const { running_status } = fact as Pick<Data['RUNNING_STATUS'], 'running_status'>;
+      return { event: 'RUNNING_STATUS', data: { ...placed(row), service_id: row.service_id ?? '', running_status } };
+    }
+    default:
+      throw new Error(`an event of kind ${row.kind} is told otherwise`);
+  }
+}
+
+/** Times inside of a fact are as PostgreSQL writes them into JSON. */
+function isoTime(text: string | null): string | null {
+  return text === null ? null : new Date(text).toISOString();
+}
+
+function deploymentOf(fact: DeploymentFact): Pick<Data['DEPLOYMENT'], 'state' | 'status' | 'action' | 'triggered_by' | 'origin'> {
+  const { action, status, canceling, build_failed: buildFailed, triggered_by, origin } = fact;
+  const state = canceling && status === 'RUNNING' ? 'CANCELING' : deploymentState(action, status, buildFailed);
+  return { state, status, action: actionWord(action), triggered_by, origin };
+}
+
+function serviceOf(
+  fact: ServiceFact,
+): Pick<Data['SERVICE_STATE'], 'service_name' | 'service_type' | 'state' | 'action' | 'failure'> {
+  const { action, phase, service_type, service_name, failure } = fact;
+  return {
+    service_name,
+    service_type: typeWord(service_type),
+    state: stateOf(action, phase, service_type),
+    action: actionWord(action),
+    failure: failure === null ? null : { ...failure, link: errorLink(failure.code) },
+  };
+}
+
+/** Where a log is. */
+export interface LogPlace {
+  readonly projectId: string;
+  readonly environmentId: string;
+  readonly deploymentId: string | null;
+  readonly executionId: string | null;
+  readonly serviceId: string | null;
+}
+
+export function placeOfRow(row: EventRow): LogPlace {
+  return {
+    projectId: row.project_id,
+    environmentId: row.environment_id,
+    deploymentId: row.deployment_id,
+    executionId: deployed(row, row.fact['execution_number']).execution_id,
+    serviceId: row.service_id,
+  };
+}
+
+/** A line of a log as an event. */
+export type LineEvent = Extract<StreamEvent, { readonly event: 'DEPLOYMENT_LOG' | 'SERVICE_LOG' }>;
+
+export function deploymentLine(place: LogPlace, line: DeploymentLogLine): LineEvent {
+  return {
+    event: 'DEPLOYMENT_LOG',
+    data: {
+      at: line.at,
+      project_id: place.projectId,
+      environment_id: place.environmentId,
+      deployment_request_id: place.deploymentId ?? '',
+      execution_id: place.executionId,
+      service_id: line.service?.id ?? null,
+      step: line.step,
+      level: line.level,
+      message: line.message,
+    },
+  };
+}
+
+export function serviceLine(place: LogPlace, line: ServiceLogLine): LineEvent {
+  return {
+    event: 'SERVICE_LOG',
+    data: {
+      at: line.at,
+      project_id: place.projectId,
+      environment_id: place.environmentId,
+      service_id: place.serviceId ?? '',
+      id: line.id,
+      message: line.message,
+      pod_name: line.instance,
+      version: line.releaseId,
+    },
+  };
+}
+
+/** A deployment and its services as they are, for a stream that begins in the middle. */
+export function presentState(view: DeploymentView, projectId: string): StreamEvent[] {
+  const place = (at: string): { at: string; project_id: string; environment_id: string } => ({
+    at,
+    project_id: projectId,
+    environment_id: view.environmentId,
+  });
+  const deployment = { deployment_request_id: view.deploymentId, execution_id: view.executionId };
+  const toService = (service: HistoryServiceView): StreamEvent => ({
+    event: 'SERVICE_STATE',
+    data: {
+      ...place(service.updatedAt),
+      ...deployment,
+      service_id: service.serviceId,
+      service_name: service.name,
+      service_type: typeWord(service.serviceType),
+      state: service.state,
+      action: service.action,
+      failure:
+        service.failure === null
+          ? null
+          : { code: service.failure.code, message: service.failure.message, link: errorLink(service.failure.code) },
+    },
+  });
+  const { state, status, triggeredBy, origin } = view;
+  const about = { state, status, action: actionWord(view.action), triggered_by: triggeredBy, origin };
+  const whole: StreamEvent = { event: 'DEPLOYMENT', data: { ...place(view.updatedAt), ...deployment, ...about } };
+  return [whole, ...view.services.map(toService)];
+}

@@ -1,0 +1,171 @@
+import type { Client, Received } from '@davit/client';
+import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createEngine, type Engine } from '@davit/engine';
+import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Ear, has, namesOf, write } from './testing.ts';
+
+let server: TestServer;
+let engine: Engine | undefined;
+let fake: FakeCluster;
+let owner: TestOrganization;
+let api: Client;
+
+beforeAll(async () => {
+  fake = createFakeCluster();
+  server = await startTestServer({
+    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
+    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_STREAM_HEARTBEAT_SECONDS: '1' },
+  });
+  await engine?.start();
+  owner = await server.organization();
+  api = server.client(owner.tokens.WRITE);
+});
+afterAll(async () => {
+  await engine?.stop();
+  await server.close();
+});
+
+async function makeApplication(project: string): Promise<{ environmentId: string; applicationId: string; projectId: string }> {
+  const params = { organizationId: owner.id };
+  const { id: projectId } = await api.call('createProject', { params, body: { name: project } });
+  const environment = await api.call('createEnvironment', { params: { projectId }, body: { name: 'live' } });
+  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const application = await api.call('createApplication', { params: { environmentId: environment.id }, body });
+  return { projectId, environmentId: environment.id, applicationId: application.id };
+}
+
+test('a deployment is told from the queue to its end, in order', async () => {
+  const { environmentId, applicationId } = await makeApplication('told');
+  const params = { organizationId: owner.id };
+  const ear = new Ear((signal) => api.stream('streamOrganization', { params, query: { environmentId }, signal }));
+  await ear.until(has('OPEN'));
+  await api.call('deployApplication', { params: { applicationId } });
+  await ear.until(has('DEPLOYMENT', { status: 'SUCCEEDED' }));
+  await ear.until(has('ENVIRONMENT_STATE', { state: 'DEPLOYED' }));
+  await ear.close();
+  const words = ear.heard.map(({ event, data }) => (event === 'SERVICE_STATE' ? data.state : event));
+  expect(words.filter((word) => /^(DEPLOY|BUILD|WAITING)/.test(word) && word !== 'DEPLOYMENT')).toEqual([
+    'DEPLOYMENT_QUEUED',
+    'WAITING_RUNNING',
+    'BUILDING',
+    'DEPLOYING',
+    'DEPLOYED',
+  ]);
+  expect(ear.heard.flatMap(({ event, data }) => (event === 'QUEUE' ? [data.change] : []))).toEqual(['QUEUED', 'STARTED']);
+  expect(ear.heard.flatMap(({ event, data }) => (event === 'DEPLOYMENT' ? [data.state] : []))).toEqual(['DEPLOYING', 'DEPLOYED']);
+  expect(ear.heard.some(({ event }) => event === 'STEP')).toBe(true);
+  expect(ear.heard.some(({ event }) => event.endsWith('_LOG'))).toBe(false);
+});
+
+test('the stream of a deployment tells its log from the first line, and ends with it; also when it has ended before', async () => {
+  const { applicationId } = await makeApplication('followed');
+  const { deployment_request_id: id } = await api.call('deployApplication', { params: { applicationId } });
+  const params = { deploymentRequestId: id ?? '' };
+  const live = new Ear((signal) => api.stream('streamDeployment', { params, signal }));
+  await live.ended;
+  expect(live.heard.at(-1)).toMatchObject({ event: 'END', data: { code: 'DONE', resume: false } });
+  expect(live.heard.slice(0, 2).map(({ event }) => event)).toEqual(['OPEN', 'DEPLOYMENT']);
+  const messages = (heard: readonly Received[]): string[] =>
+    heard.flatMap(({ event, data }) => (event === 'DEPLOYMENT_LOG' ? [`${data.step} ${data.message}`] : []));
+  const { environmentId } = await environmentOf(applicationId);
+  const log = await api.call('listEnvironmentLogs', { params: { environmentId } });
+  expect(log.length).toBeGreaterThan(3);
+  expect(messages(live.heard)).toHaveLength(log.length);
+  const late = new Ear((signal) => api.stream('streamDeployment', { params, signal }));
+  await late.ended;
+  expect(messages(late.heard)).toEqual(messages(live.heard));
+  expect(has('DEPLOYMENT', { state: 'DEPLOYED' })(late.heard)).toBe(true);
+  expect(has('SERVICE_STATE', { state: 'DEPLOYED' })(late.heard)).toBe(true);
+  // From the middle of its old lines, and from the middle of what was live.
+  for (const heard of [late.heard, live.heard]) {
+    const lines = heard.filter(({ event }) => event === 'DEPLOYMENT_LOG');
+    const third = lines[2]?.id ?? '';
+    const again = new Ear((signal) => api.stream('streamDeployment', { params, signal, lastEventId: third }));
+    await again.ended;
+    expect(messages(again.heard)).toEqual(messages(heard).slice(3));
+  }
+});
+
+async function environmentOf(applicationId: string): Promise<{ environmentId: string }> {
+  const { environment } = await api.call('getApplication', { params: { applicationId } });
+  return { environmentId: environment.id };
+}
+
+test('what a service prints is told: the newest lines of before, then each as it comes', async () => {
+  const { applicationId } = await makeApplication('printing');
+  await api.call('deployApplication', { params: { applicationId } });
+  const instance = await until(() =>
+    fake.instances.find(({ service, state }) => service === applicationId && state === 'RUNNING'),
+  );
+  for (let line = 1; line <= 5; line += 1) fake.print(instance.id, `old ${line}`);
+  await until(async () => {
+    const { results } = await api.call('listApplicationLog', { params: { applicationId } });
+    return results.length >= 5 ? results : undefined;
+  });
+  const params = { serviceId: applicationId };
+  const ear = new Ear((signal) => api.stream('streamServiceLog', { params, query: { tail: 3 }, signal }));
+  await ear.until((heard) => linesOf(heard).length >= 3);
+  expect(linesOf(ear.heard)).toEqual(['old 3', 'old 4', 'old 5']);
+  for (let line = 1; line <= 300; line += 1) fake.print(instance.id, `new ${line}`);
+  await ear.until((heard) => linesOf(heard).length >= 303);
+  const all = ['old 3', 'old 4', 'old 5', ...Array.from({ length: 300 }, (_, index) => `new ${index + 1}`)];
+  expect(linesOf(ear.heard)).toEqual(all);
+  await ear.close();
+  const middle = ear.heard.find(({ event, data }) => event === 'SERVICE_LOG' && data.message === 'new 17');
+  const again = new Ear((signal) => api.stream('streamServiceLog', { params, signal, lastEventId: middle?.id ?? '' }));
+  await again.until((heard) => linesOf(heard).length >= 283);
+  expect(linesOf(again.heard)).toEqual(all.slice(all.indexOf('new 17') + 1));
+  await again.close();
+  const none = new Ear((signal) => api.stream('streamServiceLog', { params, query: { tail: 0 }, signal }));
+  await none.until(has('OPEN'));
+  fake.print(instance.id, 'last');
+  await none.until((heard) => linesOf(heard).length > 0);
+  expect(linesOf(none.heard)).toEqual(['last']);
+  await none.close();
+});
+
+function linesOf(heard: readonly Received[]): string[] {
+  return heard.flatMap(({ event, data }) => (event === 'SERVICE_LOG' ? [data.message] : []));
+}
+
+async function until<Thing>(look: () => Thing | undefined | Promise<Thing | undefined>): Promise<Thing> {
+  const end = Date.now() + 15_000;
+  for (;;) {
+    const thing = await look();
+    if (thing !== undefined) return thing;
+    if (Date.now() > end) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+test('only what the query names is told', async () => {
+  const one = await makeApplication('named');
+  const other = await makeApplication('unnamed');
+  const { database } = server.database;
+  const organizationId = owner.id;
+  const params = { organizationId };
+  const ears = [
+    { query: { environmentId: `${one.environmentId},${other.environmentId}` }, told: ['one', 'other'] },
+    { query: { environmentId: one.environmentId.toUpperCase() }, told: ['one'] },
+    { query: { projectId: one.projectId }, told: ['one'] },
+    { query: { kinds: 'STEP,QUEUE', projectId: other.projectId }, told: ['other'] },
+    { query: { kinds: 'STEP' }, told: [] },
+    { query: { serviceId: one.applicationId }, told: [] },
+  ].map(({ query, told }) => ({ told, ear: new Ear((signal) => api.stream('streamOrganization', { params, query, signal })) }));
+  for (const { ear } of ears) await ear.until(has('OPEN'));
+  await write(database, { organizationId, projectId: one.projectId, environmentId: one.environmentId }, 'one');
+  await write(database, { organizationId, projectId: other.projectId, environmentId: other.environmentId }, 'other');
+  const [all] = ears;
+  await all?.ear.until((heard) => namesOf(heard).length >= 2);
+  for (const { ear, told } of ears) {
+    await ear.until((heard) => namesOf(heard).length >= told.length);
+    expect(namesOf(ear.heard)).toEqual(told);
+    await ear.close();
+  }
+  for (const query of ['kinds=STEPS', 'environmentId=x', 'projectId=x', `serviceId=${one.projectId},`]) {
+    const headers = { authorization: `Token ${owner.tokens.READ}` };
+    const response = await fetch(`${server.baseUrl}/organization/${organizationId}/stream?${query}`, { headers });
+    expect(await response.json()).toMatchObject({ status: 400, errors: [{ path: query.split('=')[0] }] });
+  }
+});

@@ -1,0 +1,80 @@
+import { isUuid, type ErrorDetail } from '@davit/base';
+import { streamKinds, type StreamKind } from '@davit/contract';
+import type { Deps } from '../../deps.ts';
+import type { StreamCall, Stream } from '../../http/stream-route.ts';
+import { notFound } from '../../auth/authorize.ts';
+import { canSee } from '../../auth/caller.ts';
+import { validationFailed } from '../../http/validation.ts';
+import { decodePosition, type Position } from './position.ts';
+import * as store from './store.ts';
+import type { Watch } from './watch.ts';
+
+/** Logs are told where they are asked for: they are most of what there is. */
+const withoutLogs: readonly StreamKind[] = streamKinds.filter((kind) => kind !== 'DEPLOYMENT_LOG' && kind !== 'SERVICE_LOG');
+const ofDeployment: readonly StreamKind[] = ['QUEUE', 'DEPLOYMENT', 'SERVICE_STATE', 'STEP', 'DEPLOYMENT_LOG'];
+const defaultTail = 100;
+
+/** Follows an organization, or some of it. */
+export async function streamOrganization(deps: Deps, call: StreamCall): Promise<Stream> {
+  const organizationId = call.params['organizationId'] ?? '';
+  const { kinds, projectId } = call.query;
+  const problems: ErrorDetail[] = [];
+  const environmentIds = idsOf(call.query['environmentId'], 'environmentId', problems);
+  const serviceIds = idsOf(call.query['serviceId'], 'serviceId', problems);
+  if (problems.length > 0) throw validationFailed(problems);
+  const place = await deps.database.maybe(store.organizationPlace, [organizationId]);
+  if (place === undefined || !canSee(call.caller, organizationId)) throw notFound('organization');
+  const watch: Watch = {
+    organizationId,
+    kinds: new Set(typeof kinds === 'string' ? streamKinds.filter((kind) => kinds.split(',').includes(kind)) : withoutLogs),
+    ...(typeof projectId === 'string' ? { projectId: projectId.toLowerCase() } : {}),
+    ...(environmentIds === undefined ? {} : { environmentIds }),
+    ...(serviceIds === undefined ? {} : { serviceIds }),
+  };
+  return open(deps, call, watch);
+}
+
+/** Follows a request and its deployment to its end. */
+export async function streamDeployment(deps: Deps, call: StreamCall): Promise<Stream> {
+  const deploymentId = call.params['deploymentRequestId'] ?? '';
+  const place = await deps.engine.placeOfRequest(deps.database, deploymentId);
+  const environment = place === null ? undefined : await deps.database.maybe(store.environmentPlace, [place.environmentId]);
+  if (place === null || environment === undefined || !canSee(call.caller, place.organizationId)) {
+    throw notFound('deployment request');
+  }
+  const { organizationId, environmentId } = place;
+  const log = { kind: 'DEPLOYMENT_LOG', place: { projectId: environment.project_id, environmentId } } as const;
+  return open(deps, call, { organizationId, kinds: new Set(ofDeployment), deploymentId, log });
+}
+
+/** Follows what a service prints. */
+export async function streamServiceLog(deps: Deps, call: StreamCall): Promise<Stream> {
+  const serviceId = call.params['serviceId'] ?? '';
+  const service = await deps.database.maybe(store.servicePlace, [serviceId]);
+  if (service === undefined || !canSee(call.caller, service.organization_id)) throw notFound('service');
+  const { tail } = call.query;
+  const place = { projectId: service.project_id, environmentId: service.environment_id };
+  const log = { kind: 'SERVICE_LOG', place, tail: typeof tail === 'number' ? tail : defaultTail } as const;
+  const organizationId = service.organization_id;
+  return open(deps, call, { organizationId, kinds: new Set<StreamKind>(['SERVICE_LOG']), serviceIds: [serviceId], log });
+}
+
+function open(deps: Deps, { caller, admit, lastEventId }: StreamCall, watch: Watch): Stream {
+  return deps.streams.open({ watch, caller, admit, position: lastEventId === null ? null : positionOf(lastEventId, watch) });
+}
+
+function positionOf(id: string, { log }: Watch): Position {
+  const position = decodePosition(id);
+  // In the middle of a log is only who began with one.
+  if (position !== undefined && (position.line === undefined || log !== undefined)) return position;
+  throw validationFailed([
+    { path: 'Last-Event-ID', message: 'must be the id of an event of this stream; leave it out to begin anew' },
+  ]);
+}
+
+function idsOf(value: unknown, path: string, problems: ErrorDetail[]): string[] | undefined {
+  if (typeof value !== 'string') return undefined;
+  const ids = value.toLowerCase().split(',');
+  if (!ids.every(isUuid)) problems.push({ path, message: 'must be uuids, divided by commas' });
+  return ids;
+}

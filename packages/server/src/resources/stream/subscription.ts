@@ -1,0 +1,379 @@
+import { isAppError } from '@davit/base';
+import type { StreamControlData } from '@davit/contract';
+import type { Caller } from '../../auth/caller.ts';
+import type { Outlet } from '../../http/outlet.ts';
+import type { Admitted, Stream } from '../../http/stream-route.ts';
+import type { Boundary, StreamHub } from './hub.ts';
+import { presentState, wire, type LogPlace } from './message.ts';
+import { encodePosition, type Position } from './position.ts';
+import type { Page, ReaderDeps, StreamReader, Told } from './reader.ts';
+import type { EventRow } from './store.ts';
+import { changesEnvironment, concerns, tellsEnvironments, type Watch } from './watch.ts';
+
+export interface SubscriptionParts {
+  readonly hub: StreamHub;
+  readonly reader: StreamReader;
+  readonly deps: ReaderDeps;
+  readonly heartbeatMilliseconds: number;
+  readonly patienceMilliseconds: number;
+  readonly log: { warn(details: object, message: string): void };
+}
+
+export interface Asked {
+  readonly watch: Watch;
+  readonly caller: Caller;
+  /** null: from now on. */
+  readonly position: Position | null;
+  readonly admit: () => Promise<Admitted>;
+}
+
+type End = StreamControlData['END'];
+
+const textAtOnce = 32_768;
+const retryMilliseconds = 1000;
+const longestTimer = 2_147_483_647;
+const revoked: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'TOKEN_EXPIRED', 'FORBIDDEN', 'NOT_FOUND']);
+const finished: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED', 'WITHDRAWN']);
+
+const stopping: End = {
+  code: 'SERVER_STOPPING',
+  message: 'This server stops. Come back with the last id.',
+  resume: true,
+};
+const tooSlow: End = {
+  code: 'TOO_SLOW',
+  message: 'Nothing was taken for too long. Come back with the last id, and ask for fewer events.',
+  resume: true,
+};
+const done: End = { code: 'DONE', message: 'The deployment has ended; there is nothing more to tell.', resume: false };
+
+/**
+ * One stream: goes through what happened at the pace of its client. It holds no more than a page and what is being written, however slow
+ * that is; where it is, is a position, from which it reads on by itself when the hub has forgotten.
+ */
+export class Subscription implements Stream {
+  readonly patienceMilliseconds: number;
+  readonly farewell = wire({ event: 'END', data: tooSlow });
+  readonly #parts: SubscriptionParts;
+  readonly #asked: Asked;
+  readonly #onClosed: () => void;
+  #caller: Caller;
+  /** Of a deployment's stream: `ending`: the deployment has ended, and all is told the next time that there is nothing new. */
+  #phase: 'new' | 'live' | 'ending' = 'new';
+  /** When something was written last, as performance.now() has it. */
+  #saidAt = performance.now();
+  /** Set once `#begin` ran. */
+  #position: Position = { seen: { xmin: 0, xmax: 0, underway: [] } };
+  #at: Boundary | undefined;
+  #isAdmitted = false;
+  #end: End | undefined;
+  #wake: () => void = () => undefined;
+  #isAwake = false;
+  #expiry: NodeJS.Timeout | undefined;
+
+  /** `onClosed` is called once, when it has ended. */
+  constructor(parts: SubscriptionParts, asked: Asked, onClosed: () => void) {
+    this.#parts = parts;
+    this.#asked = asked;
+    this.#caller = asked.caller;
+    this.#onClosed = onClosed;
+    this.patienceMilliseconds = parts.patienceMilliseconds;
+  }
+
+  /** Rights may have changed: nothing more is told before they were looked at. */
+  recheck(): void {
+    this.#isAdmitted = false;
+    this.#news();
+  }
+
+  /** Ends it soon, saying why. */
+  stop(): void {
+    this.#end ??= stopping;
+    this.#news();
+  }
+
+  async run(outlet: Outlet): Promise<void> {
+    const unfollow = this.#parts.hub.follow(() => this.#news());
+    const onGone = (): void => this.#news();
+    outlet.gone.addEventListener('abort', onGone);
+    try {
+      await this.#tell(outlet);
+    } finally {
+      outlet.gone.removeEventListener('abort', onGone);
+      clearTimeout(this.#expiry);
+      unfollow();
+      if (this.#end !== undefined) outlet.end(wire({ event: 'END', data: this.#end }));
+      this.#onClosed();
+    }
+  }
+
+  async #tell(outlet: Outlet): Promise<void> {
+    let isBegun = false;
+    while (this.#end === undefined && !outlet.gone.aborted) {
+      try {
+        await this.#admit();
+        if (!isBegun) await this.#begin(outlet);
+        isBegun = true;
+        await this.#step(outlet);
+      } catch (error) {
+        await this.#onFailure(error);
+      }
+    }
+  }
+
+  async #onFailure(error: unknown): Promise<void> {
+    if (isAppError(error) && revoked.has(error.code)) {
+      this.#end = { code: error.code, message: error.message, resume: false };
+      return;
+    }
+    // The database or the issuer is away; what was told is known, so that the stream goes on when it is back.
+    if (isAppError(error)) return this.#rest(retryMilliseconds);
+    this.#parts.log.warn({ err: error }, 'a stream failed');
+    this.#end = { code: 'INTERNAL', message: 'Davit itself failed; the log of the server says how.', resume: true };
+  }
+
+  async #admit(): Promise<void> {
+    if (this.#isAdmitted) return;
+    // A change that comes during the look is looked at once more.
+    this.#isAdmitted = true;
+    try {
+      const { caller, expiresAt } = await this.#asked.admit();
+      this.#caller = caller;
+      clearTimeout(this.#expiry);
+      this.#expiry = setTimeout(() => this.recheck(), Math.min(longestTimer, Math.max(0, expiresAt - Date.now()) + 1));
+    } catch (error) {
+      this.#isAdmitted = false;
+      throw error;
+    }
+  }
+
+  async #begin(outlet: Outlet): Promise<void> {
+    const { position } = this.#asked;
+    const isKnown = position !== null && (await this.#isKnown(position));
+    if (isKnown) this.#position = position;
+    else await this.#beginAnew();
+    // Clients of the standard come back after this time.
+    await outlet.write(`retry: ${retryMilliseconds}\n${wire({ event: 'OPEN', data: { resumed: isKnown } }, this.#id())}`);
+    if (position !== null && !isKnown) await outlet.write(wire({ event: 'RESET', data: { message: resetMessage } }));
+    if (!isKnown) await this.#tellPresent(outlet);
+  }
+
+  async #isKnown(position: Position): Promise<boolean> {
+    const head = await this.#parts.hub.headBehind(position.within?.upTo ?? position.seen);
+    return head !== undefined && this.#parts.reader.isKept(position);
+  }
+
+  async #beginAnew(): Promise<void> {
+    const { hub, reader } = this.#parts;
+    const head = await hub.headBehind();
+    if (head === undefined) throw new Error('the stream has no head');
+    const { log } = this.#asked.watch;
+    const seen = head.snapshot;
+    if (log === undefined) {
+      this.#at = head;
+      this.#position = { seen };
+      return;
+    }
+    this.#at = undefined;
+    const line = log.kind === 'SERVICE_LOG' ? await reader.startOfLines(await this.#logPlace(log), seen, log.tail) : 0;
+    this.#position = { seen, line };
+  }
+
+  /** A deployment's stream begins with how it is; what comes after may tell some of that again. */
+  async #tellPresent(outlet: Outlet): Promise<void> {
+    const { deploymentId, log } = this.#asked.watch;
+    const { database, engine } = this.#parts.deps;
+    if (deploymentId === undefined || log === undefined) return;
+    const view = await engine.deployment(database, deploymentId);
+    if (view === null) return;
+    for (const event of presentState(view, log.place.projectId)) await outlet.write(wire(event));
+  }
+
+  async #logPlace(log: NonNullable<Watch['log']>): Promise<LogPlace> {
+    const { deploymentId = null, serviceIds } = this.#asked.watch;
+    const { database, engine } = this.#parts.deps;
+    const view = deploymentId === null ? null : await engine.deployment(database, deploymentId);
+    return { ...log.place, deploymentId, serviceId: serviceIds?.[0] ?? null, executionId: view?.executionId ?? null };
+  }
+
+  #id(): string {
+    return encodePosition(this.#position);
+  }
+
+  async #step(outlet: Outlet): Promise<void> {
+    const { log } = this.#asked.watch;
+    if (this.#position.line !== undefined && log !== undefined) return this.#tellOldLines(outlet, log);
+    const page = await this.#nextPage();
+    if (page === 'head') return this.#onHead(outlet);
+    if (page === null) return this.#reset(outlet);
+    await this.#tellPage(outlet, page);
+  }
+
+  /** The next page; `head`: there is nothing new; null: what is next is not kept any more. */
+  async #nextPage(): Promise<Page | 'head' | null> {
+    const { hub, reader } = this.#parts;
+    const { watch } = this.#asked;
+    const { within, seen } = this.#position;
+    if (within !== undefined) return reader.page(watch, this.#position, within.upTo);
+    const batch = this.#at === undefined ? undefined : hub.batchAfter(this.#at);
+    if (batch === 'head') return 'head';
+    if (batch !== undefined) {
+      const { from, to, events } = batch;
+      return { events, from: from.snapshot, upTo: to.snapshot, isWhole: true, to };
+    }
+    // The hub has forgotten where this is; it is joined again where it is now.
+    if (this.#at !== undefined) this.#position = { seen: this.#at.snapshot };
+    this.#at = undefined;
+    const head = await hub.headBehind(seen);
+    if (head === undefined) return null;
+    const page = await reader.page(watch, this.#position, head.snapshot);
+    return page === null ? null : { ...page, to: head };
+  }
+
+  async #tellPage(outlet: Outlet, page: Page): Promise<void> {
+    const { watch } = this.#asked;
+    const { within } = this.#position;
+    const rows = page.events.filter((row) => concerns(watch, this.#caller, row));
+    const wanted = rows.filter(({ kind }) => watch.kinds.has(kind));
+    const told: Page = { ...page, events: wanted };
+    // Before what led to them, and without an id: so that whoever is cut off in between is told them again.
+    await this.#tellEnvironments(outlet, rows, page);
+    const writer = this.#writer(outlet);
+    for (const row of wanted) {
+      const parts = within?.sequence === row.sequence ? within.parts : 0;
+      for await (const one of this.#parts.reader.texts(watch, row, told, parts)) {
+        await writer.add(one);
+        if (this.#isOver(outlet)) return;
+      }
+      if (row.kind === 'DEPLOYMENT' || row.kind === 'QUEUE') this.#noteEnd(row);
+    }
+    await writer.flush();
+    if (!this.#isOver(outlet)) this.#passed(page);
+  }
+
+  /** Writes several events at once. What was written is behind the stream, whatever fails then: it is not told again. */
+  #writer(outlet: Outlet): { add(one: Told): Promise<void>; flush(): Promise<void> } {
+    let text = '';
+    let behind: Position | undefined;
+    const flush = async (): Promise<void> => {
+      if (behind === undefined) return;
+      await this.#write(outlet, text);
+      this.#position = behind;
+      this.#at = undefined;
+      text = '';
+      behind = undefined;
+    };
+    const add = async (one: Told): Promise<void> => {
+      text += one.text;
+      behind = one.position;
+      if (text.length >= textAtOnce) await flush();
+    };
+    return { add, flush };
+  }
+
+  #isOver(outlet: Outlet): boolean {
+    return this.#end !== undefined || outlet.gone.aborted;
+  }
+
+  /** Nothing goes out before rights were looked at that changed meanwhile. */
+  async #write(outlet: Outlet, text: string): Promise<void> {
+    await this.#admit();
+    await outlet.write(text);
+    this.#saidAt = performance.now();
+  }
+
+  #passed({ events, from, upTo, isWhole, to }: Page): void {
+    const last = events.at(-1);
+    if (!isWhole && last !== undefined) {
+      this.#position = { seen: from, within: { upTo, sequence: last.sequence + 1, parts: 0 } };
+      return;
+    }
+    this.#position = { seen: upTo };
+    this.#at = to;
+  }
+
+  #noteEnd(row: EventRow): void {
+    if (this.#asked.watch.deploymentId !== undefined && finished.has(row.fact['status'])) this.#end ??= done;
+  }
+
+  async #tellEnvironments(outlet: Outlet, rows: readonly EventRow[], { to }: Page): Promise<void> {
+    if (!tellsEnvironments(this.#asked.watch)) return;
+    const changed = new Map(rows.filter(changesEnvironment).map((row) => [row.environment_id, row]));
+    const moment = to === undefined ? `of ${this.#id()}` : `${to.serial}`;
+    for (const { environment_id, project_id } of changed.values()) {
+      const words = await this.#parts.reader.environmentWords(environment_id, moment);
+      const data = { at: new Date().toISOString(), project_id, environment_id, ...words };
+      await this.#write(outlet, wire({ event: 'ENVIRONMENT_STATE', data }));
+    }
+  }
+
+  async #tellOldLines(outlet: Outlet, log: NonNullable<Watch['log']>): Promise<void> {
+    const { seen } = this.#position;
+    const { lines, next } = await this.#parts.reader.oldLines(log.kind, await this.#logPlace(log), this.#position);
+    const writer = this.#writer(outlet);
+    for (const { number, event } of lines) {
+      const position = { seen, line: number };
+      await writer.add({ text: wire(event, encodePosition(position)), position });
+      if (this.#isOver(outlet)) return;
+    }
+    await writer.flush();
+    this.#position = next === null ? { seen } : { seen, line: next };
+  }
+
+  async #reset(outlet: Outlet): Promise<void> {
+    this.#phase = 'new';
+    await this.#beginAnew();
+    await outlet.write(wire({ event: 'RESET', data: { message: resetMessage } }, this.#id()));
+    await this.#tellPresent(outlet);
+  }
+
+  async #onHead(outlet: Outlet): Promise<void> {
+    if (await this.#isAtEnd()) return;
+    // Counted from the last word to this client: news about other things must not put it off.
+    const left = this.#saidAt + this.#parts.heartbeatMilliseconds - performance.now();
+    if (left > 0) return this.#rest(left);
+    this.#isAdmitted = false;
+    if (this.#at !== undefined) this.#position = { seen: this.#at.snapshot };
+    // An id without data is no event, but what a client comes back with.
+    await this.#write(outlet, `: nothing new\nid: ${this.#id()}\n\n`);
+  }
+
+  /** Whether the deployment had ended before the stream began: then all of it is told by now, once the hub has looked again. */
+  async #isAtEnd(): Promise<boolean> {
+    const { deploymentId } = this.#asked.watch;
+    if (deploymentId === undefined || this.#phase === 'live') return false;
+    if (this.#phase === 'ending') {
+      this.#end ??= done;
+      return true;
+    }
+    const { database, engine } = this.#parts.deps;
+    const view = await engine.deployment(database, deploymentId);
+    // From here on its end is told by an event.
+    this.#phase = view !== null && !finished.has(view.status) ? 'live' : 'ending';
+    if (this.#phase === 'ending') await this.#parts.hub.refresh();
+    return this.#phase === 'ending';
+  }
+
+  #news(): void {
+    this.#isAwake = true;
+    this.#wake();
+  }
+
+  /** Waits for news, at most for so long. */
+  async #rest(milliseconds: number): Promise<void> {
+    if (!this.#isAwake) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, milliseconds);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#wake = () => undefined;
+    }
+    this.#isAwake = false;
+  }
+}
+
+const resetMessage =
+  'What happened since the Last-Event-ID is not kept any more. Read what you show anew; from here on everything is told.';

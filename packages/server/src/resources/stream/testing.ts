@@ -1,0 +1,65 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Received } from '@davit/client';
+import { statement, type Queryable } from '@davit/db';
+
+/** Collects events in the background until it is closed. */
+export class Ear {
+  readonly heard: Received[] = [];
+  readonly #leave = new AbortController();
+  readonly ended: Promise<void>;
+
+  constructor(follow: (signal: AbortSignal) => AsyncGenerator<Received>) {
+    this.ended = this.#listen(follow(this.#leave.signal));
+  }
+
+  async #listen(events: AsyncGenerator<Received>): Promise<void> {
+    try {
+      for await (const one of events) this.heard.push(one);
+    } catch (error) {
+      if (!this.#leave.signal.aborted) throw error;
+    }
+  }
+
+  async until(condition: (heard: readonly Received[]) => boolean): Promise<void> {
+    const end = Date.now() + 20_000;
+    while (!condition(this.heard)) {
+      if (Date.now() > end) throw new Error(`waited in vain; heard ${JSON.stringify(this.heard.slice(-20))}`);
+      await pause(2);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#leave.abort();
+    await this.ended;
+  }
+}
+
+/** Whether an event with these members was heard. */
+export const has =
+  (event: string, data: object = {}) =>
+  (heard: readonly Received[]): boolean =>
+    heard.some(
+      (one) => one.event === event && Object.entries(data).every(([key, value]) => Reflect.get(one.data, key) === value),
+    );
+
+export interface Place {
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly environmentId: string;
+}
+
+const fact = { execution_number: null, action: 'DEPLOY', status: 'QUEUED', origin: 'API', change: 'QUEUED' };
+const insert = statement(
+  'test_stream_event',
+  `insert into stream_event (organization_id, project_id, environment_id, kind, fact) values ($1, $2, $3, 'QUEUE', $4)`,
+);
+
+/** Writes an event that can be told from others by its name, as a trigger would. */
+export async function write(db: Queryable, { organizationId, projectId, environmentId }: Place, name: string): Promise<void> {
+  await db.run(insert, [organizationId, projectId, environmentId, { ...fact, triggered_by: name }]);
+}
+
+/** Names of written events among those heard. */
+export function namesOf(heard: readonly Received[]): string[] {
+  return heard.flatMap(({ event, data }) => (event === 'QUEUE' ? [data.triggered_by] : []));
+}
