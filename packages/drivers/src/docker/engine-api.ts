@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
 import { DriverError } from '../errors.ts';
 
@@ -10,7 +11,7 @@ export interface EngineRequest {
   /** Sent as JSON. */
   readonly body?: object;
   /** Sent as a tar archive. */
-  readonly archive?: Buffer;
+  readonly archive?: Buffer | Readable;
   /** Sent as X-Registry-Auth, with which the engine identifies itself to a registry. */
   readonly registryAuth?: RegistryAuth;
   readonly signal: AbortSignal;
@@ -101,7 +102,7 @@ interface ModemOptions {
   path: string;
   method: string;
   options?: { _query: Readonly<Record<string, string>>; _body: object };
-  file?: Buffer;
+  file?: Buffer | Readable;
   authconfig?: RegistryAuth;
   isStream: true;
   statusCodes: Readonly<Record<number, true>>;
