@@ -29,6 +29,7 @@ import * as advancedSettings from './service/advanced-settings.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import { jobOperations } from './service/job.ts';
+import * as databaseBackup from './service/database-backup.ts';
 import { databaseOperations } from './service/database.ts';
 import { helmOperations } from './service/helm.ts';
 import { listTerraformVersions, terraformOperations } from './service/terraform.ts';
@@ -63,6 +64,7 @@ const modules = {
   ...scopedVariableOperations,
   ...variable,
   ...webhook,
+  ...databaseBackup,
   listTerraformVersions,
 };
 

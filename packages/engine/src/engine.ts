@@ -1,5 +1,7 @@
 import type { Database } from '@davit/db';
 import type { TerraformDriver } from '@davit/drivers';
+import { BackupRunner } from './backups/runner.ts';
+import { FolderBackupStore } from './backups/store/folder-store.ts';
 import { createEnginePort } from './engine-port.ts';
 import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './keeper/housekeeper.ts';
@@ -47,6 +49,7 @@ export function createEngine(input: EngineInput): Engine {
   const runner = new Runner(parts);
   const housekeeper = new Housekeeper(parts);
   const scheduler = new Scheduler(parts);
+  const backups = new BackupRunner({ engine: parts, store: new FolderBackupStore(parts.settings.backupFolder) });
   let started = false;
   return {
     port: createEnginePort(input.database, {
@@ -60,12 +63,14 @@ export function createEngine(input: EngineInput): Engine {
       await Promise.all(keepers.map((keeper) => keeper.start()));
       await runner.start();
       scheduler.start();
+      backups.start();
       housekeeper.start();
     },
     stop: async () => {
       if (!started) return;
       started = false;
       await housekeeper.stop();
+      await backups.stop();
       await scheduler.stop();
       await runner.stop();
       await Promise.all(keepers.map((keeper) => keeper.stop()));

@@ -1,4 +1,5 @@
 import type { Queryable } from '@davit/db';
+import type { BackupPort } from './backups/port.ts';
 import type {
   Action,
   FailureRecord,
@@ -11,8 +12,9 @@ import type {
 } from './model.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
 
+export type * from './backups/port.ts';
 export type * from './model.ts';
-export { cronFault, isTimeZone } from './jobs/cron.ts';
+export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export { environmentState, type ActionStatusWord, type ActionWord, type Phase, type StateWord } from './states.ts';
 
 export type Origin = 'API' | 'CLI' | 'CONSOLE' | 'GIT' | 'SERVICE_INTERNAL' | 'TERRAFORM_PROVIDER';
@@ -273,6 +275,8 @@ export interface EnginePort {
 
   /** Programs of this machine that run Terraform configurations. */
   terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;
+
+  readonly backups: BackupPort;
 
   /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
   describeCluster(driver: string): Promise<{

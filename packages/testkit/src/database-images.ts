@@ -34,9 +34,9 @@ fi
 exec "$@"
 `;
 
-/** An image that runs PostgreSQL 15 of this machine (Debian: postgresql-15) as the official one does, with `psql` and busybox. */
+/** An image that runs PostgreSQL 15 of this machine (Debian: postgresql-15) as the official one does, with the tools for its backups and busybox. */
 export async function postgresImage(): Promise<TestImage> {
-  const programs = ['postgres', 'initdb', 'psql'].map((name) => join(folder, 'bin', name));
+  const programs = ['postgres', 'initdb', 'psql', 'pg_dump', 'pg_dumpall', 'pg_restore'].map((name) => join(folder, 'bin', name));
   const modules = readdirSync(join(folder, 'lib')).filter((name) => name.endsWith('.so') && !name.startsWith('llvmjit'));
   const files = await tarOf((archive) => {
     addBusybox(archive, { postgres: 999 });
@@ -54,7 +54,7 @@ export async function postgresImage(): Promise<TestImage> {
 export async function redisImage(): Promise<TestImage> {
   const files = await tarOf((archive) => {
     addBusybox(archive, { redis: 999 });
-    addPrograms(archive, [installed('redis-server')]);
+    addPrograms(archive, ['redis-server', 'redis-cli', 'redis-check-rdb'].map(installed));
     addEntrypoint(archive);
     archive.entry({ name: 'data', type: 'directory', mode: 0o755 });
   });

@@ -63,7 +63,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
       },
       drivers: { fake: { cluster: fake.cluster, builder: fake.builder, source: fake.source, gateway: fake.gateway } },
       terraform,
-      settings: { ...settings, workFolder, ...overrides },
+      settings: { ...settings, workFolder, backupFolder: join(workFolder, 'backups'), ...overrides },
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     });
   let engine = make();
@@ -140,6 +140,10 @@ const settings: EngineSettings = {
   logRetentionDays: 7,
   keptReleases: 10,
   logLinesPerService: 10_000,
+  backupFolder: '',
+  backupsAtOnce: 2,
+  backupTimeoutSeconds: 60,
+  keptBackups: 2,
 };
 
 /** Waits for a condition, at most ten seconds. */

@@ -2,7 +2,9 @@ import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
 import { trimEvents } from '../resources/event/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
-import { followRules, type RuleClock } from './rules.ts';
+import { followBackups } from './backups.ts';
+import type { Followed } from './clock.ts';
+import { followRules } from './rules.ts';
 
 const trimEveryMilliseconds = 3_600_000;
 
@@ -12,11 +14,12 @@ export interface BackgroundParts {
   readonly log: { warn(details: object, message: string): void };
 }
 
-/** What happens beside requests: deliveries of webhooks, deployment rules, and the removal of what is kept no longer. */
+/** What happens beside requests: deliveries of webhooks, deployment rules, backups of databases, and the removal of what is kept no longer. */
 export class Background {
   readonly #parts: BackgroundParts;
   readonly #deliverer: WebhookDeliverer;
-  #rules: RuleClock | undefined;
+  #rules: Followed | undefined;
+  #backups: Followed | undefined;
   #timer: NodeJS.Timeout | undefined;
   #trimming: Promise<void> = Promise.resolve();
 
@@ -30,6 +33,7 @@ export class Background {
   start(): void {
     this.#deliverer.start();
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
+    this.#backups = followBackups(this.#parts.deps, this.#parts.log);
     this.#trimming = this.#trim();
     this.#timer = setInterval(() => {
       this.#trimming = this.#trim();
@@ -39,6 +43,7 @@ export class Background {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#rules?.stop();
+    await this.#backups?.stop();
     await this.#deliverer.stop();
     await this.#trimming;
   }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
+import { cronFault } from '@davit/engine/port';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 
@@ -55,6 +56,13 @@ export interface Configuration {
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   readonly stopWithinSeconds: number;
+  /** When managed databases are backed up: five fields of cron, in UTC. */
+  readonly backupSchedule: string;
+  readonly keptBackups: number;
+  readonly backupsAtOnce: number;
+  readonly backupTimeoutSeconds: number;
+  /** How long the backups of a deleted database stay. */
+  readonly orphanBackupDays: number;
   /** Data of cloud vendors; null: the file that comes with this version. */
   readonly catalogueFile: string | null;
   /** Name or path of the programs that run Terraform configurations; null: these are not run. */
@@ -107,6 +115,11 @@ export function readConfiguration(environment: Environment = process.env): Confi
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
+    backupSchedule: reader.schedule('DAVIT_BACKUP_SCHEDULE', '0 3 * * *'),
+    keptBackups: reader.integer('DAVIT_KEPT_BACKUPS', 7, 1, 1000),
+    backupsAtOnce: reader.integer('DAVIT_BACKUPS_AT_ONCE', 2, 1, 64),
+    backupTimeoutSeconds: reader.integer('DAVIT_BACKUP_TIMEOUT_SECONDS', 14_400, 10, 604_800),
+    orphanBackupDays: reader.integer('DAVIT_ORPHAN_BACKUP_DAYS', 7, 0, 3650),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
     catalogueFile: reader.optional('DAVIT_CATALOGUE'),
     terraformProgram: reader.optional('DAVIT_TERRAFORM_PROGRAM'),
@@ -184,6 +197,13 @@ class Reader {
     if (value === 'true' || value === '1') return true;
     if (value !== 'false' && value !== '0') this.#fault(name, `must be true or false, not ${JSON.stringify(value)}`);
     return false;
+  }
+
+  schedule(name: string, byDefault: string): string {
+    const value = this.text(name, byDefault);
+    const fault = cronFault(value);
+    if (fault !== null) this.#fault(name, `${fault}, not ${JSON.stringify(value)}`);
+    return value;
   }
 
   word<const W extends string>(name: string, words: readonly W[], byDefault: W): W {

@@ -2,6 +2,7 @@ import { kinds, operations, serviceOperations, type Operation, type ServedType }
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
+import { listApplications, removeApplication } from './facets/database/applications.ts';
 import * as database from './facets/database/database.ts';
 import type { Removal } from './facets/action/terraform.ts';
 import { readHistory, readOldHistory } from './facets/history/history.ts';
@@ -93,6 +94,9 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     credentials: ({ caller }, reference) => database.readCredentials(deps, caller, reference),
     versions: ({ caller }, reference) => database.listVersions(deps, caller, reference),
     configuration: (call, { type }) => database.listConfiguration(deps, call.caller, place(call, type).environmentId),
+    applications: ({ caller }, reference) => listApplications(deps, caller, reference),
+    removeApplication: ({ caller, params }, reference) =>
+      removeApplication(deps, caller, reference, params['targetApplicationId'] ?? ''),
     log: ({ caller, query }, reference) => readLog(deps, caller, reference, wholeNumber(query['tail'])),
   };
 }

@@ -1,0 +1,44 @@
+# What the scripts of all types share. They run in an instance of the database's own image, beside the database.
+set -eu
+backup=/davit/out/backup
+
+# The files of a backup arrive in a running instance; `given` comes after the last of them.
+await_backup() {
+  until [ -e /davit/out/given ]; do sleep 0.2; done
+}
+
+# Does it again until it succeeds, for a minute: a database that was restarted answers again within seconds.
+patiently() {
+  tries=0
+  until "$@" >/tmp/attempt 2>&1; do
+    tries=$((tries + 1))
+    if [ "$tries" -ge 60 ]; then
+      cat /tmp/attempt >&2
+      echo "the database does not answer at $DAVIT_HOST:$DAVIT_PORT" >&2
+      exit 1
+    fi
+    sleep 1
+  done
+}
+
+# Waits for a server that this script has started, and that writes to /tmp/server.log.
+await_server() {
+  server=$1
+  shift
+  until "$@" >/tmp/attempt 2>&1; do
+    if ! kill -0 "$server" 2>/dev/null; then
+      tail -n 20 /tmp/server.log >&2
+      echo "the server for the test of the backup ended" >&2
+      exit 1
+    fi
+    sleep 0.2
+  done
+}
+
+# Fails with the first differences between what the database had and what there is now.
+same() {
+  if cmp -s "$1" "$2"; then return 0; fi
+  echo "the restored data is not what the database had (-: was there, +: is there):" >&2
+  diff -U 0 "$1" "$2" | tail -n +3 | head -n 20 >&2
+  exit 65
+}
