@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scratchFolder } from '../packages/drivers/src/source/testing.ts';
-import { postgresImage, redisImage } from '../packages/testkit/src/database-images.ts';
+import { mariadbImage, postgresImage, redisImage } from '../packages/testkit/src/database-images.ts';
 import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
 import { eventually } from './support/eventually.ts';
@@ -32,24 +32,28 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
   let store: string;
   let copy: string;
   let cache: string;
+  let ledger: string;
 
   beforeAll(async () => {
     await startTestEngine(kind);
     registry = await startTestRegistry(await testRegistryPort(), { isOpen: true });
     await registry.pushImage('library/postgres', '15', await postgresImage());
     await registry.pushImage('library/redis', '7', await redisImage());
+    await registry.pushImage('library/mysql', '8.0', await mariadbImage());
     folder = scratchFolder();
     const file = join(folder.path, 'databases.json');
     writeFileSync(file, readFileSync(own, 'utf8').replaceAll('docker.io/', `${registry.address}/`));
     stage = await Stage.open(kind, { DAVIT_ALLOW_HTTP_REGISTRIES: 'true', DAVIT_DATABASE_CATALOGUE: file });
     const { environmentId, davit } = stage;
-    const make = async (name: string, type: 'POSTGRESQL' | 'REDIS', mode: 'MANAGED' | 'CONTAINER'): Promise<string> => {
-      const body = { name, type, version: type === 'REDIS' ? '7' : '15', mode };
+    const versions = { POSTGRESQL: '15', REDIS: '7', MYSQL: '8.0' };
+    const make = async (name: string, type: 'POSTGRESQL' | 'REDIS' | 'MYSQL', mode: 'MANAGED' | 'CONTAINER'): Promise<string> => {
+      const body = { name, type, version: versions[type], mode };
       return (await davit.client.call('createDatabase', { params: { environmentId }, body })).id;
     };
     store = await make('store', 'POSTGRESQL', 'MANAGED');
     copy = await make('copy', 'POSTGRESQL', 'CONTAINER');
     cache = await make('cache', 'REDIS', 'CONTAINER');
+    ledger = await make('ledger', 'MYSQL', 'CONTAINER');
     const before = await newest();
     await davit.client.call('deployEnvironment', { params: { environmentId } });
     await stage.idleAfter(async () => (await newest()) !== before);
@@ -130,7 +134,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
 
   /** Instances of this Davit that are no database's. */
   const benches = async (): Promise<string[]> => {
-    const services = [store, copy, cache];
+    const services = [store, copy, cache, ledger];
     const all = await stage.containers();
     return all.filter(({ Labels }) => !services.includes(Labels['davit.service'] ?? '')).map(({ Names }) => Names.join());
   };
@@ -203,6 +207,47 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     await redis('set', 'after', '1');
   });
 
+  test('a backup of MariaDB, by the tools that it shares with MySQL, is proven and restored', async () => {
+    const { password } = await stage.davit.client.call('getDatabaseMasterCredentials', { params: { databaseId: ledger } });
+    const mysql = (statements: string) =>
+      inside(
+        ledger,
+        ['mariadb', '--protocol=tcp', '-h127.0.0.1', '-uroot', '-N', '-r', '-e', statements],
+        [`MYSQL_PWD=${password}`],
+      );
+    await mysql(`use app; create table entry (id int primary key auto_increment, what varchar(50) character set utf8mb4, raw blob);
+      insert into entry (what, raw) values ('paid 🦊', x'00ff'), ('owed', null); create view owed as select * from entry where id > 1;
+      create procedure twice(n int) select n * 2; create database \`odd name\`; create table \`odd name\`.\`a b\` (n int);
+      insert into \`odd name\`.\`a b\` values (1), (2), (3)`);
+    const made = await backup(ledger, 'entries');
+    expect(made).toMatchObject({ failure: null, backup_state: 'GOOD', server_version: expect.stringContaining('MariaDB') });
+    await mysql('drop database `odd name`; use app; delete from entry; drop procedure twice; create database unwanted');
+    expect(await restored(ledger, { backup_id: made.id })).toMatchObject({ failure: null, restore_state: 'SUCCEEDED' });
+    expect(
+      await mysql('select count(*) from `odd name`.`a b`; select what, hex(raw) from app.entry order by id; call app.twice(21)'),
+    ).toBe('3\npaid 🦊\t00FF\nowed\tNULL\n42');
+    expect(await mysql('show databases')).not.toContain('unwanted');
+  });
+
+  test('a backup that cannot be restored is not good, says why, and is not restored over anything', async () => {
+    await sql(
+      copy,
+      `create table z_later (n int); insert into z_later values (1);
+      create function known(n int) returns boolean language sql as 'select exists (select from public.z_later l where l.n = $1)';
+      create table a_first (n int check (known(n))); insert into a_first values (1)`,
+    );
+    const made = await backup(copy, 'not to be relied on');
+    expect(made).toMatchObject({
+      backup_state: 'FAILED',
+      proven_at: null,
+      status: { state: 'UNAVAILABLE' },
+      failure: { code: 'BACKUP_NOT_PROVEN', evidence: { lines: expect.arrayContaining([expect.stringContaining('a_first')]) } },
+    });
+    const asked = stage.davit.client.call('restoreDatabase', { params: { databaseId: copy }, body: { backup_id: made.id } });
+    await expect(asked).rejects.toMatchObject({ status: 409, code: 'BACKUP_NOT_GOOD' });
+    await sql(copy, 'drop table a_first');
+  });
+
   test('a backup that is damaged on the disk changes nothing, and says so', async () => {
     const made = await backup(copy, 'damaged');
     const file = join(stage.davit.folder, 'backups', `${made.id}.backup`);
@@ -230,7 +275,9 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
       expect(await ended(store, id)).toMatchObject({ backup_state: 'GOOD', failure: null });
     }
     await expect.poll(benches, { timeout: 20_000 }).toEqual([]);
-    const ids = [...(await backups(store)), ...(await backups(copy)), ...(await backups(cache))].map(({ id }) => `${id}.backup`);
+    const ids = [...(await backups(store)), ...(await backups(copy)), ...(await backups(cache)), ...(await backups(ledger))].map(
+      ({ id }) => `${id}.backup`,
+    );
     expect(files()).toEqual(ids.toSorted());
   });
 

@@ -64,9 +64,9 @@ export const causes = {
     'A restore of the backup for a test failed, or did not have what the database had. Do not rely on this backup: make another one.',
   BACKUP_DAMAGED: 'The stored backup is not what was written. Use another backup, and check the disk it is on.',
   BACKUP_MISSING:
-    'The file of the backup is not in the folder of backups. Bring back `backups` of the state folder, or use another backup.',
+    'The file of the backup is not in the folder of backups. Bring it back to DAVIT_BACKUP_FOLDER, or use another backup; several servers on one database need one folder for all.',
   BACKUP_STORE_FAILED:
-    'The folder of backups could not be read or written. Check `backups` in the state folder of Davit: its owner, its mode, its disk.',
+    'The folder of backups could not be read or written. Check DAVIT_BACKUP_FOLDER: its owner, its mode, its disk.',
   BACKUP_TIMEOUT:
     'It took longer than DAVIT_BACKUP_TIMEOUT_SECONDS allows and was ended. Raise that, or make the database smaller.',
   RESTORE_FAILED:

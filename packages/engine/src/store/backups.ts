@@ -156,11 +156,12 @@ export const endBackup = statement(
     WHERE id = $1 AND attempt = $2 AND status = 'RUNNING'`,
 );
 
-/** Service, how many good ones of the schedule stay. Of those that failed, as many stay as reports. */
+/** Service, how many good ones of the schedule stay, beside what a restore needs. Of those that failed, as many stay as reports. */
 export const retireScheduled = statement(
   'retireScheduledDatabaseBackups',
   `UPDATE database_backup SET is_leaving = true
     WHERE service_id = $1 AND kind = 'SCHEDULED' AND NOT is_leaving AND status IN ('GOOD', 'FAILED')
+      AND NOT EXISTS (SELECT 1 FROM database_restore r WHERE r.status IN ('QUEUED', 'RUNNING') AND r.backup_id = database_backup.id)
       AND id NOT IN (SELECT id FROM database_backup
                       WHERE service_id = $1 AND kind = 'SCHEDULED' AND NOT is_leaving AND status = 'GOOD'
                       ORDER BY created_at DESC LIMIT $2)

@@ -166,7 +166,7 @@ function engineSettings(config: Configuration, installation: string): EngineSett
     keptReleases: config.keptReleases,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
-    backupFolder: path.join(config.stateFolder, 'backups'),
+    backupFolder: path.resolve(config.backupFolder ?? path.join(config.stateFolder, 'backups')),
     backupsAtOnce: config.backupsAtOnce,
     backupTimeoutSeconds: config.backupTimeoutSeconds,
     keptBackups: config.keptBackups,

@@ -59,6 +59,8 @@ export interface Configuration {
   /** When managed databases are backed up: five fields of cron, in UTC. */
   readonly backupSchedule: string;
   readonly keptBackups: number;
+  /** null: `backups` in the state folder. */
+  readonly backupFolder: string | null;
   readonly backupsAtOnce: number;
   readonly backupTimeoutSeconds: number;
   /** How long the backups of a deleted database stay. */
@@ -116,6 +118,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     backupSchedule: reader.schedule('DAVIT_BACKUP_SCHEDULE', '0 3 * * *'),
+    backupFolder: reader.optional('DAVIT_BACKUP_FOLDER'),
     keptBackups: reader.integer('DAVIT_KEPT_BACKUPS', 7, 1, 1000),
     backupsAtOnce: reader.integer('DAVIT_BACKUPS_AT_ONCE', 2, 1, 64),
     backupTimeoutSeconds: reader.integer('DAVIT_BACKUP_TIMEOUT_SECONDS', 14_400, 10, 604_800),

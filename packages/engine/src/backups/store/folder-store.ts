@@ -78,7 +78,7 @@ export class FolderBackupStore implements BackupStore {
       if (codeOf(error) === 'ENOENT') return [];
       throw failure(error);
     });
-    for (const name of names.filter((one) => one.endsWith(unfinished))) {
+    for (const name of names.filter((one) => /^[0-9a-f-]{36}\.backup\.part$/.test(one))) {
       await translated(() => rm(path.join(this.#folder, name), { force: true }));
     }
   }

@@ -1,10 +1,9 @@
 compare() {
   census > /tmp/found
-  for file in "$backup/before" "$backup/after" /tmp/found; do sort "$file" > "$file.sorted"; done
-  # Lines that stayed the same while the dump was made must be there again; others are told, as they prove nothing.
-  comm -12 "$backup/before.sorted" "$backup/after.sorted" > /tmp/steady
-  comm -12 /tmp/steady /tmp/found.sorted > /tmp/again
+  # Lines that stayed the same while the dump was made must be there again; others tell of a moment that nobody knows.
+  both "$backup/before" "$backup/after" > /tmp/steady
+  both /tmp/steady /tmp/found > /tmp/again
   same /tmp/steady /tmp/again
-  # A table that was written to meanwhile has other rows, but must be there.
-  if cmp -s "$backup/before" "$backup/after"; then same "$backup/before.sorted" /tmp/found.sorted; fi
+  # When nothing was written meanwhile, there must be nothing else either.
+  if [ "$(cat "$backup/before")" = "$(cat "$backup/after")" ]; then same "$backup/before" /tmp/found; fi
 }

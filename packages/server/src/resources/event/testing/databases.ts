@@ -37,7 +37,7 @@ const connected: Recipe['ids'] = async (scene) => {
   return { ...scene.here, targetApplicationId: applicationId };
 };
 
-export const databaseRecipes: Recipes = {
+export const databaseRecipes = {
   addBackupDatabase: { ids: (scene) => running(scene, scene.here), body: backup, event: 'CREATE DATABASE' },
   removeDatabaseBackup: { ids: withBackup, event: 'DELETE DATABASE' },
   restoreDatabase: {
@@ -46,4 +46,4 @@ export const databaseRecipes: Recipes = {
     event: 'UPDATE DATABASE',
   },
   removeApplicationFromDatabase: { ids: connected, event: 'DELETE APPLICATION SECRET' },
-};
+} satisfies Recipes;
