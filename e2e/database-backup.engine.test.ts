@@ -212,7 +212,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     const mysql = (statements: string) =>
       inside(
         ledger,
-        ['mariadb', '--protocol=tcp', '-h127.0.0.1', '-uroot', '-N', '-r', '-e', statements],
+        ['mariadb', '--protocol=tcp', '-h127.0.0.1', '-uroot', '--batch', '-N', '-r', '-e', statements],
         [`MYSQL_PWD=${password}`],
       );
     await mysql(`use app; create table entry (id int primary key auto_increment, what varchar(50) character set utf8mb4, raw blob);
