@@ -2,6 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../packages/client/src/index.ts';
 import { scratchFolder } from '../packages/drivers/src/source/testing.ts';
 import { mariadbImage, postgresImage, redisImage } from '../packages/testkit/src/database-images.ts';
 import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
@@ -64,9 +65,26 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     folder?.remove();
   });
 
+  /** A call that is repeated where the server says that it is overloaded, as on a machine that does much else. */
+  const call: Client['call'] = async (id, ...input) => {
+    const done = await eventually(
+      async () => {
+        try {
+          return { answer: await stage.davit.client.call(id, ...input) };
+        } catch (error) {
+          if (error instanceof Error && 'status' in error && error.status === 503) return undefined;
+          throw error;
+        }
+      },
+      `an answer to ${id}`,
+      60_000,
+    );
+    return done.answer;
+  };
+
   const newest = async (): Promise<string | undefined> => {
     const { environmentId } = stage;
-    const { results } = await stage.davit.client.call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
+    const { results } = await call('listEnvironmentDeploymentHistoryV2', { params: { environmentId } });
     return results[0]?.identifier.execution_id;
   };
 
@@ -83,31 +101,22 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
   }
 
   async function sql(databaseId: string, statements: string, database = 'postgres'): Promise<string> {
-    const { password } = await stage.davit.client.call('getDatabaseMasterCredentials', { params: { databaseId } });
+    const { password } = await call('getDatabaseMasterCredentials', { params: { databaseId } });
     const options = ['-h', '127.0.0.1', '-U', 'postgres', '-d', database, '-v', 'ON_ERROR_STOP=1'];
     return inside(databaseId, ['psql', '-XAtq', ...options, '-c', statements], [`PGPASSWORD=${password}`, 'PAGER=cat']);
   }
 
   async function redis(...command: readonly string[]): Promise<string> {
     const params = { databaseId: cache };
-    const { password } = await stage.davit.client.call('getDatabaseMasterCredentials', { params });
+    const { password } = await call('getDatabaseMasterCredentials', { params });
     return inside(cache, ['redis-cli', '--raw', ...command], [`REDISCLI_AUTH=${password}`]);
   }
 
-  // Right after its start on a busy machine a server may say that it is overloaded.
-  const backups = async (databaseId: string) =>
-    eventually(async () => {
-      try {
-        return (await stage.davit.client.call('listDatabaseBackup', { params: { databaseId } })).results;
-      } catch (error) {
-        if (error instanceof Error && 'status' in error && error.status === 503) return undefined;
-        throw error;
-      }
-    }, 'the list of backups');
+  const backups = async (databaseId: string) => (await call('listDatabaseBackup', { params: { databaseId } })).results;
 
   async function backup(databaseId: string, name: string) {
     const body = { name, message: 'for a test' };
-    const { id } = await stage.davit.client.call('addBackupDatabase', { params: { databaseId }, body });
+    const { id } = await call('addBackupDatabase', { params: { databaseId }, body });
     return ended(databaseId, id);
   }
 
@@ -121,10 +130,10 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
 
   async function restored(databaseId: string, body: { backup_id: string; safety_backup?: boolean }) {
     const params = { databaseId };
-    const { id } = await stage.davit.client.call('restoreDatabase', { params, body });
+    const { id } = await call('restoreDatabase', { params, body });
     return eventually(
       async () => {
-        const { results } = await stage.davit.client.call('listDatabaseRestore', { params });
+        const { results } = await call('listDatabaseRestore', { params });
         return results.find((one) => one.id === id && one.finished_at !== null);
       },
       'the end of the restore',
@@ -168,7 +177,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     expect(stored.length).toBe(made.size_bytes);
     expect(stored.includes('visit')).toBe(false);
     await expect.poll(benches, { timeout: 20_000 }).toEqual([]);
-    const { password } = await stage.davit.client.call('getDatabaseMasterCredentials', { params: { databaseId: store } });
+    const { password } = await call('getDatabaseMasterCredentials', { params: { databaseId: store } });
     expect(`${await stage.log()}${stage.davit.output}${JSON.stringify(made)}`).not.toContain(password);
   });
 
@@ -208,7 +217,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
   });
 
   test('a backup of MariaDB, by the tools that it shares with MySQL, is proven and restored', async () => {
-    const { password } = await stage.davit.client.call('getDatabaseMasterCredentials', { params: { databaseId: ledger } });
+    const { password } = await call('getDatabaseMasterCredentials', { params: { databaseId: ledger } });
     const mysql = (statements: string) =>
       inside(
         ledger,
@@ -243,7 +252,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
       status: { state: 'UNAVAILABLE' },
       failure: { code: 'BACKUP_NOT_PROVEN', evidence: { lines: expect.arrayContaining([expect.stringContaining('a_first')]) } },
     });
-    const asked = stage.davit.client.call('restoreDatabase', { params: { databaseId: copy }, body: { backup_id: made.id } });
+    const asked = call('restoreDatabase', { params: { databaseId: copy }, body: { backup_id: made.id } });
     await expect(asked).rejects.toMatchObject({ status: 409, code: 'BACKUP_NOT_GOOD' });
     await sql(copy, 'drop table a_first');
   });
@@ -268,7 +277,7 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
       (await backups(store)).some((one) => one.id === id && one.stored_at !== null);
     const moments = [(): Promise<boolean> => works('dump'), isStored, (): Promise<boolean> => works('prove')];
     for (const comes of moments) {
-      const { id } = await stage.davit.client.call('addBackupDatabase', { params, body: { name: 'killed', message: '' } });
+      const { id } = await call('addBackupDatabase', { params, body: { name: 'killed', message: '' } });
       await eventually(async () => ((await comes(id)) ? true : undefined), 'the moment to kill at', 60_000);
       await stage.davit.kill('SIGKILL');
       await stage.davit.serve();
@@ -283,14 +292,14 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
 
   test('removing a backup removes its file; the backups of a deleted database stay and can be restored', async () => {
     const [first, second] = (await backups(store)).filter(({ name }) => name === 'killed');
-    await stage.davit.client.call('removeDatabaseBackup', { params: { databaseId: store, backupId: first?.id ?? '' } });
+    await call('removeDatabaseBackup', { params: { databaseId: store, backupId: first?.id ?? '' } });
     await expect.poll(files).not.toContain(`${first?.id}.backup`);
     expect(files()).toContain(`${second?.id}.backup`);
     const before = await newest();
-    await stage.davit.client.call('deleteDatabase', { params: { databaseId: store } });
+    await call('deleteDatabase', { params: { databaseId: store } });
     await stage.idleAfter(async () => (await newest()) !== before);
     const { environmentId } = stage;
-    const { results } = await stage.davit.client.call('listEnvironmentDatabaseBackup', { params: { environmentId } });
+    const { results } = await call('listEnvironmentDatabaseBackup', { params: { environmentId } });
     expect(results.map(({ id }) => id)).toContain(second?.id);
     await sql(copy, 'drop table visit cascade');
     const restore = await restored(copy, { backup_id: second?.id ?? '', safety_backup: false });
