@@ -28,6 +28,8 @@ case ${1:-} in
     need dockerd docker.io
     need docker-registry docker-registry
     need redis-server redis-server
+    need mariadbd mariadb-server-core
+    need mariadb-dump mariadb-client
     need busybox busybox-static
     need ip iproute2
     ;;

@@ -30,6 +30,7 @@ import * as advancedSettings from './service/advanced-settings.ts';
 import { applicationOperations } from './service/application.ts';
 import { containerOperations } from './service/container.ts';
 import { jobOperations } from './service/job.ts';
+import * as databaseBackup from './service/database-backup.ts';
 import { databaseOperations } from './service/database.ts';
 import { helmOperations } from './service/helm.ts';
 import { listTerraformVersions, terraformOperations } from './service/terraform.ts';
@@ -67,6 +68,7 @@ const modules = {
   ...variable,
   ...webhook,
   ...stream,
+  ...databaseBackup,
   listTerraformVersions,
 };
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Instance, LogLine, Ownership, Selector, Workload } from './workload.ts';
 import type { Sensitive } from '@davit/base';
 
@@ -104,6 +105,18 @@ export interface ClusterDriver {
     file: { readonly path: string; readonly mostBytes: number },
     signal: AbortSignal,
   ): Promise<string | null>;
+
+  /**
+   * A file or folder of an instance, which may have ended, as a tar whose entries begin with the last part of `path`. The caller reads
+   * it to its end or destroys it; it breaks where the signal aborts. Fails with ENGINE_FAILED (nothing is there), ENGINE_UNREACHABLE.
+   */
+  takeOut(instanceId: string, path: string, signal: AbortSignal): Promise<Readable>;
+
+  /**
+   * Unpacks a tar below a folder that is there. What breaks in the middle leaves a part of it behind. Fails with what the archive's
+   * stream fails with, DISK_FULL, ENGINE_FAILED, ENGINE_UNREACHABLE.
+   */
+  putInto(instanceId: string, what: { readonly folder: string; readonly archive: Readable }, signal: AbortSignal): Promise<void>;
 
   /** Calls back on events until the signal aborts or the connection ends; the caller calls again and observes. */
   watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void>;

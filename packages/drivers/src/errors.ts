@@ -58,6 +58,19 @@ export const causes = {
   TERRAFORM_STATE_LOCKED:
     'Another run has the state, or one ended without letting go of it. When none is under way, deploy with the action FORCE_UNLOCK, then again.',
   TERRAFORM_FAILED: 'A command of Terraform failed. Its last lines say why; what had been made by then is in the state.',
+  BACKUP_FAILED:
+    'The tool of the database that makes a backup failed. Its last lines say why; the next backup is tried at its time, or ask for one.',
+  BACKUP_NOT_PROVEN:
+    'A restore of the backup for a test failed, or did not have what the database had. Do not rely on this backup: make another one.',
+  BACKUP_DAMAGED: 'The stored backup is not what was written. Use another backup, and check the disk it is on.',
+  BACKUP_MISSING:
+    'The file of the backup is not in the folder of backups. Bring it back to DAVIT_BACKUP_FOLDER, or use another backup; several servers on one database need one folder for all.',
+  BACKUP_STORE_FAILED:
+    'The folder of backups could not be read or written. Check DAVIT_BACKUP_FOLDER: its owner, its mode, its disk.',
+  BACKUP_TIMEOUT:
+    'It took longer than DAVIT_BACKUP_TIMEOUT_SECONDS allows and was ended. Raise that, or make the database smaller.',
+  RESTORE_FAILED:
+    'The backup could not be restored. The last lines say why; what the database had before is in its safety backup.',
   DISK_FULL: 'The disk of the engine or of Davit is full. Free space, then deploy again.',
   GATEWAY_FAILED:
     'The gateway could not be changed. Check that HAProxy 2.6 or later is installed; `docs/operate.md` tells how to look at it.',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
 import type { Database, Queryable } from '@davit/db';
+import { createBackupPort } from './backups/port.ts';
 import { hashOf } from './hash.ts';
 import { changesBetween } from './plan/changes.ts';
 import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
@@ -35,6 +36,7 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
   return {
     request: (tx, request) => queueRequest(tx, request),
     plan: (request) => planRequest(database, request),
+    backups: createBackupPort(),
     withdraw: (deploymentId) => withdraw(database, deploymentId),
     cancel: (environmentId, force) => cancel(database, environmentId, force),
     services: async (db, ids) => (ids.length === 0 ? [] : (await db.many(views.serviceViews, [ids])).map(toServiceView)),

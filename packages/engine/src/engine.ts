@@ -1,5 +1,7 @@
 import type { Database } from '@davit/db';
 import type { TerraformDriver } from '@davit/drivers';
+import { BackupRunner } from './backups/runner.ts';
+import { FolderBackupStore } from './backups/store/folder-store.ts';
 import { createEnginePort } from './engine-port.ts';
 import { DomainWatch } from './keeper/domain-watch.ts';
 import { GatewaySync } from './keeper/gateway-sync.ts';
@@ -58,6 +60,7 @@ export function createEngine(input: EngineInput): Engine {
   const runner = new Runner(parts);
   const housekeeper = new Housekeeper(parts);
   const scheduler = new Scheduler(parts);
+  const backups = new BackupRunner({ engine: parts, store: new FolderBackupStore(parts.settings.backupFolder) });
   let started = false;
   return {
     port: createEnginePort(input.database, {
@@ -72,6 +75,7 @@ export function createEngine(input: EngineInput): Engine {
       await Promise.all(clusters.map(({ keeper }) => keeper.start()));
       await runner.start();
       scheduler.start();
+      backups.start();
       housekeeper.start();
       for (const { meter } of clusters) meter.start();
     },
@@ -80,6 +84,7 @@ export function createEngine(input: EngineInput): Engine {
       started = false;
       await Promise.all(clusters.map(({ meter, scaler }) => Promise.all([meter.stop(), scaler.stop()])));
       await housekeeper.stop();
+      await backups.stop();
       await scheduler.stop();
       await runner.stop();
       await domains.stop();

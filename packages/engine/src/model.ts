@@ -230,3 +230,17 @@ export interface FailureRecord {
     readonly original?: string;
   };
 }
+
+/** Which database a backup is of, or is restored into, and with what that is reached. Copied, as it outlives the database. */
+export interface BackupSubject {
+  readonly name: string;
+  readonly type: 'POSTGRESQL' | 'MYSQL' | 'MONGODB' | 'REDIS';
+  readonly version: string;
+  readonly host: string;
+  readonly port: number;
+  readonly login: string;
+  /** The one that is there from the start. */
+  readonly database: string;
+  /** Secret version of its password. */
+  readonly passwordSecretId: string;
+}

@@ -43,6 +43,13 @@ export interface EngineSettings {
   readonly metricsSeconds: number;
   /** For so long fewer instances must have been enough before a service that scales gets fewer. */
   readonly scaleDownSeconds: number;
+  readonly backupFolder: string;
+  /** Backups and restores of databases at the same time, each of another database. */
+  readonly backupsAtOnce: number;
+  /** Of one dump with its proof, or one restore. */
+  readonly backupTimeoutSeconds: number;
+  /** Of a database: how many good scheduled backups stay. */
+  readonly keptBackups: number;
 }
 
 export interface EngineLog {

@@ -1,5 +1,6 @@
 import type { Queryable } from '@davit/db';
 import type { HostCertificate, HttpChallenge } from '@davit/drivers';
+import type { BackupPort } from './backups/port.ts';
 import type {
   Action,
   FailureRecord,
@@ -12,8 +13,9 @@ import type {
 } from './model.ts';
 import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts';
 
+export type * from './backups/port.ts';
 export type * from './model.ts';
-export { cronFault, isTimeZone } from './jobs/cron.ts';
+export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
   actionWord,
   deploymentState,
@@ -370,6 +372,8 @@ export interface EnginePort {
 
   /** Programs of this machine that run Terraform configurations. */
   terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;
+
+  readonly backups: BackupPort;
 
   /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
   describeCluster(driver: string): Promise<{

@@ -7,6 +7,7 @@ import type { TestImage } from './registry.ts';
 
 const folder = '/usr/lib/postgresql/15';
 const share = '/usr/share/postgresql/15';
+const mariadbShare = '/usr/share/mysql';
 const path = `PATH=${folder}/bin:/usr/local/bin:/usr/bin:/bin`;
 
 /**
@@ -34,9 +35,9 @@ fi
 exec "$@"
 `;
 
-/** An image that runs PostgreSQL 15 of this machine (Debian: postgresql-15) as the official one does, with `psql` and busybox. */
+/** An image that runs PostgreSQL 15 of this machine (Debian: postgresql-15) as the official one does, with the tools for its backups and busybox. */
 export async function postgresImage(): Promise<TestImage> {
-  const programs = ['postgres', 'initdb', 'psql'].map((name) => join(folder, 'bin', name));
+  const programs = ['postgres', 'initdb', 'psql', 'pg_dump', 'pg_dumpall', 'pg_restore'].map((name) => join(folder, 'bin', name));
   const modules = readdirSync(join(folder, 'lib')).filter((name) => name.endsWith('.so') && !name.startsWith('llvmjit'));
   const files = await tarOf((archive) => {
     addBusybox(archive, { postgres: 999 });
@@ -54,11 +55,61 @@ export async function postgresImage(): Promise<TestImage> {
 export async function redisImage(): Promise<TestImage> {
   const files = await tarOf((archive) => {
     addBusybox(archive, { redis: 999 });
-    addPrograms(archive, [installed('redis-server')]);
+    addPrograms(archive, ['redis-server', 'redis-cli', 'redis-check-rdb'].map(installed));
     addEntrypoint(archive);
     archive.entry({ name: 'data', type: 'directory', mode: 0o755 });
   });
   return { files, environment: [path], entrypoint: ['docker-entrypoint.sh'], command: ['redis-server'], folder: '/data' };
+}
+
+/** Makes the tables of the server's own, as `mariadb-install-db` does, with the users and the database that the environment names. */
+const mariadbEntrypoint = `#!/bin/sh
+set -e
+case $(basename "$1") in mariadbd|mysqld) ;; *) exec "$@" ;; esac
+if [ "$(id -u)" = 0 ]; then
+  mkdir -p /var/lib/mysql /run/mysqld
+  chown -R mysql /var/lib/mysql /run/mysqld
+  exec su -m -s /bin/sh -- mysql "$0" "$@"
+fi
+cd /var/lib/mysql
+if [ ! -d mysql ]; then
+  {
+    printf 'create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\nset @skip_auth_anonymous=1;\n'
+    cat ${mariadbShare}/mysql_system_tables.sql ${mariadbShare}/mysql_performance_tables.sql ${mariadbShare}/mysql_system_tables_data.sql
+    echo 'flush privileges;'
+    echo "delete from mysql.global_priv where user = 'root';"
+    echo 'flush privileges;'
+    for host in % localhost; do
+      echo "create user root@'$host' identified by '$MYSQL_ROOT_PASSWORD';"
+      echo "grant all on *.* to root@'$host' with grant option;"
+    done
+    echo "create database $MYSQL_DATABASE;"
+  } > /tmp/init.sql
+  mariadbd --no-defaults --bootstrap --datadir=/var/lib/mysql < /tmp/init.sql
+fi
+shift
+exec mariadbd --no-defaults --datadir=/var/lib/mysql --innodb-buffer-pool-size=32M "$@"
+`;
+
+/**
+ * An image that runs the MariaDB of this machine (Debian: mariadb-server-core, mariadb-client) as the official one of MySQL does its
+ * server: with the same environment, and tools of the same names.
+ */
+export async function mariadbImage(): Promise<TestImage> {
+  const files = await tarOf((archive) => {
+    addBusybox(archive, { mysql: 999 });
+    addPrograms(archive, ['mariadbd', 'mariadb', 'mariadb-dump'].map(installed));
+    for (const name of readdirSync(mariadbShare).filter((one) => one.endsWith('.sql')))
+      addFile(archive, join(mariadbShare, name));
+    for (const name of ['english', 'charsets']) addFolder(archive, join(mariadbShare, name));
+    archive.entry({ name: 'usr/local/bin/docker-entrypoint.sh', mode: 0o755 }, mariadbEntrypoint);
+  });
+  return {
+    files,
+    environment: ['PATH=/usr/local/bin:/usr/sbin:/usr/bin:/bin'],
+    entrypoint: ['docker-entrypoint.sh'],
+    command: ['mariadbd'],
+  };
 }
 
 /** An image of what connects to both: `psql`, `redis-cli` and busybox. */
@@ -72,7 +123,9 @@ export async function databaseClientImage(): Promise<TestImage> {
 
 function installed(name: string): string {
   const program = findProgram(name);
-  if (program === null) throw new Error(`${name} is not installed (Debian: apt-get install redis-server)`);
+  if (program === null) {
+    throw new Error(`${name} is not installed (Debian: apt-get install redis-server mariadb-server-core mariadb-client)`);
+  }
   return program;
 }
 

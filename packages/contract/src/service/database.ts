@@ -5,6 +5,7 @@ import { operation } from '../operation.ts';
 import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
 import { DryRun } from '../shared/deployment.ts';
 import { databaseAccessibilities, databaseModes, databaseTypes, serviceStates } from '../shared/words.ts';
+import { Application } from './application.ts';
 import { kinds } from './kinds.ts';
 import { processFields } from './parts.ts';
 import { metricsOperations } from './metrics.ts';
@@ -116,6 +117,33 @@ export const databaseOperations = {
     status: 200,
     response: List(Type.Object({ name: Type.String() })),
     errors: [],
+  }),
+  applications: operation({
+    id: 'listDatabaseApplication',
+    method: 'GET',
+    path: `${at}/application`,
+    tag,
+    summary: 'List the applications of its environment that use a database: those with an alias of one of its variables',
+    scope: 'READ',
+    target,
+    status: 200,
+    response: List(Application),
+    errors: [],
+  }),
+  removeApplication: operation({
+    id: 'removeApplicationFromDatabase',
+    method: 'DELETE',
+    path: `${at}/application/{targetApplicationId}`,
+    tag,
+    summary:
+      'Take from an application its aliases of the variables of a database; the next deployment of the application applies it',
+    scope: 'WRITE',
+    target,
+    // What goes are variables, none of which the request names.
+    record: null,
+    status: 204,
+    response: null,
+    errors: [409],
   }),
   configuration: operation({
     id: 'listEnvironmentDatabaseConfig',

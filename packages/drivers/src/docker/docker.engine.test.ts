@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { sample, string } from 'fast-check';
+import { extract } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Sensitive } from '@davit/base';
 import { loadNodeImage } from '@davit/testkit/engine-images';
@@ -8,6 +11,7 @@ import { testEngineKinds } from '@davit/testkit/engines';
 import type { ClusterDriver, InstanceUsage } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Instance, LogLine, Workload } from '../workload.ts';
+import { toArchive } from './archive.ts';
 import { createDockerDriver } from './driver.ts';
 import { runInside } from './exec.ts';
 import { inspect } from './instances.ts';
@@ -236,6 +240,48 @@ for (const kind of testEngineKinds()) {
         expect(error.code).toBe('PORT_TAKEN');
         expect(error.message).toContain('21053');
         await driver.retire({ service: asked.owner.service }, 0, context);
+      });
+    });
+
+    describe('hands files over as archives', () => {
+      const folder = async (): Promise<Buffer> =>
+        toArchive([{ name: 'given/word', mode: 0o444, content: new Sensitive('sesame') }]);
+
+      it('what is put into an instance can be taken out of it, also when it has ended', async () => {
+        const asked = workload({
+          ports: [],
+          ...sh('until [ -e /tmp/given/word ]; do sleep 0.1; done; cp -r /tmp/given /tmp/made'),
+        });
+        await driver.start(asked, context);
+        const [instance] = await driver.observe({ service: asked.owner.service }, signal);
+        const { id } = instance ?? { id: '' };
+        await driver.putInto(id, { folder: '/tmp', archive: Readable.from([await folder()]) }, signal);
+        await expect
+          .poll(async () => (await driver.observe({ service: asked.owner.service }, signal))[0]?.exit?.code, { timeout: 20_000 })
+          .toBe(0);
+        const found: [string, string][] = [];
+        for await (const entry of (await driver.takeOut(id, '/tmp/made', signal)).pipe(extract())) {
+          found.push([entry.header.name, await text(entry)]);
+        }
+        expect(found).toEqual([
+          ['made/', ''],
+          ['made/word', 'sesame'],
+        ]);
+        await expect(driver.takeOut(id, '/tmp/other', signal)).rejects.toMatchObject({ code: 'ENGINE_FAILED' });
+      });
+
+      it('an archive that breaks on its way fails with what broke it', async () => {
+        const asked = workload({ ports: [], ...sh('trap "exit 0" TERM; while true; do sleep 0.1; done') });
+        await driver.start(asked, context);
+        const [instance] = await driver.observe({ service: asked.owner.service }, signal);
+        const whole = await folder();
+        const breaking = async function* (): AsyncGenerator<Buffer> {
+          yield whole.subarray(0, 512);
+          await Promise.resolve();
+          throw new Error('the source broke');
+        };
+        const putting = driver.putInto(instance?.id ?? '', { folder: '/tmp', archive: Readable.from(breaking()) }, signal);
+        await expect(putting).rejects.toThrow('the source broke');
       });
     });
 

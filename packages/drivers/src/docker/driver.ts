@@ -1,6 +1,8 @@
+import type { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
 import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent } from '../driver.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
+import { putInto, takeOut } from './archives.ts';
 import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
 import { describeEngine } from './describe.ts';
@@ -128,6 +130,18 @@ class DockerDriver implements ClusterDriver {
     signal: AbortSignal,
   ): Promise<string | null> {
     return readFile(this.#scope.docker, instanceId, file, signal);
+  }
+
+  async takeOut(instanceId: string, path: string, signal: AbortSignal): Promise<Readable> {
+    return takeOut(this.#scope.docker, instanceId, path, signal);
+  }
+
+  async putInto(
+    instanceId: string,
+    what: { readonly folder: string; readonly archive: Readable },
+    signal: AbortSignal,
+  ): Promise<void> {
+    await putInto(this.#scope.docker, instanceId, what, signal);
   }
 
   async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {

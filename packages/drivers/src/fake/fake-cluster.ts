@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import type {
   BuildRequest,
   BuiltImage,
@@ -287,6 +289,16 @@ class MemoryCluster implements FakeCluster {
     followLogs: (id, since, onLine, signal) => this.#follow(id, since, onLine, signal),
     readFile: (id, { path }, signal) =>
       this.#call({ method: 'readFile', service: '', detail: path }, signal, () => this.#files.get(`${id} ${path}`) ?? null),
+    takeOut: (id, path, signal) =>
+      this.#call({ method: 'takeOut', service: this.#serviceOf(id), detail: path }, signal, () =>
+        Readable.from([Buffer.from(this.#files.get(`${id} ${path}`) ?? '')]),
+      ),
+    putInto: async (id, { folder, archive }, signal) => {
+      const text = (await buffer(archive)).toString();
+      await this.#call({ method: 'putInto', service: this.#serviceOf(id), detail: folder }, signal, () => {
+        this.write(id, folder, text);
+      });
+    },
     watch: async (onEvent, signal) => {
       this.#watchers.add(onEvent);
       await aborted(signal);
@@ -303,6 +315,10 @@ class MemoryCluster implements FakeCluster {
         ),
     },
   };
+
+  #serviceOf(id: string): string {
+    return this.#containers.get(id)?.instance.service ?? '';
+  }
 
   async #follow(id: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
     const container = this.#containers.get(id);

@@ -3,6 +3,7 @@ import { DriverError, type CallContext, type Instance, type Workload } from '@da
 import { LogCollector } from '../keeper/log-collector.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
 import { lastLogLines } from '../store/logs.ts';
 
 /** Of jobs that name no limit of their own: nothing may run for ever. */
@@ -123,17 +124,4 @@ async function linesOf({ parts }: StartedRun, instance: Instance): Promise<strin
 function endOf({ exit }: Instance): string {
   if (exit === null) return 'an unknown exit code';
   return exit.outOfMemory ? `exit code ${exit.code}, killed for using too much memory` : `exit code ${exit.code}`;
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(end, milliseconds);
-    function end(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    }
-    signal.addEventListener('abort', end, { once: true });
-  });
 }

@@ -3,6 +3,7 @@ import type { Instance, Workload } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { startWithImage } from '../registry-image.ts';
+import { openBackupWork } from '../store/backups.ts';
 import { busyEnvironments, clearRunningStatus, releaseConfigs, setRunningStatus } from '../store/journal.ts';
 import { runningRollouts } from '../store/jobs.ts';
 import { keptRuntimes, type KeptRow } from '../store/requests.ts';
@@ -44,6 +45,8 @@ interface Seen {
   readonly runtimes: readonly Kept[];
   /** Rollouts of jobs that a schedule has begun and that have not ended. */
   readonly jobRuns: ReadonlySet<string>;
+  /** Backups and restores under way, whose instances are their own. */
+  readonly backupWork: ReadonlySet<string>;
 }
 
 export class Keeper {
@@ -157,8 +160,9 @@ export class Keeper {
     const releases = rows.flatMap((row) => (row.desired === 'RUNNING' && row.release_id !== null ? [row.release_id] : []));
     await this.#learnConfigs(new Set([...releases, ...instances.map((instance) => instance.release)]));
     const jobRuns = new Set((await database.many(runningRollouts)).map((row) => row.id));
+    const backupWork = new Set((await database.many(openBackupWork)).map((row) => row.id));
     const runtimes = rows.map((row) => ({ ...row, config: this.#configs.get(row.release_id ?? '') ?? null }));
-    return { gatewayVersion, byService, busy, runtimes, jobRuns };
+    return { gatewayVersion, byService, busy, runtimes, jobRuns, backupWork };
   }
 
   /** Reads the configurations of these releases that are not known yet, and forgets all others. */
@@ -291,7 +295,7 @@ export class Keeper {
     const known = new Set(seen.runtimes.map((runtime) => runtime.service_id));
     for (const [service, instances] of seen.byService) {
       const environment = instances[0]?.environment ?? '';
-      if (known.has(service) || seen.busy.has(environment)) continue;
+      if (known.has(service) || seen.backupWork.has(service) || seen.busy.has(environment)) continue;
       await this.#attempt(`orphan ${service}`, () =>
         cluster.retire({ service }, this.#parts.settings.terminationGraceSeconds, this.#call()),
       );

@@ -72,7 +72,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
       },
     },
     terraform,
-    settings: { ...settings, workFolder, ...overrides },
+    settings: { ...settings, workFolder, backupFolder: join(workFolder, 'backups'), ...overrides },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };
   const make = (): Engine => createEngine(input);
@@ -153,6 +153,10 @@ export const settings: EngineSettings = {
   logLinesPerService: 10_000,
   metricsSeconds: 3600,
   scaleDownSeconds: 300,
+  backupFolder: '',
+  backupsAtOnce: 2,
+  backupTimeoutSeconds: 60,
+  keptBackups: 2,
 };
 
 /** Waits for a condition, at most ten seconds. */

@@ -4,8 +4,10 @@ import { authorityOf, CertificateIssuer } from '../resources/certificate/index.t
 import { trimEvents } from '../resources/event/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
 import { trimStream } from '../resources/stream/index.ts';
+import { followBackups } from './backups.ts';
+import type { Followed } from './clock.ts';
 import { followProofs, type ProofWatch } from './proofs.ts';
-import { followRules, type RuleClock } from './rules.ts';
+import { followRules } from './rules.ts';
 
 const trimEveryMilliseconds = 3_600_000;
 const trimStreamEveryMilliseconds = 60_000;
@@ -18,13 +20,17 @@ export interface BackgroundParts {
   readonly log: { warn(details: object, message: string): void };
 }
 
-/** What happens beside requests: deliveries of webhooks, deployment rules, certificates and proofs of domains, and the removal of what is kept no longer. */
+/**
+ * What happens beside requests: deliveries of webhooks, deployment rules, backups of databases, certificates and proofs of domains, and the
+ * removal of what is kept no longer.
+ */
 export class Background {
   readonly #parts: BackgroundParts;
   readonly #deliverer: WebhookDeliverer;
   #issuer: CertificateIssuer | undefined;
   #proofs: ProofWatch | undefined;
-  #rules: RuleClock | undefined;
+  #rules: Followed | undefined;
+  #backups: Followed | undefined;
   #timer: NodeJS.Timeout | undefined;
   #streamTimer: NodeJS.Timeout | undefined;
   #streamTrimming: Promise<void> = Promise.resolve();
@@ -47,6 +53,7 @@ export class Background {
     this.#deliverer.start();
     this.#proofs = followProofs(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
+    this.#backups = followBackups(this.#parts.deps, this.#parts.log);
     this.#trimming = this.#trim();
     this.#timer = setInterval(() => {
       this.#trimming = this.#trim();
@@ -63,6 +70,7 @@ export class Background {
     await this.#issuer?.stop();
     await this.#proofs?.stop();
     await this.#rules?.stop();
+    await this.#backups?.stop();
     await this.#deliverer.stop();
     await this.#trimming;
     await this.#streamTrimming;

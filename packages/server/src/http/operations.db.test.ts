@@ -233,6 +233,8 @@ async function makeIds(): Promise<Record<string, string>> {
     apiTokenId: tokens.results[0]?.id ?? '',
     clusterId: environment.cluster_id,
     customRoleId: role.id,
+    backupId: randomUUID(),
+    targetApplicationId: application.id,
     inviteId: invitation.id,
     credentialsId: credentialsIds['aws'] ?? '',
     region: '',
@@ -303,7 +305,9 @@ function bodyOf(operation: Operation): unknown {
   const files = { dockerfile_path: 'Dockerfile', files: ['Dockerfile'] };
   const webhook = { target_url: 'https://strange.example.org', events: ['DEPLOYMENT_STARTED'] };
   const inEnvironment = { environment_id: ids['environmentId'] };
-  if (operation.tag === 'Database') return { name: 'stolen', type: 'REDIS', version: '7', mode: 'CONTAINER', ...inEnvironment };
+  const backup = { message: 'stolen', backup_id: randomUUID() };
+  if (operation.tag === 'Database')
+    return { name: 'stolen', type: 'REDIS', version: '7', mode: 'CONTAINER', ...backup, ...inEnvironment };
   if (operation.tag === 'Webhook') return { ...webhook, kind: 'STANDARD' };
   return {
     ...files,

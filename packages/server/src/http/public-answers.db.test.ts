@@ -233,6 +233,7 @@ const special: Readonly<Record<string, (scene: Scene) => Promise<{ ids?: Ids; qu
     await scene.make(`cluster/${scene.here['clusterId']}/deploy`);
     return {};
   },
+  listDatabaseApplication: async (scene) => ({ ids: await recipes.removeApplicationFromDatabase.ids(scene) }),
   listDeploymentRequestByEnvironmentId: async (scene) => ({ ids: await scene.deployed() }),
   listDeploymentRequestByServiceId: async (scene) => ({ ids: await scene.deployed() }),
   getDeploymentStatusByDeploymentRequestId: async (scene) => {

@@ -185,6 +185,10 @@ export function engineSettings(config: Configuration, installation: string): Eng
     logLinesPerService: config.logLinesPerService,
     metricsSeconds: config.metricsSeconds,
     scaleDownSeconds: config.scaleDownSeconds,
+    backupFolder: path.resolve(config.backupFolder ?? path.join(config.stateFolder, 'backups')),
+    backupsAtOnce: config.backupsAtOnce,
+    backupTimeoutSeconds: config.backupTimeoutSeconds,
+    keptBackups: config.keptBackups,
   };
 }
 

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
+import { cronFault } from '@davit/engine/port';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 
@@ -74,6 +75,15 @@ export interface Configuration {
   readonly streamHeartbeatSeconds: number;
   /** How long the client of a stream may take nothing. */
   readonly streamPatienceSeconds: number;
+  /** When managed databases are backed up: five fields of cron, in UTC. */
+  readonly backupSchedule: string;
+  readonly keptBackups: number;
+  /** null: `backups` in the state folder. */
+  readonly backupFolder: string | null;
+  readonly backupsAtOnce: number;
+  readonly backupTimeoutSeconds: number;
+  /** How long the backups of a deleted database stay. */
+  readonly orphanBackupDays: number;
   /** Data of cloud vendors; null: the file that comes with this version. */
   readonly catalogueFile: string | null;
   /** Name or path of the programs that run Terraform configurations; null: these are not run. */
@@ -144,6 +154,12 @@ export function readConfiguration(environment: Environment = process.env): Confi
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),
     scaleDownSeconds: reader.integer('DAVIT_SCALE_DOWN_SECONDS', 300, 1, 86_400),
+    backupSchedule: reader.schedule('DAVIT_BACKUP_SCHEDULE', '0 3 * * *'),
+    backupFolder: reader.optional('DAVIT_BACKUP_FOLDER'),
+    keptBackups: reader.integer('DAVIT_KEPT_BACKUPS', 7, 1, 1000),
+    backupsAtOnce: reader.integer('DAVIT_BACKUPS_AT_ONCE', 2, 1, 64),
+    backupTimeoutSeconds: reader.integer('DAVIT_BACKUP_TIMEOUT_SECONDS', 14_400, 10, 604_800),
+    orphanBackupDays: reader.integer('DAVIT_ORPHAN_BACKUP_DAYS', 7, 0, 3650),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
     streamsPerToken: reader.integer('DAVIT_STREAMS_PER_TOKEN', 20, 1, 10_000),
     streamRetentionMinutes: reader.integer('DAVIT_STREAM_RETENTION_MINUTES', 60, 1, 10_080),
@@ -251,6 +267,13 @@ class Reader {
     if (value === 'true' || value === '1') return true;
     if (value !== 'false' && value !== '0') this.#fault(name, `must be true or false, not ${JSON.stringify(value)}`);
     return false;
+  }
+
+  schedule(name: string, byDefault: string): string {
+    const value = this.text(name, byDefault);
+    const fault = cronFault(value);
+    if (fault !== null) this.#fault(name, `${fault}, not ${JSON.stringify(value)}`);
+    return value;
   }
 
   word<const W extends string>(name: string, words: readonly W[], byDefault: W): W {

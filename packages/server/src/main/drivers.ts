@@ -116,6 +116,8 @@ function lateCluster(connect: Connect): ClusterDriver {
     followLogs: async (instanceId, since, onLine, signal) =>
       (await cluster(signal)).followLogs(instanceId, since, onLine, signal),
     readFile: async (instanceId, file, signal) => (await cluster(signal)).readFile(instanceId, file, signal),
+    takeOut: async (instanceId, from, signal) => (await cluster(signal)).takeOut(instanceId, from, signal),
+    putInto: async (instanceId, what, signal) => (await cluster(signal)).putInto(instanceId, what, signal),
     watch: async (onEvent, signal) => (await cluster(signal)).watch(onEvent, signal),
     metrics: {
       usage: async (signal) => (await cluster(signal)).metrics?.usage(signal) ?? [],

@@ -9,6 +9,7 @@ import { mountCustomDomain } from './custom-domain/index.ts';
 import { mountClone } from './clone/index.ts';
 import { mountCluster } from './cluster/index.ts';
 import { mountContainerRegistry } from './container-registry/index.ts';
+import { mountDatabaseBackup } from './database-backup/index.ts';
 import { mountDeployment } from './deployment/index.ts';
 import { mountDeploymentRestriction } from './deployment-restriction/index.ts';
 import { mountDeploymentRule } from './deployment-rule/index.ts';
@@ -54,6 +55,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountClone(mounting, deps);
   mountCustomDomain(mounting, deps);
   mountCertificate(mounting, deps);
+  mountDatabaseBackup(mounting, deps);
   mountDeploymentRestriction(mounting, deps);
   mountDeploymentRule(mounting, deps);
   mountDeployment(mounting, deps);

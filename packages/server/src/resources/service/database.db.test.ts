@@ -357,14 +357,12 @@ test('databases are deployed and restarted among other services that a request n
   await expect(create({ name: second.name.toUpperCase() }, place)).rejects.toMatchObject({ status: 409, code: 'NAME_TAKEN' });
 });
 
-test('a managed database is recorded, and refused when it is deployed, alone or with its environment', async () => {
+test('a managed database is deployed as others are', async () => {
   const place = await newEnvironment();
   const { id } = await create({ name: 'precious', mode: 'MANAGED', instance_type: 'db.t3.micro' }, place);
   expect(await api.call('getDatabase', at(id))).toMatchObject({ mode: 'MANAGED', instance_type: 'db.t3.micro' });
-  const refusal = { status: 409, code: 'CLUSTER_KIND_UNSUPPORTED', message: expect.stringContaining('precious') };
-  await expect(api.call('deployDatabase', at(id))).rejects.toMatchObject(refusal);
-  await expect(api.call('deployEnvironment', { params: { environmentId: place } })).rejects.toMatchObject(refusal);
-  expect((await api.call('getDatabaseStatus', at(id))).state).toBe('READY');
+  await api.call('deployDatabase', at(id));
+  await reaches(id, 'DEPLOYED');
 });
 
 test('a copy of an environment has the databases with the same password, another host and volume, and no data', async () => {

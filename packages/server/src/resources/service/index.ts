@@ -1,3 +1,5 @@
+export { backupSubject, storageOf } from './facets/database/backup.ts';
+export type { DatabaseSpec } from './kinds/database.ts';
 export { cloneServices, cloneServiceTo, type ServiceClone } from './clone.ts';
 export { mountRole, mountService } from './routes.ts';
 export { composeServices } from './facets/action/environment.ts';

@@ -2,6 +2,7 @@ import { kinds, operations, serviceOperations, type Operation, type ServedType }
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
+import { listApplications, removeApplication } from './facets/database/applications.ts';
 import * as database from './facets/database/database.ts';
 import type { Removal } from './facets/action/terraform.ts';
 import { readHistory, readOldHistory } from './facets/history/history.ts';
@@ -97,6 +98,9 @@ function sharedHandlers(deps: Deps): Readonly<Record<string, SharedHandler>> {
     versions: ({ caller }, reference) => database.listVersions(deps, caller, reference),
     configuration: (call, { type }) => database.listConfiguration(deps, call.caller, place(call, type).environmentId),
     metrics: ({ caller, query }, reference) => readMetrics(deps, caller, reference, wholeNumber(query['minutes'])),
+    applications: ({ caller }, reference) => listApplications(deps, caller, reference),
+    removeApplication: ({ caller, params }, reference) =>
+      removeApplication(deps, caller, reference, params['targetApplicationId'] ?? ''),
     log: ({ caller, query }, reference) => readLog(deps, caller, reference, wholeNumber(query['tail'])),
   };
 }

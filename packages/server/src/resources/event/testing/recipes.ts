@@ -1,4 +1,5 @@
 import { cloudRecipes, peopleRecipes, sharedRecipes } from './organization.ts';
+import { databaseRecipes } from './databases.ts';
 import { domainRecipes, serviceCloneRecipes, settingsRecipes } from './service-parts.ts';
 import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './services.ts';
 
@@ -11,6 +12,7 @@ export const recipes = {
   ...settingsRecipes,
   ...serviceCloneRecipes,
   ...domainRecipes,
+  ...databaseRecipes,
   ...variableRecipes,
   ...sharedRecipes,
   ...peopleRecipes,

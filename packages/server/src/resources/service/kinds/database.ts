@@ -52,10 +52,6 @@ export const database = defineKind({
   wish: (_request: unknown) => ({ releaseId: null, commitId: null }),
   host: (id: string, spec: DatabaseSpec) => databaseHost(id, spec.type),
   process: toProcess,
-  obstacle: ({ mode }: DatabaseSpec) =>
-    mode === 'MANAGED'
-      ? 'is a MANAGED database, and this version of Davit keeps no backups, which such a database must have, and has no cloud that does. Create it with mode CONTAINER: it keeps its data through stops and deployments, and backups are yours'
-      : null,
 });
 
 function newDatabase(request: CreateRequest, rules: SpecRules): DatabaseSpec {

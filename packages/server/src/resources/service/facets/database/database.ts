@@ -1,4 +1,4 @@
-import { databaseTypes, type operations, type Response } from '@davit/contract';
+import { databaseModes, databaseTypes, type operations, type Response } from '@davit/contract';
 import type { Caller } from '../../../../auth/caller.ts';
 import { versionsOf } from '../../../../catalogue/databases.ts';
 import type { Deps } from '../../../../deps.ts';
@@ -35,7 +35,9 @@ export async function listConfiguration(deps: Deps, caller: Caller, environmentI
   return {
     results: databaseTypes.map((type) => ({
       database_type: type,
-      version: versionsOf(deps.databases, type).map((name) => ({ name, supported_mode: 'CONTAINER' as const })),
+      version: versionsOf(deps.databases, type).flatMap((name) =>
+        databaseModes.map((supported_mode) => ({ name, supported_mode })),
+      ),
     })),
   };
 }

@@ -1,0 +1,154 @@
+import Type from 'typebox';
+import { oldHistoryPage, oldHistoryQuery } from '../deployment/old-history.ts';
+import { operation } from '../operation.ts';
+import { DateTime, List, Name, Nullable, Text, Uuid, Words } from '../shape.ts';
+import { Failure, ServiceStatus } from '../shared/deployment.ts';
+import { databaseTypes } from '../shared/words.ts';
+import { kinds } from './kinds.ts';
+
+/** GOOD: a restore of it was compared with what the database had. FAILED: do not rely on it. */
+export const backupStates = ['QUEUED', 'RUNNING', 'GOOD', 'FAILED'] as const;
+/** SAFETY: made before something was restored over the database. */
+export const backupKinds = ['MANUAL', 'SCHEDULED', 'SAFETY'] as const;
+export const restoreStates = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED'] as const;
+
+const { properties: status } = ServiceStatus;
+
+const Backup = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: Type.Optional(DateTime),
+  name: Type.String(),
+  message: Type.String(),
+  status: Type.Optional(
+    Type.Object({
+      id: status.id,
+      state: status.state,
+      service_deployment_status: status.service_deployment_status,
+      last_deployment_date: status.last_deployment_date,
+      is_part_last_deployment: status.is_part_last_deployment,
+      status_details: status.status_details,
+      deployment_request_id: status.deployment_request_id,
+      deployment_requests_count: status.deployment_requests_count,
+    }),
+  ),
+  kind: Words(backupKinds),
+  backup_state: Words(backupStates),
+  database: Type.Object({ id: Uuid, name: Type.String(), type: Words(databaseTypes), version: Type.String() }),
+  /** As the server itself says it. */
+  server_version: Nullable(Type.String()),
+  /** Of what ran: the engine's id of the image. */
+  image_id: Nullable(Type.String()),
+  /** Of the file, which is encrypted. */
+  size_bytes: Nullable(Type.Integer()),
+  sha256: Nullable(Type.String()),
+  /** What the database had in use, as it says itself. */
+  data_bytes: Nullable(Type.Integer()),
+  stored_at: Nullable(DateTime),
+  proven_at: Nullable(DateTime),
+  finished_at: Nullable(DateTime),
+  failure: Nullable(Failure),
+  /** What its owner should see to although it succeeded. */
+  warning: Nullable(Type.String()),
+});
+
+const Restore = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  updated_at: DateTime,
+  finished_at: Nullable(DateTime),
+  database_id: Uuid,
+  backup_id: Uuid,
+  safety_backup_id: Nullable(Uuid),
+  restore_state: Words(restoreStates),
+  failure: Nullable(Failure),
+});
+
+const at = '/database/{databaseId}' as const;
+const tag = kinds.DATABASE.Noun;
+const target = 'service' as const;
+
+export const listDatabaseBackup = operation({
+  id: 'listDatabaseBackup',
+  method: 'GET',
+  path: `${at}/backup`,
+  tag,
+  summary: 'List the backups of a database, newest first, twenty at a time; `startId`: those before this one',
+  scope: 'READ',
+  target,
+  query: oldHistoryQuery,
+  status: 200,
+  response: Type.Object({ ...oldHistoryPage, results: Type.Array(Backup) }),
+  errors: [400],
+});
+
+export const addBackupDatabase = operation({
+  id: 'addBackupDatabase',
+  method: 'POST',
+  path: `${at}/backup`,
+  tag,
+  summary: 'Make a backup of a running database and prove it by a restore for a test; both go on after the answer',
+  scope: 'WRITE',
+  target,
+  body: Type.Object({ name: Name, message: Text }),
+  status: 201,
+  response: Backup,
+  errors: [400, 409],
+});
+
+export const removeDatabaseBackup = operation({
+  id: 'removeDatabaseBackup',
+  method: 'DELETE',
+  path: `${at}/backup/{backupId}`,
+  tag,
+  summary: 'Remove a backup with its file; one that is being made is ended',
+  scope: 'WRITE',
+  target,
+  event: 'DELETE',
+  status: 204,
+  response: null,
+  errors: [409],
+});
+
+export const restoreDatabase = operation({
+  id: 'restoreDatabase',
+  method: 'POST',
+  path: `${at}/restore`,
+  tag,
+  summary:
+    'Replace all that a running database has by a good backup, of itself or of another database of its type; a safety backup is made first unless `safety_backup` is false',
+  scope: 'WRITE',
+  target,
+  event: 'UPDATE',
+  body: Type.Object({ backup_id: Uuid, safety_backup: Type.Optional(Nullable(Type.Boolean({ default: true }))) }),
+  status: 202,
+  response: Restore,
+  errors: [400, 409],
+});
+
+export const listDatabaseRestore = operation({
+  id: 'listDatabaseRestore',
+  method: 'GET',
+  path: `${at}/restore`,
+  tag,
+  summary: 'List what was restored into a database, newest first',
+  scope: 'READ',
+  target,
+  status: 200,
+  response: List(Restore),
+  errors: [],
+});
+
+export const listEnvironmentDatabaseBackup = operation({
+  id: 'listEnvironmentDatabaseBackup',
+  method: 'GET',
+  path: '/environment/{environmentId}/databaseBackup',
+  tag,
+  summary:
+    'List the backups of all databases of an environment, newest first, those of deleted databases included while they are kept',
+  scope: 'READ',
+  target: 'environment',
+  status: 200,
+  response: List(Backup),
+  errors: [],
+});

@@ -1,0 +1,43 @@
+import type { Readable } from 'node:stream';
+import type Dockerode from 'dockerode';
+import { DriverError } from '../errors.ts';
+import { call, EngineRefusal, stream } from './engine-api.ts';
+import { translated } from './refusals.ts';
+
+/** See `ClusterDriver.takeOut`. */
+export async function takeOut(docker: Dockerode, container: string, path: string, signal: AbortSignal): Promise<Readable> {
+  try {
+    return await stream(docker, { method: 'GET', path: `/containers/${container}/archive`, query: { path }, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw missing(error, path) ?? translated(error, `${path} of the instance could not be read`);
+  }
+}
+
+/** See `ClusterDriver.putInto`. */
+export async function putInto(
+  docker: Dockerode,
+  container: string,
+  { folder, archive }: { readonly folder: string; readonly archive: Readable },
+  signal: AbortSignal,
+): Promise<void> {
+  // The connection does not learn by itself that its source broke: it would wait for more for ever.
+  const broken = new AbortController();
+  archive.once('error', (error) => broken.abort(error));
+  const both = AbortSignal.any([signal, broken.signal]);
+  const path = `/containers/${container}/archive`;
+  try {
+    // As long as the archive takes; what stalls is ended by the caller's deadline.
+    await call(docker, { method: 'PUT', path, query: { path: folder }, archive, signal: both, timeoutMilliseconds: 0 });
+  } catch (error) {
+    both.throwIfAborted();
+    throw missing(error, folder) ?? translated(error, `${folder} of the instance could not be written`);
+  } finally {
+    archive.destroy();
+  }
+}
+
+function missing(error: unknown, path: string): DriverError | null {
+  if (!(error instanceof EngineRefusal && error.status === 404)) return null;
+  return new DriverError({ cause: 'ENGINE_FAILED', message: `The instance or its ${path} is not there: ${error.words}.`, error });
+}

@@ -1,0 +1,288 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Instance } from '@davit/drivers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { BackupKind, BackupSubject, BackupView, RestoreView } from '../port.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+const password = 'sesame-of-the-database';
+let world: World;
+let owner: { serviceId: string; organizationId: string; environmentId: string; subject: BackupSubject };
+
+beforeEach(async () => {
+  world = await createWorld();
+  owner = await newDatabase();
+});
+afterEach(() => world.close());
+
+/** A service that runs, taken for a database. */
+async function newDatabase() {
+  const deployed = service();
+  const passwordSecretId = randomUUID();
+  world.secrets.set(passwordSecretId, password);
+  await world.deploy([deployed]);
+  await world.reaches(deployed.serviceId, 'DEPLOYED');
+  const at = { host: 'z1-postgresql', port: 5432, login: 'postgres', database: 'postgres' };
+  const subject: BackupSubject = { name: 'store', type: 'POSTGRESQL', version: '15', ...at, passwordSecretId };
+  return { serviceId: deployed.serviceId, organizationId: randomUUID(), environmentId: world.environmentId, subject };
+}
+
+async function add(kind: BackupKind = 'MANUAL', of = owner): Promise<BackupView> {
+  const request = { ...of, name: 'one', message: '', kind };
+  const view = await world.database.database.transaction((tx) => world.engine.port.backups.add(tx, request));
+  if (view === null) throw new Error('one is under way already');
+  return view;
+}
+
+const read = (id: string): Promise<BackupView | null> => world.engine.port.backups.read(world.database.database, id);
+
+async function ended(id: string): Promise<BackupView> {
+  return eventually(async () => {
+    const view = await read(id);
+    return view !== null && view.finished_at !== null ? view : undefined;
+  }, 'the end of the backup');
+}
+
+const benchOf = (id: string): Instance | undefined =>
+  world.fake.instances.find((one) => one.service === id && one.state === 'RUNNING');
+
+/** The bench in which this script works for a backup or restore. */
+async function bench(id: string, script: string): Promise<Instance> {
+  return eventually(async () => {
+    await Promise.resolve();
+    const found = benchOf(id);
+    const command = found === undefined ? undefined : world.fake.workloads.get(found.id)?.entrypoint.join(' ');
+    return command?.includes(script) === true ? found : undefined;
+  }, `a bench with ${script}`);
+}
+
+/** Lets the dump of a backup succeed. */
+async function dumped(id: string, content = 'all of the data'): Promise<void> {
+  const instance = await bench(id, 'dump.sh');
+  world.fake.write(instance.id, '/davit/out/backup/facts', 'version 15.8\nbytes 4096\n');
+  world.fake.write(instance.id, '/davit/out/backup', content);
+  world.fake.kill(instance.id, 0);
+}
+
+/** Lets the script end that gets a backup. */
+async function given(id: string, script: string, code = 0, line = ''): Promise<void> {
+  const instance = await bench(id, script);
+  await eventually(async () => {
+    await Promise.resolve();
+    const puts = world.fake.calls.filter(({ method, service: of }) => method === 'putInto' && of === id);
+    return puts.length >= 2 ? true : undefined;
+  }, 'the files of the backup');
+  if (line !== '') world.fake.print(instance.id, line);
+  world.fake.kill(instance.id, code);
+}
+
+const files = (): Promise<string[]> => readdir(path.join(world.workFolder, 'backups'));
+const benches = (): Instance[] => world.fake.instances.filter(({ service: id }) => id !== owner.serviceId);
+
+describe('a backup', () => {
+  test('is dumped, stored encrypted, and good only once a restore of it succeeded', async () => {
+    const { id } = await add();
+    await dumped(id);
+    await bench(id, 'prove.sh');
+    expect(await read(id)).toMatchObject({ status: 'RUNNING', server_version: '15.8', data_bytes: 4096, proven_at: null });
+    await given(id, 'prove.sh');
+    const view = await ended(id);
+    expect(view).toMatchObject({ status: 'GOOD', failure: null, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    const stored = await readFile(path.join(world.workFolder, 'backups', `${id}.backup`));
+    expect(stored.length).toBe(view.size_bytes);
+    expect(stored.toString('latin1')).not.toContain('all of the data');
+    expect(benches()).toEqual([]);
+  });
+
+  test('works in an instance of its own that has no volume, and the password in its environment only', async () => {
+    const { id } = await add();
+    const instance = await bench(id, 'dump.sh');
+    const workload = world.fake.workloads.get(instance.id);
+    expect(workload).toMatchObject({ volumes: [], ports: [], owner: { service: id } });
+    const values = Object.fromEntries(workload?.environment.map(({ name, value }) => [name, value.reveal()]) ?? []);
+    expect(values).toMatchObject({ DAVIT_HOST: 'z1-postgresql', DAVIT_PORT: '5432', DAVIT_PASSWORD: password });
+    expect(JSON.stringify([workload?.entrypoint, workload?.arguments])).not.toContain(password);
+  });
+
+  test('whose tool fails has failed with its exit code and last lines, the password taken out of them', async () => {
+    const { id } = await add();
+    const instance = await bench(id, 'dump.sh');
+    world.fake.print(instance.id, `cannot connect with ${password}`);
+    world.fake.kill(instance.id, 2);
+    const { status, failure } = await ended(id);
+    expect({ status, failure }).toMatchObject({
+      status: 'FAILED',
+      failure: { code: 'BACKUP_FAILED', evidence: { exit: { code: 2 }, lines: [expect.stringContaining('cannot connect')] } },
+    });
+    expect(JSON.stringify(failure)).not.toContain(password);
+    expect(benches()).toEqual([]);
+    await expect(files()).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('that cannot be restored, or has other data then, is not good', async () => {
+    const { id } = await add();
+    await dumped(id);
+    await given(id, 'prove.sh', 65, '-rows of visit|3');
+    expect(await ended(id)).toMatchObject({
+      status: 'FAILED',
+      proven_at: null,
+      failure: { code: 'BACKUP_NOT_PROVEN', evidence: { lines: ['-rows of visit|3'] } },
+    });
+    expect(benches()).toEqual([]);
+  });
+
+  test('of a database that was stopped meanwhile has failed and says why', async () => {
+    await world.deploy([{ ...service(), serviceId: owner.serviceId }], { action: 'STOP' });
+    await world.reaches(owner.serviceId, 'STOPPED');
+    const { id } = await add();
+    expect((await ended(id)).failure).toMatchObject({ code: 'NEVER_DEPLOYED', message: expect.stringContaining('store') });
+  });
+
+  test('goes on after a restart: what is not stored is dumped anew, what is stored is only proven', async () => {
+    const { id } = await add();
+    const first = await bench(id, 'dump.sh');
+    await world.restart();
+    await eventually(async () => {
+      await Promise.resolve();
+      const now = benchOf(id);
+      return now !== undefined && now.id !== first.id ? true : undefined;
+    }, 'another bench');
+    await dumped(id);
+    const proving = await bench(id, 'prove.sh');
+    await world.restart();
+    await eventually(async () => {
+      await Promise.resolve();
+      const now = benchOf(id);
+      return now !== undefined && now.id !== proving.id ? true : undefined;
+    }, 'another bench');
+    const dumps = world.fake.calls.filter(({ method }) => method === 'takeOut');
+    expect(dumps).toHaveLength(1);
+    await given(id, 'prove.sh');
+    expect(await ended(id)).toMatchObject({ status: 'GOOD', attempt: 3 });
+    expect(await files()).toEqual([`${id}.backup`]);
+  });
+
+  test('that is removed while it is made is ended, and nothing of it is left', async () => {
+    const { id } = await add();
+    await dumped(id);
+    await bench(id, 'prove.sh');
+    await world.database.database.transaction((tx) => world.engine.port.backups.remove(tx, id));
+    expect(await read(id)).toBeNull();
+    await eventually(async () => ((await files()).length === 0 ? true : undefined), 'an empty folder');
+    // Those that nobody needs any more are found by the keeper, which an event wakes.
+    world.fake.kill(benchOf(id)?.id ?? '', 1);
+    await eventually(async () => {
+      await Promise.resolve();
+      return benches().length === 0 ? true : undefined;
+    }, 'no bench');
+  });
+
+  test('waits for the one before it of the same database, and not for those of others', async () => {
+    const other = await newDatabase();
+    const [first, second, third] = [await add(), await add(), await add('MANUAL', other)];
+    await bench(first.id, 'dump.sh');
+    await bench(third.id, 'dump.sh');
+    expect(benchOf(second.id)).toBeUndefined();
+    await dumped(first.id);
+    await given(first.id, 'prove.sh');
+    await bench(second.id, 'dump.sh');
+  });
+
+  test('is ended when it takes longer than it may', async () => {
+    await world.close();
+    world = await createWorld({ backupTimeoutSeconds: 1 });
+    owner = await newDatabase();
+    const { id } = await add();
+    await bench(id, 'dump.sh');
+    expect((await ended(id)).failure).toMatchObject({ code: 'BACKUP_TIMEOUT', message: expect.stringContaining('1 s') });
+  });
+});
+
+test('of the scheduled backups of a database the newest good ones stay, and those that were asked for', async () => {
+  const made: string[] = [];
+  for (const kind of ['MANUAL', 'SCHEDULED', 'SCHEDULED', 'SCHEDULED'] as const) {
+    const { id } = await add(kind);
+    await dumped(id);
+    await given(id, 'prove.sh');
+    await ended(id);
+    made.push(id);
+  }
+  const [manual, , ...newest] = made;
+  const left = [manual, ...newest].map((id) => `${id}.backup`).toSorted();
+  await eventually(async () => ((await files()).length === 3 ? true : undefined), 'three files');
+  expect((await files()).toSorted()).toEqual(left);
+});
+
+test('of a database one scheduled backup is under way at most', async () => {
+  await add('SCHEDULED');
+  await expect(add('SCHEDULED')).rejects.toThrow('under way already');
+  await add('MANUAL');
+});
+
+describe('a restore', () => {
+  let backupId: string;
+  beforeEach(async () => {
+    ({ id: backupId } = await add());
+    await dumped(backupId);
+    await given(backupId, 'prove.sh');
+    await ended(backupId);
+  });
+
+  async function restore(safetyId: string | null): Promise<RestoreView> {
+    const request = { ...owner, backupId, safetyId };
+    const view = await world.database.database.transaction((tx) => world.engine.port.backups.restore(tx, request));
+    if (view === null) throw new Error('one is under way already');
+    return view;
+  }
+  const over = (id: string): Promise<RestoreView> =>
+    eventually(async () => {
+      const all = await world.engine.port.backups.restores(world.database.database, owner.serviceId);
+      return all.find((one) => one.id === id && one.finished_at !== null);
+    }, 'the end of the restore');
+
+  test('gives the backup to a script beside the database', async () => {
+    const { id } = await restore(null);
+    await given(id, 'restore.sh');
+    expect(await over(id)).toMatchObject({ status: 'SUCCEEDED', failure: null });
+    expect(benches()).toEqual([]);
+  });
+
+  test('begins when the safety backup is good', async () => {
+    const safety = await add('SAFETY');
+    const { id } = await restore(safety.id);
+    await dumped(safety.id);
+    expect(benchOf(id)).toBeUndefined();
+    await given(safety.id, 'prove.sh');
+    await given(id, 'restore.sh');
+    expect((await over(id)).status).toBe('SUCCEEDED');
+  });
+
+  test('does not begin when the safety backup failed', async () => {
+    const safety = await add('SAFETY');
+    const { id } = await restore(safety.id);
+    world.fake.kill((await bench(safety.id, 'dump.sh')).id, 1);
+    expect(await over(id)).toMatchObject({
+      status: 'FAILED',
+      failure: { code: 'RESTORE_FAILED', message: expect.stringContaining('nothing was restored') },
+    });
+    const starts = world.fake.calls.filter(({ method, service: of }) => method === 'start' && of === id);
+    expect(starts).toEqual([]);
+  });
+
+  test('is done again from its start by whoever comes after a crash, and refused beside another one', async () => {
+    const { id } = await restore(null);
+    const first = await bench(id, 'restore.sh');
+    await expect(restore(null)).rejects.toThrow('under way already');
+    const { backups } = world.engine.port;
+    expect(await world.database.database.transaction((tx) => backups.remove(tx, backupId))).toBe('in use');
+    await world.restart();
+    await eventually(async () => {
+      await Promise.resolve();
+      const now = benchOf(id);
+      return now !== undefined && now.id !== first.id ? true : undefined;
+    }, 'another bench');
+    await given(id, 'restore.sh');
+    expect((await over(id)).status).toBe('SUCCEEDED');
+  });
+});

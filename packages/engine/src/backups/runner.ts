@@ -1,0 +1,173 @@
+import { acquireSessionLock, type SessionLock } from '@davit/db';
+import { DriverError, type CallContext } from '@davit/drivers';
+import { toFailure } from '../run/failure.ts';
+import { Semaphore } from '../run/semaphore.ts';
+import * as store from '../store/backups.ts';
+import { makeBackup, restoreBackup, type BackupParts } from './work.ts';
+
+/*
+ * Makes and restores the backups that were asked for. One process of an installation does it: the one that holds a lock of the
+ * database, which PostgreSQL takes away from it when it dies. The next one goes on: a backup that is stored is only proven, any other
+ * one is begun anew, a restore is done again from its start. Each attempt has a number that its writes name, so that a process that
+ * only seemed dead can write nothing more.
+ */
+
+const lookEveryMilliseconds = 1_000;
+const tryLockEveryMilliseconds = 5_000;
+const lockName = 'database backups';
+
+interface Running {
+  readonly done: Promise<void>;
+  readonly stop: AbortController;
+}
+
+export class BackupRunner {
+  readonly #parts: BackupParts;
+  readonly #stop = new AbortController();
+  readonly #places: Semaphore;
+  /** By the id of the backup or restore. */
+  readonly #running = new Map<string, Running>();
+  /** Databases that are worked with, by service: one thing at a time. */
+  readonly #busy = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  #lock: SessionLock | null = null;
+  #mine = new AbortController();
+  #tryLockAt = 0;
+
+  constructor(parts: BackupParts) {
+    this.#parts = parts;
+    this.#places = new Semaphore(parts.engine.settings.backupsAtOnce);
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#wake(), lookEveryMilliseconds);
+    this.#wake();
+  }
+
+  /** Lets go of everything at once; whoever works next goes on. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#timer);
+    await this.#looking;
+    this.#mine.abort();
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    await this.#lock?.release();
+  }
+
+  #wake(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (!(await this.#leads())) return;
+      const { database } = this.#parts.engine;
+      for (const { id } of await database.many(store.leavingBackups)) await this.#remove(id);
+      for (const row of await database.many(store.openBackups)) this.#begin(row, (signal) => this.#make(row, signal));
+      for (const row of await database.many(store.openRestores)) await this.#beginRestore(row);
+    } catch (error) {
+      this.#parts.engine.log.warn({ err: error }, 'the backups of databases could not be looked at');
+    }
+  }
+
+  async #leads(): Promise<boolean> {
+    if (this.#lock?.held === true) return true;
+    if (Date.now() < this.#tryLockAt) return false;
+    this.#tryLockAt = Date.now() + tryLockEveryMilliseconds;
+    // What this process still does under the lock that it lost must have ended before it works under another one.
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    const lock = await acquireSessionLock(this.#parts.engine.connectionString, lockName);
+    this.#lock = lock;
+    if (lock === null) return false;
+    const mine = new AbortController();
+    this.#mine = mine;
+    void lock.lost.then(() => mine.abort());
+    await this.#parts.store.removeUnfinished();
+    return true;
+  }
+
+  /** First what is made of it ends, then its file goes, then its record. */
+  async #remove(id: string): Promise<void> {
+    const running = this.#running.get(id);
+    running?.stop.abort();
+    await running?.done;
+    await this.#parts.store.remove(id);
+    await this.#parts.engine.database.run(store.forgetBackup, [id]);
+  }
+
+  async #beginRestore(row: store.RestoreRow & { readonly safety_status: store.BackupStatus | null }): Promise<void> {
+    if (row.safety_id === null || row.safety_status === 'GOOD') {
+      this.#begin(row, (signal) => this.#restore(row, signal));
+      return;
+    }
+    if (row.safety_status === 'QUEUED' || row.safety_status === 'RUNNING') return;
+    const failure = new DriverError({
+      cause: 'RESTORE_FAILED',
+      message: 'The safety backup that comes before a restore failed, so nothing was restored and the database is as it was.',
+      hint: 'See why the safety backup failed. Where the database is broken already, restore with safety_backup false.',
+    });
+    await this.#parts.engine.database.run(store.endRestore, [row.id, null, JSON.stringify(toFailure(failure, row.id))]);
+  }
+
+  #begin(row: { readonly id: string; readonly service_id: string }, action: (signal: AbortSignal) => Promise<void>): void {
+    if (this.#running.has(row.id) || this.#busy.has(row.service_id) || this.#mine.signal.aborted) return;
+    this.#busy.add(row.service_id);
+    const stop = new AbortController();
+    const signal = AbortSignal.any([this.#mine.signal, stop.signal]);
+    const done = this.#places
+      .use(() => (signal.aborted ? Promise.resolve() : action(signal)))
+      .catch((error: unknown) => {
+        if (!signal.aborted)
+          this.#parts.engine.log.warn({ err: error, id: row.id }, 'a backup or restore was interrupted; it is taken up again');
+      })
+      .finally(() => {
+        this.#running.delete(row.id);
+        this.#busy.delete(row.service_id);
+      });
+    this.#running.set(row.id, { done, stop });
+  }
+
+  async #make(row: store.BackupRow, signal: AbortSignal): Promise<void> {
+    const { database, settings } = this.#parts.engine;
+    const begun = await database.maybe(store.beginBackup, [row.id]);
+    if (begun === undefined) return;
+    const failure = await this.#within(row, signal, (call) => makeBackup(this.#parts, row, begun, call));
+    await database.run(store.endBackup, [row.id, begun.attempt, failure === null ? null : JSON.stringify(failure)]);
+    if (failure !== null)
+      this.#parts.engine.log.warn({ service: row.service_id, backup: row.id, code: failure.code }, 'a backup failed');
+    if (row.kind === 'SCHEDULED') await database.run(store.retireScheduled, [row.service_id, settings.keptBackups]);
+  }
+
+  async #restore(row: store.RestoreRow, signal: AbortSignal): Promise<void> {
+    const { database } = this.#parts.engine;
+    const begun = await database.maybe(store.beginRestore, [row.id]);
+    if (begun === undefined) return;
+    const failure = await this.#within(row, signal, (call) => restoreBackup(this.#parts, row, call));
+    await database.run(store.endRestore, [row.id, begun.attempt, failure === null ? null : JSON.stringify(failure)]);
+  }
+
+  async #within<Result>(
+    { id, service_id }: { readonly id: string; readonly service_id: string },
+    signal: AbortSignal,
+    action: (call: CallContext) => Promise<Result>,
+  ): Promise<Result> {
+    const { log, settings } = this.#parts.engine;
+    const late = new AbortController();
+    const seconds = settings.backupTimeoutSeconds;
+    const message = `It had not ended after ${seconds} s.`;
+    const timer = setTimeout(() => late.abort(new DriverError({ cause: 'BACKUP_TIMEOUT', message })), seconds * 1_000);
+    const call = {
+      signal: AbortSignal.any([signal, late.signal]),
+      log: (line: string): void => log.info({ service: service_id, work: id }, line),
+    };
+    try {
+      return await action(call);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { DriverError } from '@davit/drivers';
+
+/*
+ * How a backup is stored: `DAVITBK1`, then pieces of at most 1 MiB, each as `length (4) | ciphertext | tag (16)`, AES-256-GCM under
+ * a key that only this backup has. The nonce of a piece is its number and whether it is the last one, so that pieces that are
+ * missing, swapped or cut off at the end do not open. No byte of a piece is given before all of it is proven.
+ */
+
+const magic = Buffer.from('DAVITBK1');
+const pieceBytes = 1 << 20;
+const tagBytes = 16;
+const lengthBytes = 4;
+
+/** `key`: 32 bytes, for this content only. */
+export async function* sealed(content: AsyncIterable<Uint8Array>, key: Buffer): AsyncIterable<Buffer> {
+  yield magic;
+  let number = 0;
+  let held: Uint8Array[] = [];
+  let heldBytes = 0;
+  for await (const bytes of content) {
+    for (let rest = bytes; rest.length > 0;) {
+      // One is always held back, as only the last one says that it is.
+      if (heldBytes === pieceBytes) {
+        yield sealPiece(key, Buffer.concat(held), { number, isLast: false });
+        number += 1;
+        [held, heldBytes] = [[], 0];
+      }
+      const taken = rest.subarray(0, pieceBytes - heldBytes);
+      held.push(Buffer.from(taken));
+      heldBytes += taken.length;
+      rest = rest.subarray(taken.length);
+    }
+  }
+  yield sealPiece(key, Buffer.concat(held), { number, isLast: true });
+}
+
+/** The content again. Fails with BACKUP_DAMAGED at the first piece that is not what was sealed. */
+export async function* opened(stored: AsyncIterable<Uint8Array>, key: Buffer): AsyncIterable<Buffer> {
+  let number = 0;
+  let isOver = false;
+  for await (const bytes of piecesOf(stored)) {
+    if (isOver) throw damaged('something follows its end');
+    const piece = openPiece(key, bytes, number);
+    number += 1;
+    isOver = piece.isLast;
+    yield piece.content;
+  }
+  if (!isOver) throw damaged('its end is missing');
+}
+
+/** The pieces as they are stored, without their lengths. */
+async function* piecesOf(stored: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  let rest = Buffer.alloc(0);
+  let begin = magic.length;
+  for await (const bytes of stored) {
+    rest = Buffer.concat([rest, bytes]);
+    while (rest.length >= begin + lengthBytes) {
+      if (begin > 0 && !rest.subarray(0, begin).equals(magic)) throw damaged('it does not begin as a backup does');
+      const size = rest.readUInt32BE(begin);
+      if (size > pieceBytes) throw damaged('a piece has an impossible length');
+      const end = begin + lengthBytes + size + tagBytes;
+      if (rest.length < end) break;
+      yield rest.subarray(begin + lengthBytes, end);
+      rest = rest.subarray(end);
+      begin = 0;
+    }
+  }
+  if (rest.length > 0) throw damaged('its end is missing');
+}
+
+interface PieceName {
+  readonly number: number;
+  readonly isLast: boolean;
+}
+
+function nonceOf({ number, isLast }: PieceName): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeBigUInt64BE(BigInt(number), 0);
+  nonce.writeUInt32BE(isLast ? 1 : 0, 8);
+  return nonce;
+}
+
+function sealPiece(key: Buffer, content: Buffer, name: PieceName): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', key, nonceOf(name));
+  const text = Buffer.concat([cipher.update(content), cipher.final()]);
+  const length = Buffer.alloc(lengthBytes);
+  length.writeUInt32BE(text.length);
+  return Buffer.concat([length, text, cipher.getAuthTag()]);
+}
+
+// Whether it is the last one is found out by trying: a piece that is cut off from what follows must not pass as the last.
+function openPiece(key: Buffer, piece: Buffer, number: number): { readonly content: Buffer; readonly isLast: boolean } {
+  for (const isLast of [false, true]) {
+    const decipher = createDecipheriv('aes-256-gcm', key, nonceOf({ number, isLast }), { authTagLength: tagBytes });
+    decipher.setAuthTag(piece.subarray(piece.length - tagBytes));
+    const content = decipher.update(piece.subarray(0, piece.length - tagBytes));
+    try {
+      decipher.final();
+      return { content, isLast };
+    } catch {
+      // Not this one.
+    }
+  }
+  throw damaged(`piece ${number} is not what was stored, or was stored with another key`);
+}
+
+function damaged(why: string): DriverError {
+  return new DriverError({ cause: 'BACKUP_DAMAGED', message: `The stored backup cannot be read: ${why}.` });
+}

@@ -1,0 +1,103 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FolderBackupStore } from './folder-store.ts';
+import { opened, sealed } from './sealing.ts';
+
+const key = randomBytes(32);
+async function* pieces(...all: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (const one of all) {
+    await Promise.resolve();
+    yield one;
+  }
+}
+const seal = (content: Uint8Array): Promise<Buffer> => buffer(sealed(pieces(content), key));
+const open = (stored: Uint8Array, with_ = key): Promise<Buffer> => buffer(opened(pieces(stored), with_));
+
+describe('a sealed backup', () => {
+  test.each([0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])('of %d bytes opens as it was', async (size) => {
+    const content = randomBytes(size);
+    expect((await open(await seal(content))).equals(content)).toBe(true);
+  });
+
+  test('opens in whatever pieces it arrives, and was given', async () => {
+    const content = randomBytes(3_000_000);
+    const stored = await buffer(
+      sealed(pieces(content.subarray(0, 7), content.subarray(7, 2_500_000), content.subarray(2_500_000)), key),
+    );
+    const parts = Array.from({ length: 400 }, (_, index) => stored.subarray(index * 10_000, (index + 1) * 10_000));
+    expect((await buffer(opened(pieces(...parts), key))).equals(content)).toBe(true);
+  });
+
+  test('shows nothing of what it holds', async () => {
+    expect((await seal(Buffer.from('sesame'.repeat(100)))).toString('latin1')).not.toContain('sesame');
+  });
+
+  test('does not open when it was cut off anywhere, changed, or something was appended', async () => {
+    const stored = await seal(randomBytes(2_500_000));
+    const cuts = [0, 5, 8, 9, 100, stored.length - 1, 8 + 4 + (1 << 20) + 16, 8 + 2 * (4 + (1 << 20) + 16)];
+    for (const length of cuts) await expect(open(stored.subarray(0, length))).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });
+    for (const place of [0, 9, 20, 1_500_000, stored.length - 1]) {
+      const changed = Buffer.from(stored);
+      changed[place] = (changed[place] ?? 0) ^ 1;
+      await expect(open(changed)).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });
+    }
+    await expect(open(Buffer.concat([stored, Buffer.from([0])]))).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });
+    await expect(open(Buffer.concat([stored, stored.subarray(8)]))).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });
+    await expect(open(stored, randomBytes(32))).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });
+  });
+});
+
+describe('a folder of backups', () => {
+  let folder: string;
+  let store: FolderBackupStore;
+  beforeEach(async () => {
+    folder = path.join(await mkdtemp(path.join(tmpdir(), 'davit-backups-')), 'backups');
+    store = new FolderBackupStore(folder);
+  });
+  afterEach(() => rm(path.dirname(folder), { recursive: true, force: true }));
+
+  test('gives back what was stored, with its size and checksum, in a file that nobody else can read', async () => {
+    const id = randomUUID();
+    const content = randomBytes(100_000);
+    const stored = await store.write(id, pieces(content));
+    expect(stored).toEqual({ sizeBytes: 100_000, sha256: createHash('sha256').update(content).digest('hex') });
+    expect((await buffer(store.read(id))).equals(content)).toBe(true);
+    const file = path.join(folder, `${id}.backup`);
+    expect([(await stat(folder)).mode & 0o777, (await stat(file)).mode & 0o777]).toEqual([0o700, 0o600]);
+    await store.remove(id);
+    await store.remove(id);
+    await expect(buffer(store.read(id))).rejects.toMatchObject({ code: 'BACKUP_MISSING' });
+  });
+
+  test('has nothing of what broke in the middle, and keeps what was there under that id', async () => {
+    const id = randomUUID();
+    await store.write(id, pieces(Buffer.from('whole')));
+    const breaking = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('half');
+      await Promise.resolve();
+      throw new Error('the source broke');
+    };
+    await expect(store.write(id, breaking())).rejects.toThrow('the source broke');
+    expect(await readFile(path.join(folder, `${id}.backup`), 'utf8')).toBe('whole');
+    expect(await readdir(folder)).toEqual([`${id}.backup`]);
+  });
+
+  test('removes what a process left that died in the middle', async () => {
+    await store.removeUnfinished();
+    const id = randomUUID();
+    await store.write(id, pieces(Buffer.from('whole')));
+    await writeFile(path.join(folder, `${randomUUID()}.backup.part`), 'half');
+    await store.removeUnfinished();
+    expect(await readdir(folder)).toEqual([`${id}.backup`]);
+  });
+
+  test('says that the folder cannot be written', async () => {
+    await writeFile(folder, '');
+    await expect(store.write(randomUUID(), pieces())).rejects.toMatchObject({ code: 'BACKUP_STORE_FAILED' });
+  });
+});

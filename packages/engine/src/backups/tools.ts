@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Sensitive } from '@davit/base';
+import type { WorkloadFile } from '@davit/drivers';
+import type { BackupSubject } from '../model.ts';
+
+export type BackupScript = 'dump' | 'prove' | 'restore';
+
+/** Folder of an instance below which a backup is, as `backup`. */
+export const outFolder = '/davit/out';
+export const backupFolder = `${outFolder}/backup`;
+/** What a script that waits for a backup waits for. */
+export const givenFile = 'given';
+/** What a dump says of the server: lines of a word and a value. */
+export const factsFile = `${backupFolder}/facts`;
+
+const scriptFolder = '/davit';
+
+function filesOf(folder: string): readonly [string, string][] {
+  const place = new URL(`tools/${folder}/`, import.meta.url);
+  const names = readdirSync(place, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return names.map(({ name }) => [name, readFileSync(new URL(name, place), 'utf8')]);
+}
+
+const common = filesOf('.');
+const own: Readonly<Record<BackupSubject['type'], readonly [string, string][]>> = {
+  POSTGRESQL: filesOf('postgresql'),
+  REDIS: filesOf('redis'),
+  MYSQL: filesOf('mysql'),
+  MONGODB: filesOf('mongodb'),
+};
+
+/** Scripts of a type, as files of an instance. */
+export function toolFiles(type: BackupSubject['type']): readonly WorkloadFile[] {
+  return [...common, ...own[type]].map(([name, text]) => ({ path: `${scriptFolder}/${name}`, content: new Sensitive(text) }));
+}
+
+export function toolCommand(script: BackupScript): readonly string[] {
+  return ['sh', `${scriptFolder}/${script}.sh`];
+}
+
+export interface BackupFacts {
+  readonly serverVersion: string | null;
+  readonly dataBytes: number | null;
+}
+
+/** What `factsFile` says. */
+export function toFacts(text: string | null): BackupFacts {
+  const found = new Map((text ?? '').split('\n').map((line) => [line.split(' ', 1)[0] ?? '', line.slice(line.indexOf(' ') + 1)]));
+  const bytes = Number(found.get('bytes') ?? Number.NaN);
+  return {
+    serverVersion: found.get('version')?.trim().slice(0, 100) ?? null,
+    dataBytes: Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
+  };
+}

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { AppError, retry } from '@davit/base';
+import { DriverError, type CallContext } from '@davit/drivers';
+import type { FailureRecord } from '../model.ts';
+import { driversOf, type EngineParts } from '../parts.ts';
+import { toFailure } from '../run/failure.ts';
+import * as store from '../store/backups.ts';
+import { Bench, type BenchWork } from './bench.ts';
+import type { BackupStore } from './store/backup-store.ts';
+import { opened, sealed } from './store/sealing.ts';
+import { backupFolder, factsFile, givenFile, outFolder, toFacts } from './tools.ts';
+
+export interface BackupParts {
+  readonly engine: EngineParts;
+  readonly store: BackupStore;
+}
+
+const keyBytes = 32;
+const mostFactBytes = 10_000;
+
+/** Makes a backup, stores it and proves it, from where an earlier attempt was. Null: it is good. Throws when it was told to let go. */
+export async function makeBackup(
+  parts: BackupParts,
+  row: store.BackupRow,
+  begun: { readonly attempt: number; readonly stored_at: string | null },
+  call: CallContext,
+): Promise<FailureRecord | null> {
+  let isStored = begun.stored_at !== null;
+  return attempted(row.id, call, parts, async () => {
+    const work = await workOf(parts.engine, row.id, row, call);
+    if (!isStored) await dump(parts, row, begun.attempt, work);
+    isStored = true;
+    await prove(parts, row.id, work);
+  });
+}
+
+/** Restores a backup into a running database. As above. */
+export async function restoreBackup(parts: BackupParts, row: store.RestoreRow, call: CallContext): Promise<FailureRecord | null> {
+  return attempted(row.id, call, parts, async () => {
+    const work = await workOf(parts.engine, row.id, row, call);
+    await withBench(parts, work, 'restore', async (bench) => {
+      await give(parts, row.backup_id, { bench, work, cause: 'RESTORE_FAILED' });
+      await bench.end('RESTORE_FAILED', 'The restore');
+    });
+  });
+}
+
+async function attempted(
+  reference: string,
+  call: CallContext,
+  { engine }: BackupParts,
+  action: () => Promise<void>,
+): Promise<FailureRecord | null> {
+  try {
+    await retry({ ...patience, signal: call.signal, isRetryable }, action);
+    return null;
+  } catch (error) {
+    if (call.signal.aborted && !isTimeout(call.signal.reason)) throw error;
+    const cause: unknown = call.signal.aborted ? call.signal.reason : error;
+    const failure = toFailure(cause, reference);
+    if (failure.code === 'INTERNAL') engine.log.error({ err: error, reference }, 'a backup or restore failed');
+    return failure;
+  }
+}
+
+/** An engine that is being restarted is back within seconds. */
+const patience = { attempts: 6, firstPauseMilliseconds: 500, maximumPauseMilliseconds: 8_000 };
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof DriverError && error.retryable;
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DriverError && reason.code === 'BACKUP_TIMEOUT';
+}
+
+async function workOf(
+  engine: EngineParts,
+  id: string,
+  { service_id, subject }: Pick<store.BackupRow, 'service_id' | 'subject'>,
+  call: CallContext,
+): Promise<BenchWork> {
+  const place = await engine.database.maybe(store.benchPlace, [service_id]);
+  if (place !== undefined && place.desired === 'RUNNING') return { id, subject, place, call };
+  throw new AppError({
+    code: 'NEVER_DEPLOYED',
+    message: `${subject.name} does not run, so nothing can be read from it or written to it. Deploy it, then ask again.`,
+  });
+}
+
+async function withBench(
+  { engine }: BackupParts,
+  work: BenchWork,
+  script: 'dump' | 'prove' | 'restore',
+  action: (bench: Bench) => Promise<void>,
+): Promise<void> {
+  const bench = await Bench.open(engine, work, script);
+  try {
+    await action(bench);
+  } finally {
+    // A process that is being stopped leaves it; whoever goes on removes it first.
+    if (!work.call.signal.aborted) await bench.close();
+  }
+}
+
+async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, work: BenchWork): Promise<void> {
+  const { database, hooks } = parts.engine;
+  const { cluster } = driversOf(parts.engine, work.place.driver);
+  const key = randomBytes(keyBytes);
+  const isMine = (changed: number): void => {
+    if (changed === 0) throw new AppError({ code: 'BACKUP_TAKEN_OVER', message: 'Another process goes on with this backup.' });
+  };
+  isMine(await database.run(store.noteKey, [row.id, attempt, hooks.seal(row.id, key.toString('base64'))]));
+  await withBench(parts, work, 'dump', async (bench) => {
+    const { id } = await bench.end('BACKUP_FAILED', 'The backup');
+    const { signal } = work.call;
+    const facts = toFacts(await cluster.readFile(id, { path: factsFile, mostBytes: mostFactBytes }, signal));
+    const content = await cluster.takeOut(id, backupFolder, signal);
+    const stored = await parts.store.write(row.id, sealed(content, key));
+    const values = [stored.sizeBytes, stored.sha256, facts.serverVersion, work.place.image_id, facts.dataBytes];
+    isMine(await database.run(store.noteStored, [row.id, attempt, ...values]));
+  });
+}
+
+/** Restores what is stored into a server of its own, which compares it with what the database had. */
+async function prove(parts: BackupParts, backupId: string, work: BenchWork): Promise<void> {
+  await withBench(parts, work, 'prove', async (bench) => {
+    await give(parts, backupId, { bench, work, cause: 'BACKUP_NOT_PROVEN' });
+    await bench.end('BACKUP_NOT_PROVEN', 'The restore for a test');
+  });
+}
+
+interface Given {
+  readonly bench: Bench;
+  readonly work: BenchWork;
+  readonly cause: 'RESTORE_FAILED' | 'BACKUP_NOT_PROVEN';
+}
+
+async function give(parts: BackupParts, backupId: string, { bench, work, cause }: Given): Promise<void> {
+  const { database, hooks } = parts.engine;
+  const { cluster } = driversOf(parts.engine, work.place.driver);
+  const { signal } = work.call;
+  const found = await database.maybe(store.readSealed, [backupId]);
+  if (found === undefined || found.sealed_key === null)
+    throw new DriverError({ cause: 'BACKUP_MISSING', message: 'The backup was removed.' });
+  const key = Buffer.from(hooks.open(backupId, found.sealed_key), 'base64');
+  const instance = await bench.instance();
+  // It may have ended by itself, for lack of a tool: then its own words say more than that nothing can be put into it.
+  if (instance.state === 'EXITED') await bench.end(cause, 'The restore');
+  const archive = Readable.from(opened(parts.store.read(backupId), key), { objectMode: false });
+  await cluster.putInto(instance.id, { folder: outFolder, archive }, signal);
+  await cluster.putInto(instance.id, { folder: outFolder, archive: emptyFile(givenFile) }, signal);
+}
+
+/** A tar with one empty file: a header, and the two blocks of zeros that end it. */
+function emptyFile(name: string): Readable {
+  const header = Buffer.alloc(512);
+  header.write(name, 0);
+  header.write('0000644\0', 100);
+  header.write('0000000\0', 108);
+  header.write('0000000\0', 116);
+  header.write('00000000000\0', 124);
+  header.write('00000000000\0', 136);
+  header.write('        0', 148);
+  header.write('ustar\x0000', 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return Readable.from([Buffer.concat([header, Buffer.alloc(1024)])], { objectMode: false });
+}

@@ -1,0 +1,208 @@
+import { statement } from '@davit/db';
+import type { BackupSubject, FailureRecord, ReleaseConfig } from '../model.ts';
+
+export type BackupStatus = 'QUEUED' | 'RUNNING' | 'GOOD' | 'FAILED';
+export type BackupKind = 'MANUAL' | 'SCHEDULED' | 'SAFETY';
+
+export interface BackupRow {
+  readonly id: string;
+  readonly service_id: string;
+  readonly organization_id: string;
+  readonly environment_id: string;
+  readonly name: string;
+  readonly message: string;
+  readonly kind: BackupKind;
+  readonly subject: BackupSubject;
+  readonly status: BackupStatus;
+  readonly attempt: number;
+  readonly size_bytes: number | null;
+  readonly sha256: string | null;
+  readonly server_version: string | null;
+  readonly image_id: string | null;
+  readonly data_bytes: number | null;
+  readonly failure: FailureRecord | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly begun_at: string | null;
+  readonly stored_at: string | null;
+  readonly proven_at: string | null;
+  readonly finished_at: string | null;
+}
+
+const columns = `b.id, b.service_id, b.organization_id, b.environment_id, b.name, b.message, b.kind, b.subject, b.status, b.attempt,
+  b.size_bytes, b.sha256, b.server_version, b.image_id, b.data_bytes, b.failure, b.created_at, b.updated_at, b.begun_at, b.stored_at, b.proven_at,
+  b.finished_at`;
+
+/** Service or null, environment or null, backup before which they were made or null, how many. Newest first. */
+export const listBackups = statement<BackupRow>(
+  'listDatabaseBackups',
+  `SELECT ${columns} FROM database_backup b
+    WHERE ($1::uuid IS NULL OR b.service_id = $1) AND ($2::uuid IS NULL OR b.environment_id = $2) AND NOT b.is_leaving
+      AND ($3::uuid IS NULL OR (b.created_at, b.id) < (SELECT f.created_at, f.id FROM database_backup f WHERE f.id = $3))
+    ORDER BY b.created_at DESC, b.id DESC LIMIT $4`,
+);
+
+export const readBackup = statement<BackupRow>(
+  'readDatabaseBackup',
+  `SELECT ${columns} FROM database_backup b WHERE b.id = $1 AND NOT b.is_leaving`,
+);
+
+/** Id, service, organization, environment, name, message, kind, subject. No row: a scheduled one is under way. */
+export const insertBackup = statement<BackupRow>(
+  'insertDatabaseBackup',
+  `INSERT INTO database_backup AS b (id, service_id, organization_id, environment_id, name, message, kind, subject)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+   ON CONFLICT (service_id) WHERE kind = 'SCHEDULED' AND status IN ('QUEUED', 'RUNNING') AND NOT is_leaving DO NOTHING
+   RETURNING ${columns}`,
+);
+
+/** Id. Its file goes first, by whoever works; one that is being made is ended. */
+export const letBackupGo = statement<{ id: string }>(
+  'letDatabaseBackupGo',
+  `UPDATE database_backup SET is_leaving = true WHERE id = $1 AND NOT is_leaving RETURNING id`,
+);
+
+/** Backup: whether a restore needs it that waits or runs. */
+export const isBackupInUse = statement<{ used: boolean }>(
+  'isDatabaseBackupInUse',
+  `SELECT EXISTS (SELECT 1 FROM database_restore r WHERE r.status IN ('QUEUED', 'RUNNING') AND $1 IN (r.backup_id, r.safety_id)) AS used`,
+);
+
+export interface RestoreRow {
+  readonly id: string;
+  readonly service_id: string;
+  readonly environment_id: string;
+  readonly backup_id: string;
+  readonly safety_id: string | null;
+  readonly subject: BackupSubject;
+  readonly status: 'QUEUED' | 'RUNNING' | 'SUCCEEDED' | 'FAILED';
+  readonly attempt: number;
+  readonly failure: FailureRecord | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly finished_at: string | null;
+}
+
+const restoreColumns = `r.id, r.service_id, r.environment_id, r.backup_id, r.safety_id, r.subject, r.status, r.attempt, r.failure, r.created_at,
+  r.updated_at, r.finished_at`;
+
+/** Service. Newest first. */
+export const listRestores = statement<RestoreRow>(
+  'listDatabaseRestores',
+  `SELECT ${restoreColumns} FROM database_restore r WHERE r.service_id = $1 ORDER BY r.created_at DESC, r.id DESC LIMIT 1000`,
+);
+
+/** Id, service, organization, environment, backup, safety backup or null, subject. No row: one waits or runs. */
+export const insertRestore = statement<RestoreRow>(
+  'insertDatabaseRestore',
+  `INSERT INTO database_restore AS r (id, service_id, organization_id, environment_id, backup_id, safety_id, subject)
+   VALUES ($1, $2, $3, $4, $5, $6, $7)
+   ON CONFLICT (service_id) WHERE status IN ('QUEUED', 'RUNNING') DO NOTHING RETURNING ${restoreColumns}`,
+);
+
+/** Ids of what is being made, proven or restored: their throw-away instances are nobody's left-overs. */
+export const openBackupWork = statement<{ id: string }>(
+  'openDatabaseBackupWork',
+  `SELECT id FROM database_backup WHERE status = 'RUNNING' AND NOT is_leaving
+   UNION ALL SELECT id FROM database_restore WHERE status = 'RUNNING'`,
+);
+
+/** Oldest first, also those that an earlier process began. */
+export const openBackups = statement<BackupRow>(
+  'openDatabaseBackups',
+  `SELECT ${columns} FROM database_backup b WHERE b.status IN ('QUEUED', 'RUNNING') AND NOT b.is_leaving ORDER BY b.created_at, b.id LIMIT 500`,
+);
+
+export const openRestores = statement<RestoreRow & { readonly safety_status: BackupStatus | null }>(
+  'openDatabaseRestores',
+  `SELECT ${restoreColumns}, s.status AS safety_status
+     FROM database_restore r LEFT JOIN database_backup s ON s.id = r.safety_id
+    WHERE r.status IN ('QUEUED', 'RUNNING') ORDER BY r.created_at, r.id LIMIT 500`,
+);
+
+export const leavingBackups = statement<{ id: string }>(
+  'leavingDatabaseBackups',
+  `SELECT id FROM database_backup WHERE is_leaving ORDER BY created_at LIMIT 500`,
+);
+
+export const forgetBackup = statement('forgetDatabaseBackup', `DELETE FROM database_backup WHERE id = $1 AND is_leaving`);
+
+/** Id. No row: it is over, or to be removed. */
+export const beginBackup = statement<{ attempt: number; stored_at: string | null; sealed_key: Buffer | null }>(
+  'beginDatabaseBackup',
+  `UPDATE database_backup SET status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
+    WHERE id = $1 AND status IN ('QUEUED', 'RUNNING') AND NOT is_leaving RETURNING attempt, stored_at, sealed_key`,
+);
+
+/** Id, attempt, sealed key. */
+export const noteKey = statement(
+  'noteDatabaseBackupKey',
+  `UPDATE database_backup SET sealed_key = $3 WHERE id = $1 AND attempt = $2 AND status = 'RUNNING'`,
+);
+
+/** Id, attempt, size, SHA-256, version of the server, image, bytes of the data. */
+export const noteStored = statement(
+  'noteDatabaseBackupStored',
+  `UPDATE database_backup SET stored_at = clock_timestamp(), size_bytes = $3, sha256 = $4, server_version = $5, image_id = $6, data_bytes = $7
+    WHERE id = $1 AND attempt = $2 AND status = 'RUNNING' AND NOT is_leaving`,
+);
+
+/** Id, attempt, failure or null: it is proven. */
+export const endBackup = statement(
+  'endDatabaseBackup',
+  `UPDATE database_backup
+      SET status = CASE WHEN $3::jsonb IS NULL THEN 'GOOD' ELSE 'FAILED' END, failure = $3,
+          proven_at = CASE WHEN $3::jsonb IS NULL THEN clock_timestamp() END, finished_at = clock_timestamp()
+    WHERE id = $1 AND attempt = $2 AND status = 'RUNNING'`,
+);
+
+/** Service, how many good ones of the schedule stay, beside what a restore needs. Of those that failed, as many stay as reports. */
+export const retireScheduled = statement(
+  'retireScheduledDatabaseBackups',
+  `UPDATE database_backup SET is_leaving = true
+    WHERE service_id = $1 AND kind = 'SCHEDULED' AND NOT is_leaving AND status IN ('GOOD', 'FAILED')
+      AND NOT EXISTS (SELECT 1 FROM database_restore r WHERE r.status IN ('QUEUED', 'RUNNING') AND r.backup_id = database_backup.id)
+      AND id NOT IN (SELECT id FROM database_backup
+                      WHERE service_id = $1 AND kind = 'SCHEDULED' AND NOT is_leaving AND status = 'GOOD'
+                      ORDER BY created_at DESC LIMIT $2)
+      AND id NOT IN (SELECT id FROM database_backup
+                      WHERE service_id = $1 AND kind = 'SCHEDULED' AND NOT is_leaving AND status = 'FAILED'
+                      ORDER BY created_at DESC LIMIT $2)`,
+);
+
+export const beginRestore = statement<{ attempt: number }>(
+  'beginDatabaseRestore',
+  `UPDATE database_restore SET status = 'RUNNING', attempt = attempt + 1, begun_at = coalesce(begun_at, clock_timestamp())
+    WHERE id = $1 AND status IN ('QUEUED', 'RUNNING') RETURNING attempt`,
+);
+
+/** Id, attempt or null: whichever, failure or null: it succeeded. */
+export const endRestore = statement(
+  'endDatabaseRestore',
+  `UPDATE database_restore SET status = CASE WHEN $3::jsonb IS NULL THEN 'SUCCEEDED' ELSE 'FAILED' END, failure = $3,
+          finished_at = clock_timestamp()
+    WHERE id = $1 AND attempt = coalesce($2, attempt) AND status IN ('QUEUED', 'RUNNING')`,
+);
+
+/** Backup: what opens it. */
+export const readSealed = statement<{ sealed_key: Buffer | null; size_bytes: number | null; sha256: string | null }>(
+  'readSealedDatabaseBackup',
+  `SELECT sealed_key, size_bytes, sha256 FROM database_backup WHERE id = $1`,
+);
+
+export interface BenchPlace {
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly environment_id: string;
+  readonly driver: string;
+  readonly desired: 'RUNNING' | 'STOPPED' | 'NONE';
+  readonly config: ReleaseConfig | null;
+  readonly image_id: string | null;
+}
+
+/** Service: what of it is deployed. */
+export const benchPlace = statement<BenchPlace>(
+  'backupBenchPlace',
+  `SELECT t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, r.config, r.image_id
+     FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id WHERE t.service_id = $1`,
+);

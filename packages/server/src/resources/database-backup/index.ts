@@ -1,0 +1,2 @@
+export { mountDatabaseBackup } from './routes.ts';
+export { askForDueBackups, trimOrphanedBackups } from './schedule.ts';
