@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
 import { trimEvents } from '../resources/event/index.ts';
+import { followPreviews, GitWorker, trimGitEvents, type PreviewClock } from '../resources/git-event/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
 import { followRules, type RuleClock } from './rules.ts';
 
@@ -16,7 +17,9 @@ export interface BackgroundParts {
 export class Background {
   readonly #parts: BackgroundParts;
   readonly #deliverer: WebhookDeliverer;
+  readonly #git: GitWorker;
   #rules: RuleClock | undefined;
+  #previews: PreviewClock | undefined;
   #timer: NodeJS.Timeout | undefined;
   #trimming: Promise<void> = Promise.resolve();
 
@@ -24,11 +27,14 @@ export class Background {
     this.#parts = parts;
     const { database, vault, config } = parts.deps;
     const allowPrivateTargets = config.allowPrivateTargets;
+    this.#git = new GitWorker(parts.deps, parts.log);
     this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, allowPrivateTargets });
   }
 
   start(): void {
     this.#deliverer.start();
+    this.#git.start();
+    this.#previews = followPreviews(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#trimming = this.#trim();
     this.#timer = setInterval(() => {
@@ -40,6 +46,8 @@ export class Background {
     clearInterval(this.#timer);
     await this.#rules?.stop();
     await this.#deliverer.stop();
+    await this.#git.stop();
+    await this.#previews?.stop();
     await this.#trimming;
   }
 
@@ -50,6 +58,7 @@ export class Background {
       await trimEvents(database);
       await trimIdempotencyKeys(database);
       await trimDeliveries(database);
+      await trimGitEvents(database);
     } catch (error) {
       log.warn({ err: error }, 'old events, keys and deliveries could not be removed; the next attempt is in an hour');
     }

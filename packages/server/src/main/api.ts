@@ -14,6 +14,7 @@ import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
 import { engineHooks } from '../resources/hooks.ts';
+import { GitInbox } from '../resources/git-event/index.ts';
 import { mountAll } from '../resources/index.ts';
 import { ensureAdminToken } from '../resources/token/index.ts';
 import { openVault, readKeys } from '../secrets/keys.ts';
@@ -95,6 +96,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     engine: engine.port,
     vault,
     authenticator,
+    gitInbox: new GitInbox({ database, vault }),
     rateLimit: config.rateLimit,
     bodyLimitBytes: config.bodyLimitBytes,
     trustProxy: config.trustProxy,

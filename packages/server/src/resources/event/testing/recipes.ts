@@ -1,5 +1,5 @@
 import { cloudRecipes, peopleRecipes, sharedRecipes } from './organization.ts';
-import { domainRecipes, serviceCloneRecipes, settingsRecipes } from './service-parts.ts';
+import { domainRecipes, gitRecipes, serviceCloneRecipes, settingsRecipes } from './service-parts.ts';
 import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './services.ts';
 
 /** A call of each operation that changes something, by the operation's id. */
@@ -11,6 +11,7 @@ export const recipes = {
   ...settingsRecipes,
   ...serviceCloneRecipes,
   ...domainRecipes,
+  ...gitRecipes,
   ...variableRecipes,
   ...sharedRecipes,
   ...peopleRecipes,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { here, making, named, type Ids, type Recipe, type Recipes } from './scene.ts';
+import { here, making, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
 
 /* Calls that change what services have beside their record. */
 
@@ -33,6 +33,29 @@ export const serviceCloneRecipes: Recipes = {
   cloneJob: { ids: here, body: copy, event: 'CLONE JOB' },
   cloneHelm: { ids: here, body: copy, event: 'CLONE HELM' },
   cloneTerraform: { ids: here, body: copy, event: 'CLONE TERRAFORM' },
+};
+
+/** A service of an image of its own, for which a deployment waits. */
+const ofImage =
+  (noun: 'container' | 'job') =>
+  async (scene: Scene): Promise<Ids> => {
+    const ids = await scene.fresh();
+    const image_name = `image-${randomUUID()}`;
+    const image = { registry_id: ids['containerRegistryId'], image_name, tag: '1' };
+    const source = noun === 'job' ? { source: { image } } : image;
+    const at = `/${noun}/${ids[`${noun}Id`]}`;
+    await scene.change(`PUT ${at}`, { auto_deploy: true, auto_preview: true, ...source });
+    await scene.make(`${at}/deploy`);
+    return { ...ids, imageName: image_name };
+  };
+const newTag = ({ imageName }: Ids): object => ({ image_name: imageName, tag: '2' });
+
+export const gitRecipes: Recipes = {
+  // One for each repository: those of the scene share theirs.
+  autoDeployContainerEnvironments: { ids: ofImage('container'), body: newTag, event: 'TRIGGER_DEPLOY CONTAINER' },
+  autoDeployJobEnvironments: { ids: ofImage('job'), body: newTag, event: 'TRIGGER_DEPLOY JOB' },
+  previewContainerEnvironments: { ids: ofImage('container'), body: newTag, event: 'CLONE ENVIRONMENT' },
+  createServiceGitWebhook: { ids: here, body: () => ({ rotate: true }), event: 'CREATE ORGANIZATION CONFIG' },
 };
 
 export const settingsRecipes: Recipes = {
