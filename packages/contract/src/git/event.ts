@@ -74,6 +74,39 @@ export const listOrganizationGitEvents = operation({
   errors: [],
 });
 
+const WebhookStatus = Type.Object({
+  status: Words(gitWebhookStatuses),
+  provider: Words(gitProviders),
+  /** In the words of the git host. */
+  missing_events: Type.Optional(Type.Array(Type.String())),
+});
+
+export const getServiceGitWebhookStatus = operation({
+  id: 'getServiceGitWebhookStatus',
+  method: 'GET',
+  path: `${ofService}/gitWebhookStatus`,
+  tag,
+  summary: 'Tell whether the git host of a service tells of pushes and pull requests, by what came in and what the host says',
+  scope: 'READ',
+  target: 'service',
+  status: 200,
+  response: WebhookStatus,
+  errors: [400],
+});
+
+export const syncServiceGitWebhook = operation({
+  id: 'syncServiceGitWebhook',
+  method: 'POST',
+  path: `${ofService}/gitWebhook/sync`,
+  tag,
+  summary: 'Make the webhook at the git host of a service, or put it right, with the git token of the service',
+  scope: 'WRITE',
+  target: 'service',
+  status: 200,
+  response: WebhookStatus,
+  errors: [400, 424],
+});
+
 export const createServiceGitWebhook = operation({
   id: 'createServiceGitWebhook',
   method: 'POST',

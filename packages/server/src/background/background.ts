@@ -1,7 +1,14 @@
 import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
 import { trimEvents } from '../resources/event/index.ts';
-import { followPreviews, GitWorker, trimGitEvents, type PreviewClock } from '../resources/git-event/index.ts';
+import {
+  followPreviews,
+  followRepositories,
+  GitWorker,
+  trimGitEvents,
+  type PollClock,
+  type PreviewClock,
+} from '../resources/git-event/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
 import { followRules, type RuleClock } from './rules.ts';
 
@@ -20,6 +27,7 @@ export class Background {
   readonly #git: GitWorker;
   #rules: RuleClock | undefined;
   #previews: PreviewClock | undefined;
+  #polls: PollClock | undefined;
   #timer: NodeJS.Timeout | undefined;
   #trimming: Promise<void> = Promise.resolve();
 
@@ -35,6 +43,7 @@ export class Background {
     this.#deliverer.start();
     this.#git.start();
     this.#previews = followPreviews(this.#parts.deps, this.#parts.log);
+    this.#polls = followRepositories(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#trimming = this.#trim();
     this.#timer = setInterval(() => {
@@ -48,6 +57,7 @@ export class Background {
     await this.#deliverer.stop();
     await this.#git.stop();
     await this.#previews?.stop();
+    await this.#polls?.stop();
     await this.#trimming;
   }
 

@@ -5,6 +5,7 @@ import { listCommits, listContributors } from './commits.ts';
 import { deployTag, previewTag } from './image.ts';
 import { listOrganizationEvents, listServiceEvents } from './ledger.ts';
 import { showWebhook } from './webhook.ts';
+import { syncWebhook, webhookStatus } from './webhook-status.ts';
 
 export function mountGitEvent(mounting: Mounting, deps: Deps): void {
   mounting
@@ -13,6 +14,8 @@ export function mountGitEvent(mounting: Mounting, deps: Deps): void {
     .on(operations.createServiceGitWebhook, ({ caller, params, body }) =>
       showWebhook(deps, caller, params.serviceId, body?.rotate ?? false),
     )
+    .on(operations.getServiceGitWebhookStatus, ({ caller, params }) => webhookStatus(deps, caller, params.serviceId))
+    .on(operations.syncServiceGitWebhook, ({ caller, params }) => syncWebhook(deps, caller, params.serviceId))
     .on(operations.autoDeployContainerEnvironments, ({ caller, params, body }) =>
       deployTag(deps, caller, { ...params, type: 'CONTAINER', request: body }),
     )

@@ -82,6 +82,14 @@ export const noteDelivery = statement(
           refusal = coalesce(excluded.refusal, git_repository.refusal)`,
 );
 
+/** Organization, repository. */
+export const readRepository = statement<{ is_delivered: boolean; is_refused: boolean }>(
+  'git_repository_read',
+  `select delivered_at is not null as is_delivered,
+          refused_at is not null and (delivered_at is null or refused_at > delivered_at) as is_refused
+     from git_repository where organization_id = $1 and repository = $2`,
+);
+
 export interface EventRow {
   readonly id: string;
   readonly organization_id: string;

@@ -48,14 +48,20 @@ const ofImage =
     await scene.make(`${at}/deploy`);
     return { ...ids, imageName: image_name };
   };
+/** A service of a repository of its own: there is one webhook for each. */
+const ofRepository = async (scene: Scene): Promise<Ids> => {
+  const git_repository = { url: `https://git.example.org/shop/${randomUUID()}.git` };
+  const body = { ...named(), git_repository };
+  return { serviceId: await scene.make(`/environment/${scene.here['environmentId']}/application`, body) };
+};
 const newTag = ({ imageName }: Ids): object => ({ image_name: imageName, tag: '2' });
 
 export const gitRecipes: Recipes = {
-  // One for each repository: those of the scene share theirs.
   autoDeployContainerEnvironments: { ids: ofImage('container'), body: newTag, event: 'TRIGGER_DEPLOY CONTAINER' },
   autoDeployJobEnvironments: { ids: ofImage('job'), body: newTag, event: 'TRIGGER_DEPLOY JOB' },
   previewContainerEnvironments: { ids: ofImage('container'), body: newTag, event: 'CLONE ENVIRONMENT' },
-  createServiceGitWebhook: { ids: here, body: () => ({ rotate: true }), event: 'CREATE ORGANIZATION CONFIG' },
+  createServiceGitWebhook: { ids: ofRepository, body: () => ({}), event: 'CREATE ORGANIZATION CONFIG' },
+  syncServiceGitWebhook: { ids: ofRepository, event: 'CREATE ORGANIZATION CONFIG' },
 };
 
 export const settingsRecipes: Recipes = {
