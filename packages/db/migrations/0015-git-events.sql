@@ -15,8 +15,8 @@ create index service_git_repository on service
   (organization_id, git_repository_key(spec #>> '{git_repository,url}', spec #>> '{git_repository,provider}'))
   where spec #>> '{git_repository,url}' is not null;
 
--- The address that a git host tells events to: one for each repository of an organization, whatever number of services come from
--- it. sealed: the secret that the host signs with.
+-- The address that a git host tells events to: one for each repository of an organization (adr/0013), whatever number of services
+-- come from it. sealed: the secret that the host signs with.
 create table git_webhook (
   id uuid primary key,
   organization_id uuid not null references organization (id) on delete cascade,

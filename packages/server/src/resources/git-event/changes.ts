@@ -4,10 +4,10 @@ import { TryAgain } from './attempt.ts';
 import type { CandidateRow } from './store.ts';
 
 /** A repository as one of its services reaches it. */
-export type Reached = Pick<CandidateRow, 'url' | 'git_token_id' | 'driver'>;
+type Reached = Pick<CandidateRow, 'url' | 'git_token_id' | 'driver'>;
 
 /** Two commits; see the driver. */
-export interface Compared {
+interface Compared {
   readonly base: string;
   readonly head: string;
   readonly sinceParting: boolean;

@@ -189,6 +189,46 @@ test('an address that nobody has is answered 404', async () => {
   }
 });
 
+const requested = { kind: 'PULL_REQUEST', branch: 'feature', pull_request: '12', status: 'DONE' };
+
+test('pull requests of HOSTB and HOSTC are understood, also from other repositories with a shortened commit', async () => {
+  const merge = {
+    object_kind: 'merge_request',
+    user: { username: 'ada' },
+    object_attributes: {
+      iid: 12,
+      action: 'open',
+      title: 'A feature',
+      source_branch: 'feature',
+      target_branch: 'main',
+      source_project_id: 1,
+      target_project_id: 1,
+      last_commit: { id: commit },
+    },
+  };
+  const hostB = JSON.stringify(merge);
+  const sent = await scene.post(address.url, hostB, { 'x-gitlab-event': 'Merge Request Hook', 'x-gitlab-token': address.secret });
+  expect(sent.status).toBe(202);
+  expect(await scene.newest(id)).toMatchObject({ ...requested, git_commit_id: commit });
+  const end = (branch: string, full_name: string) => ({
+    branch: { name: branch },
+    commit: { hash: commit.slice(0, 12) },
+    repository: { full_name, links: { html: { href: `https://host.example.org/${full_name}` } } },
+  });
+  const pullrequest = {
+    id: 12,
+    title: 'A feature',
+    source: end('feature', 'mallory/shop'),
+    destination: end('main', 'acme/shop'),
+  };
+  const hostC = JSON.stringify({ pullrequest });
+  await scene.post(address.url, hostC, { 'x-event-key': 'pullrequest:created', 'x-hub-signature': `sha256=${hmac(hostC)}` });
+  expect(await scene.newest(id)).toMatchObject({ ...requested, summary: expect.stringContaining('feature to main') });
+  const closed = JSON.stringify({ pullrequest: { ...pullrequest, state: 'MERGED' } });
+  await scene.post(address.url, closed, { 'x-event-key': 'pullrequest:fulfilled', 'x-hub-signature': `sha256=${hmac(closed)}` });
+  expect(await scene.newest(id)).toMatchObject({ ...requested, summary: expect.stringContaining('was merged') });
+});
+
 test('after a rotation only the new secret is right', async () => {
   const rotated = await scene.api.call('createServiceGitWebhook', { params: { serviceId: id }, body: { rotate: true } });
   expect(rotated.url).toBe(address.url);

@@ -10,7 +10,8 @@ beforeAll(async () => {
   scene = await GitScene.open({ DAVIT_GIT_POLL_SECONDS: '3600' });
   const log = { warn: (details: object, message: string) => console.warn(message, details) };
   // Two processes, as far as the database can tell.
-  clocks = [followRepositories(scene.server.api.deps, log), followRepositories(scene.server.api.deps, log)];
+  const timing = { findEveryMilliseconds: 0 };
+  clocks = [1, 2].map(() => followRepositories(scene.server.api.deps, log, timing));
 });
 afterAll(async () => {
   for (const clock of clocks) await clock.stop();

@@ -6,6 +6,8 @@ import * as polls from './poll-store.ts';
 import * as store from './store.ts';
 
 const lookEveryMilliseconds = 2000;
+// This goes through all services, so not with every look.
+const findEveryMilliseconds = 30_000;
 const mostAtOnce = 4;
 // A webhook that works is heard at once; a delivery that the host lost is found all the same.
 const rarelyWhenTold = 10;
@@ -22,14 +24,20 @@ export interface PollClock {
   stop(): Promise<void>;
 }
 
+export interface PollTiming {
+  /** How long a repository that is new may wait for its first look. Default: 30,000. */
+  readonly findEveryMilliseconds?: number;
+}
+
 /**
  * Looks at the branches of repositories that services with auto_deploy follow, for pushes that no webhook told of; what it finds goes the
  * way of those. Several processes may do so side by side: each repository is taken by one.
  */
-export function followRepositories(deps: Deps, log: PollLog): PollClock {
+export function followRepositories(deps: Deps, log: PollLog, timing: PollTiming = {}): PollClock {
   if (deps.config.gitPollSeconds === 0) return { look: () => undefined, stop: () => Promise.resolve() };
   let underway: Promise<unknown> | undefined;
   let isStopped = false;
+  let foundAt = Number.NEGATIVE_INFINITY;
   const one = async (): Promise<void> => {
     for (;;) {
       const due = isStopped ? undefined : await deps.database.maybe(polls.takeRepository);
@@ -39,7 +47,10 @@ export function followRepositories(deps: Deps, log: PollLog): PollClock {
   };
   const all = async (): Promise<void> => {
     try {
-      await deps.database.run(polls.findRepositories);
+      if (performance.now() - foundAt >= (timing.findEveryMilliseconds ?? findEveryMilliseconds)) {
+        await deps.database.run(polls.findRepositories);
+        foundAt = performance.now();
+      }
       await Promise.all(Array.from({ length: mostAtOnce }, one));
     } catch (error) {
       // The database is away; the next look comes soon, and what is due stays due.

@@ -64,10 +64,12 @@ async function closePreviews(
   return null;
 }
 
-/** The whole id of the newest commit of the request: some hosts shorten it. */
+/**
+ * The newest commit of the request. Some hosts shorten its id: the branch has all of it; of another repository the deployment finds
+ * it out.
+ */
 async function commitOf({ source, isFork }: PullRequestEvent, look: RepositoryLook): Promise<string> {
-  if (source.commit?.length === 40) return source.commit;
-  if (isFork) throw new TryAgain('the git host tells no whole commit id of a request from another repository');
+  if (source.commit !== null && (isFork || source.commit.length === 40)) return source.commit;
   const commit = (await look.heads()).branches.get(source.branch);
   if (commit === undefined) throw new TryAgain(`the repository has no branch ${source.branch}`);
   return commit;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statement } from '@davit/db';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { GitScene, pushOf } from './testing.ts';
 
@@ -231,4 +232,35 @@ test('a host that does not answer is asked again, and the ledger says so', async
     return results.find(({ reason }) => reason !== null);
   }, 'the first attempt');
   expect(waiting).toMatchObject({ status: 'WAITING', reason: expect.stringContaining('has no commit'), verdicts: [] });
+});
+
+const claimed = statement(
+  'test_git_event_claimed',
+  `update git_event set attempts = attempts + 1, due_at = clock_timestamp() + interval '1 minute' where status = 'WAITING'`,
+);
+const minuteLater = statement(
+  'test_git_event_minute_later',
+  'update git_event set due_at = clock_timestamp() where due_at is not null',
+);
+
+test('what a process took that died is left alone for a minute, then done by another one, once', async () => {
+  const repository = scene.repository();
+  const first = repository.commit('first', files);
+  const id = await scene.deployed(repository);
+  const second = repository.commit('second', { 'web/index.html': 'two' });
+  const { database } = scene.server.database;
+  const address = await scene.webhook(id);
+  await scene.send(address, 'push', pushOf(second, { before: first }));
+  await database.run(claimed);
+  // A later push of the repository waits behind it.
+  const third = repository.commit('third', { 'web/index.html': 'three' });
+  await scene.send(address, 'push', pushOf(third, { before: second }));
+  scene.worker.look();
+  const { results } = await scene.api.call('listServiceGitEvents', { params: { serviceId: id } });
+  expect(results.map(({ status }) => status)).toEqual(['WAITING', 'WAITING']);
+  await database.run(minuteLater);
+  await scene.newest(id);
+  await scene.eventually(async () => (await scene.commitOf(id)) === third, 'the newest commit');
+  const after = await scene.api.call('listServiceGitEvents', { params: { serviceId: id } });
+  expect(after.results.flatMap(({ verdicts }) => verdicts.map(({ verdict }) => verdict))).toEqual(['DEPLOYED', 'DEPLOYED']);
 });

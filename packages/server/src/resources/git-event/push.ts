@@ -129,7 +129,7 @@ async function deployTogether(deps: Deps, tx: Queryable, push: Push, services: r
 }
 
 /** A service at a commit. */
-export function selectedAt({ id, type, terraform_action }: Service, commitId: string | null): Selected {
+function selectedAt({ id, type, terraform_action }: Service, commitId: string | null): Selected {
   const wish = deployWish(type, commitId === null ? {} : { git_commit_id: commitId });
   return { id, type, path: '', wish: terraform_action === 'PLAN' ? { ...wish, terraformAction: 'PLAN' } : wish };
 }

@@ -80,7 +80,7 @@ async function heardOf(deps: Deps, { organization_id, repository }: ServiceRepos
 }
 
 function statusOf({ provider }: ServiceRepository, hook: Hook | undefined, heard: Word): Status {
-  // A webhook of a group of repositories is not among those of this one.
+  // Among those of the repository there may be none, and deliveries come in all the same: by another address of this API.
   if (hook === undefined) return { status: heard === 'ACTIVE' ? 'ACTIVE' : 'NOT_CONFIGURED', provider, missing_events: [] };
   const missing_events = wantedEvents[provider].filter((event) => !hook.events.includes(event));
   const isWrong = missing_events.length > 0 || !hook.isActive || heard === 'MISCONFIGURED';

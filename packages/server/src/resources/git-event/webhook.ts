@@ -78,7 +78,7 @@ export function addressOf({ config }: Pick<Deps, 'config'>, webhookId: string): 
   return `${config.publicUrl ?? `http://${host}:${config.port}`}${webhookPath(webhookId)}`;
 }
 
-export const webhookPath = (webhookId: string): string => `/git-webhook/${webhookId}`;
+const webhookPath = (webhookId: string): string => `/git-webhook/${webhookId}`;
 
 /** What to choose at the git host, in its own words. */
 export const wantedEvents: Readonly<Record<GitProvider, readonly string[]>> = {
