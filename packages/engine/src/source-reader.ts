@@ -53,7 +53,8 @@ async function read<Answer>(parts: Parts, question: RepositoryQuestion, look: Lo
 }
 
 async function reading({ drivers, hooks }: Parts, question: RepositoryQuestion, signal: AbortSignal): Promise<Reading> {
-  const set = drivers[question.driver];
+  // A repository is the same for all clusters: that of one which this process cannot reach is looked at all the same.
+  const set = drivers[question.driver] ?? Object.values(drivers)[0];
   if (set === undefined) {
     throw new DriverError({
       cause: 'ENGINE_UNREACHABLE',

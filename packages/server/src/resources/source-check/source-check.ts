@@ -96,7 +96,8 @@ const fields: Readonly<Record<string, string>> = {
 /** What a repository could not be read for, as the answer of an operation. SOURCE_NOT_USABLE. */
 export function toSourceError({ code, message, hint }: FailureRecord): Error {
   // Not the repository's fault: a full disk, or a fault of ours, which the log explains.
-  if (!code.startsWith('GIT_') && !code.startsWith('BUILD_')) return new Error(`a repository could not be read: ${message}`);
+  const isTold = code.startsWith('GIT_') || code.startsWith('BUILD_') || code === 'ENGINE_UNREACHABLE';
+  if (!isTold) return new Error(`a repository could not be read: ${message}`);
   return notUsable(fields[code] ?? 'git_repository.url', code, `${message} ${hint}`.trim());
 }
 
