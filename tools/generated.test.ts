@@ -108,7 +108,14 @@ test('what is served has the name, the success code and the parameters of the pu
 test('what is served beside the public description is known', () => {
   const described = new Set(publicDescription.operations.map(routeOf));
   const own = operationList.filter((operation) => !described.has(routeOf(operation))).map(({ id }) => id);
-  expect(own.toSorted()).toEqual(['createSession', 'deleteSession', 'listJobLog']);
+  expect(own.toSorted()).toEqual([
+    'createServiceGitWebhook',
+    'createSession',
+    'deleteSession',
+    'listJobLog',
+    'listOrganizationGitEvents',
+    'listServiceGitEvents',
+  ]);
 });
 
 function parametersOf(text: string): readonly string[] {

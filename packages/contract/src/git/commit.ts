@@ -23,16 +23,13 @@ function commits<const K extends Kind, Query extends TSchema>(kind: K, query: Qu
 }
 
 const commitId = Type.String({ minLength: 7, maxLength: 40, pattern: '^[0-9a-fA-F]+$' });
-const none = Type.Object({});
+// Of both the beginning is enough: `startId` is the newest one that is listed, `gitCommitId` the only one.
+const from = Optionals({ startId: commitId, gitCommitId: commitId });
 
-export const listApplicationCommit = commits(
-  kinds.APPLICATION,
-  // Of both the beginning is enough: `startId` is the newest one that is listed, `gitCommitId` the only one.
-  Optionals({ startId: commitId, gitCommitId: commitId }),
-);
-export const listJobCommit = commits(kinds.JOB, none);
+export const listApplicationCommit = commits(kinds.APPLICATION, from);
+export const listJobCommit = commits(kinds.JOB, from);
 export const listHelmCommit = commits(kinds.HELM, Optionals({ of: Words(['chart', 'values'] as const, { default: 'chart' }) }));
-export const listTerraformCommit = commits(kinds.TERRAFORM, none);
+export const listTerraformCommit = commits(kinds.TERRAFORM, from);
 
 const Contributor = Type.Partial(
   Type.Object({

@@ -31,19 +31,20 @@ export function mountGitEvent(mounting: Mounting, deps: Deps): void {
 function mountCommits(mounting: Mounting, deps: Deps): void {
   mounting
     .on(operations.listApplicationCommit, ({ caller, params, query }) =>
-      listCommits(deps, caller, {
-        id: params.applicationId,
-        type: 'APPLICATION',
-        startId: query.startId,
-        onlyId: query.gitCommitId,
-      }),
+      listCommits(deps, caller, { id: params.applicationId, type: 'APPLICATION', ...part(query) }),
     )
-    .on(operations.listJobCommit, ({ caller, params }) => listCommits(deps, caller, { id: params.jobId, type: 'JOB' }))
+    .on(operations.listJobCommit, ({ caller, params, query }) =>
+      listCommits(deps, caller, { id: params.jobId, type: 'JOB', ...part(query) }),
+    )
     .on(operations.listHelmCommit, ({ caller, params, query }) =>
       listCommits(deps, caller, { id: params.helmId, type: 'HELM', ofValues: query.of === 'values' }),
     )
-    .on(operations.listTerraformCommit, ({ caller, params }) =>
-      listCommits(deps, caller, { id: params.terraformId, type: 'TERRAFORM' }),
+    .on(operations.listTerraformCommit, ({ caller, params, query }) =>
+      listCommits(deps, caller, { id: params.terraformId, type: 'TERRAFORM', ...part(query) }),
     )
     .on(operations.listApplicationContributor, ({ caller, params }) => listContributors(deps, caller, params.applicationId));
+}
+
+function part({ startId, gitCommitId }: { readonly startId?: string | undefined; readonly gitCommitId?: string | undefined }) {
+  return { startId, onlyId: gitCommitId };
 }
