@@ -16,6 +16,9 @@ import * as annotationsGroup from './group/annotations-group.ts';
 import * as labelsGroup from './group/labels-group.ts';
 import * as overview from './environment/overview.ts';
 import * as selection from './environment/selection.ts';
+import * as gitCommit from './git/commit.ts';
+import * as gitEvent from './git/event.ts';
+import * as gitImage from './git/image.ts';
 import type { Operation } from './operation.ts';
 import * as account from './organization/account.ts';
 import * as certificateAuthority from './organization/certificate-authority.ts';
@@ -69,6 +72,9 @@ const modules = {
   ...webhook,
   ...stream,
   ...databaseBackup,
+  ...gitEvent,
+  ...gitCommit,
+  ...gitImage,
   listTerraformVersions,
 };
 

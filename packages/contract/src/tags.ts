@@ -17,6 +17,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   'Deployment rule': 'When environments run by themselves and when they stop',
   'Deployment stage': 'The order in which the services of an environment are deployed',
   Environment: 'Services that are deployed together on one cluster',
+  'Git event': 'Pushes and pull requests of git hosts, and what was done',
   'Git token': 'What private git repositories are read with',
   Helm: 'Services that are charts',
   'Helm repository': 'Where charts come from, with the credentials for it',

@@ -161,6 +161,43 @@ export interface SourceDriver {
     wanted: WantedFiles,
     context: CallContext,
   ): Promise<readonly (string | null)[]>;
+
+  /** Branches with their newest commits. Fetches nothing. Same failures as `resolve`. */
+  heads(source: GitSource, context: CallContext): Promise<Heads>;
+
+  /** How a commit differs from an earlier one, without files. Fails with GIT_REFERENCE_NOT_FOUND for `head`, and as `resolve`. */
+  changes(source: GitSource, wanted: WantedChanges, context: CallContext): Promise<Changes>;
+
+  /** The newest commits of the branch, newest first, at most `limit`. Fetches no files. Same failures as `resolve`. */
+  history(source: GitSource, limit: number, context: CallContext): Promise<readonly HistoryCommit[]>;
+}
+
+/** Of a repository. */
+export interface Heads {
+  /** null: the repository names none, as an empty one. */
+  readonly defaultBranch: string | null;
+  /** Ids of commits by branch. */
+  readonly branches: ReadonlyMap<string, string>;
+}
+
+/** Two commits, by 40 hexadecimal digits each. */
+export interface WantedChanges {
+  readonly base: string;
+  readonly head: string;
+  /** Compare with where the two parted instead of with `base`: what a branch brings. */
+  readonly sinceParting: boolean;
+}
+
+export interface Changes {
+  /** Whether `base` is in the history of `head`: false after a push that rewrote it. */
+  readonly isForward: boolean;
+  /** Changed, added and removed files; both names of one that was renamed. null: `base` is not in the repository any more. */
+  readonly files: readonly string[] | null;
+}
+
+/** A commit with who wrote it. */
+export interface HistoryCommit extends Commit {
+  readonly authorEmail: string;
 }
 
 /** Which files of a repository are asked for. */

@@ -27,7 +27,7 @@ import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toS
 
 export interface ClusterLookup {
   describe(driver: string): ReturnType<EnginePort['describeCluster']>;
-  readSource: EnginePort['readSource'];
+  source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   terraformVersions: EnginePort['terraformVersions'];
 }
 
@@ -80,7 +80,8 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     },
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
-    readSource: (question) => clusters.readSource(question),
+    readSource: (question) => clusters.source.readSource(question),
+    source: clusters.source,
     terraformVersions: () => clusters.terraformVersions(),
     describeCluster: (driver) => clusters.describe(driver),
   };

@@ -65,7 +65,7 @@ export function createEngine(input: EngineInput): Engine {
   return {
     port: createEnginePort(input.database, {
       describe: descriptions(input.drivers),
-      readSource: createSourceReader(parts),
+      source: createSourceReader(parts),
       terraformVersions: () => parts.terraform.versions(),
     }),
     start: async () => {

@@ -1,5 +1,5 @@
 import type { Queryable } from '@davit/db';
-import type { HostCertificate, HttpChallenge } from '@davit/drivers';
+import type { Changes, Heads, HistoryCommit, HostCertificate, HttpChallenge, WantedChanges } from '@davit/drivers';
 import type { BackupPort } from './backups/port.ts';
 import type {
   Action,
@@ -15,6 +15,7 @@ import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts
 
 export type * from './backups/port.ts';
 export type * from './model.ts';
+export type { Changes, Heads, HistoryCommit } from '@davit/drivers';
 export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
   actionWord,
@@ -256,16 +257,32 @@ export interface MetricsTotal {
   readonly latencyCounts: readonly number[];
 }
 
-/** Files of a git repository at the newest commit of a branch. */
-export interface SourceQuestion {
+/** A git repository, reached as a deployment would. */
+export interface RepositoryQuestion {
   readonly driver: string;
   readonly url: string;
   /** null: the repository's default branch. */
   readonly branch: string | null;
   readonly gitTokenId: string | null;
+}
+
+/** Files of a git repository at the newest commit of a branch. */
+export interface SourceQuestion extends RepositoryQuestion {
   /** Folder that the paths start from. */
   readonly rootPath: string;
   readonly paths: readonly string[];
+}
+
+type OrFailure<Answer> = Promise<Answer | { readonly failure: FailureRecord }>;
+
+/** Looks at branches and commits of git repositories. Changes nothing; gives an answer, or why there is none, within a minute. */
+export interface SourceReader {
+  /** Branches with their newest commits. */
+  heads(question: RepositoryQuestion): OrFailure<Heads>;
+  /** How two commits differ; see the driver. */
+  changes(question: RepositoryQuestion & WantedChanges): OrFailure<Changes>;
+  /** The newest commits of the branch, newest first. */
+  history(question: RepositoryQuestion & { readonly limit: number }): OrFailure<{ readonly commits: readonly HistoryCommit[] }>;
 }
 
 /** Their texts in order, null for what is not there; or why the repository could not be read. */
@@ -369,6 +386,9 @@ export interface EnginePort {
 
   /** Looks into a git repository as a deployment would: with the same git, credentials and limits. Changes nothing. */
   readSource(question: SourceQuestion): Promise<SourceAnswer>;
+
+  /** The same for branches and commits. */
+  readonly source: SourceReader;
 
   /** Programs of this machine that run Terraform configurations. */
   terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Sensitive } from '@davit/base';
-import { DriverError, type GitSource } from '@davit/drivers';
+import { DriverError, type CallContext, type GitSource, type SourceDriver } from '@davit/drivers';
 import type { EngineParts } from './parts.ts';
-import type { EnginePort, SourceQuestion } from './port.ts';
+import type { EnginePort, RepositoryQuestion, SourceReader } from './port.ts';
 import { toFailure } from './run/failure.ts';
 import { Semaphore } from './run/semaphore.ts';
 
@@ -11,30 +11,50 @@ const timeoutMilliseconds = 60_000;
 // Each is a process and a folder; deployments go first.
 const readsAtOnce = 4;
 
+type Parts = Pick<EngineParts, 'drivers' | 'hooks' | 'log'>;
+
 /** Looks into repositories for the API. */
-export function createSourceReader(parts: Pick<EngineParts, 'drivers' | 'hooks' | 'log'>): EnginePort['readSource'] {
+export function createSourceReader(parts: Parts): SourceReader & Pick<EnginePort, 'readSource'> {
   const places = new Semaphore(readsAtOnce);
-  return (question) =>
-    places.use(async () => {
-      const signal = AbortSignal.timeout(timeoutMilliseconds);
-      try {
-        return await read(parts, question, signal);
-      } catch (error) {
-        if (signal.aborted) return { failure: toFailure(tooSlow(question), '') };
-        const reference = randomUUID();
-        const failure = toFailure(error, reference);
-        if (failure.code === 'INTERNAL') parts.log.error({ err: error, reference }, 'a repository could not be looked into');
-        return { failure };
-      }
-    });
+  const ask = <Answer>(question: RepositoryQuestion, look: Look<Answer>) => places.use(() => read(parts, question, look));
+  return {
+    readSource: (question) =>
+      ask(question, async ({ driver, source, context }) => {
+        const commitId = await driver.resolve(source, context);
+        return { commitId, files: await driver.files({ ...source, commit: commitId }, question, context) };
+      }),
+    heads: (question) => ask(question, ({ driver, source, context }) => driver.heads(source, context)),
+    changes: (question) => ask(question, ({ driver, source, context }) => driver.changes(source, question, context)),
+    history: (question) =>
+      ask(question, async ({ driver, source, context }) => ({
+        commits: await driver.history(source, question.limit, context),
+      })),
+  };
 }
 
-async function read(
-  { drivers, hooks }: Pick<EngineParts, 'drivers' | 'hooks'>,
-  question: SourceQuestion,
-  signal: AbortSignal,
-): ReturnType<EnginePort['readSource']> {
-  const set = drivers[question.driver];
+interface Reading {
+  readonly driver: SourceDriver;
+  readonly source: GitSource;
+  readonly context: CallContext;
+}
+type Look<Answer> = (reading: Reading) => Promise<Answer>;
+
+async function read<Answer>(parts: Parts, question: RepositoryQuestion, look: Look<Answer>) {
+  const signal = AbortSignal.timeout(timeoutMilliseconds);
+  try {
+    return await look(await reading(parts, question, signal));
+  } catch (error) {
+    if (signal.aborted) return { failure: toFailure(tooSlow(question), '') };
+    const reference = randomUUID();
+    const failure = toFailure(error, reference);
+    if (failure.code === 'INTERNAL') parts.log.error({ err: error, reference }, 'a repository could not be looked into');
+    return { failure };
+  }
+}
+
+async function reading({ drivers, hooks }: Parts, question: RepositoryQuestion, signal: AbortSignal): Promise<Reading> {
+  // A repository is the same for all clusters: that of one which this process cannot reach is looked at all the same.
+  const set = drivers[question.driver] ?? Object.values(drivers)[0];
   if (set === undefined) {
     throw new DriverError({
       cause: 'ENGINE_UNREACHABLE',
@@ -49,12 +69,10 @@ async function read(
       ? {}
       : { credentials: { username: credentials.username, password: new Sensitive(credentials.password) } }),
   };
-  const context = { signal, log: () => undefined };
-  const commitId = await set.source.resolve(source, context);
-  return { commitId, files: await set.source.files({ ...source, commit: commitId }, question, context) };
+  return { driver: set.source, source, context: { signal, log: () => undefined } };
 }
 
-function tooSlow({ url }: SourceQuestion): DriverError {
+function tooSlow({ url }: RepositoryQuestion): DriverError {
   const seconds = timeoutMilliseconds / 1000;
   return new DriverError({
     cause: 'GIT_UNREACHABLE',

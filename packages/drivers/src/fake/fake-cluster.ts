@@ -386,11 +386,8 @@ class MemoryCluster implements FakeCluster {
       this.#call({ method: 'resolve', service: '', detail: source.url }, signal, () => source.commit ?? this.#head(source)),
     checkout: async (source, directory, { signal }) => {
       const commit = await this.#call({ method: 'checkout', service: '', detail: source.url }, signal, (): Commit => ({
+        ...fakeCommit,
         id: source.commit,
-        message: 'a change',
-        authorName: 'An Author',
-        createdAt: '2026-01-01T00:00:00.000Z',
-        tag: '',
       }));
       await mkdir(directory, { recursive: true });
       await writeFile(join(directory, 'Dockerfile'), fakeDockerfile);
@@ -400,6 +397,20 @@ class MemoryCluster implements FakeCluster {
       this.#call({ method: 'files', service: '', detail: source.url }, signal, () =>
         paths.map((path) => (path === 'Dockerfile' ? fakeDockerfile : null)),
       ),
+    heads: (source, { signal }) =>
+      this.#call({ method: 'heads', service: '', detail: source.url }, signal, () => ({
+        defaultBranch: 'main',
+        branches: new Map([['main', this.#head(source)], ...this.branches]),
+      })),
+    changes: (source, { base, head }, { signal }) =>
+      this.#call({ method: 'changes', service: '', detail: source.url }, signal, () => ({
+        isForward: true,
+        files: base === head ? [] : ['Dockerfile'],
+      })),
+    history: (source, _limit, { signal }) =>
+      this.#call({ method: 'history', service: '', detail: source.url }, signal, () => [
+        { ...fakeCommit, id: this.#head(source), authorEmail: 'author@example.org' },
+      ]),
   };
 
   #head(source: GitSource): string {
@@ -449,6 +460,8 @@ function toUsage(container: Container): InstanceUsage {
 
 /** The only file of a repository here. */
 const fakeDockerfile = 'FROM scratch\n';
+
+const fakeCommit = { message: 'a change', authorName: 'An Author', createdAt: '2026-01-01T00:00:00.000Z', tag: '' };
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');

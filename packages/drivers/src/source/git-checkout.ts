@@ -6,7 +6,7 @@ import { CommitFiles } from './commit-files.ts';
 import { diskBytes, gitFolders } from './disk-size.ts';
 import type { GitResult } from './git-command.ts';
 import { gitFailure, isRefusedById, localGitFailure } from './git-failure.ts';
-import { listReferences, noSuchReference, type GitCall } from './references.ts';
+import { listReferences, listTags, noSuchReference, type GitCall } from './references.ts';
 
 export interface CheckoutOptions {
   readonly maximumBytes: number;
@@ -30,7 +30,7 @@ export class GitCheckout {
     this.#options.context.log(`Fetching commit ${wanted} of ${this.#call.repository.url}`);
     await this.#init();
     // The tag costs a round trip of its own; the fetch takes longer than it.
-    const tags = this.#tags();
+    const tags = listTags(this.#call);
     tags.catch(() => undefined); // Looked at below; a failed fetch comes first and is not hidden by an unhandled rejection.
     const id = await this.#fetch(wanted, []);
     await this.#checkTreeSize(id);
@@ -184,18 +184,6 @@ export class GitCheckout {
     }
     const bytes = await diskBytes(this.#directory);
     if (bytes > this.#options.maximumBytes * 2) throw this.#tooLarge(bytes);
-  }
-
-  /** Names of tags by the commit that they point at, annotated or not. No tags are no failure: they decorate. */
-  async #tags(): Promise<ReadonlyMap<string, string>> {
-    const { git, repository, signal } = this.#call;
-    const result = await git.run(['ls-remote', '--tags', '--', repository.url], { signal, idleMilliseconds: 45_000 });
-    const tags = new Map<string, string>();
-    for (const line of result.code === 0 ? result.stdout.split('\n') : []) {
-      const [id, name] = line.split('\t');
-      if (id && name) tags.set(id, name.replace(/^refs\/tags\//, '').replace(/\^\{\}$/, ''));
-    }
-    return tags;
   }
 
   async #details(id: string, tags: ReadonlyMap<string, string>): Promise<Commit> {

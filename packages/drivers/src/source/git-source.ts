@@ -6,7 +6,8 @@ import { DriverError } from '../errors.ts';
 import { GitCheckout } from './git-checkout.ts';
 import { openGit } from './git-command.ts';
 import { gitFailure } from './git-failure.ts';
-import { listReferences, noSuchReference, type GitCall } from './references.ts';
+import { readChanges, readHistory } from './history.ts';
+import { listHeads, listReferences, noSuchReference, type GitCall } from './references.ts';
 import { isBranchName, parseRepository } from './repository-url.ts';
 
 export interface GitSourceOptions {
@@ -54,6 +55,11 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
           new GitCheckout(git, directory, { maximumBytes, context }).files(idOf(source.commit), wanted),
         ),
       ),
+    heads: (source, context) => call(source, context, (git) => listHeads(git)),
+    changes: (source, wanted, context) =>
+      call(source, context, (git) => inScratchFolder((directory) => readChanges(git, directory, wanted))),
+    history: (source, limit, context) =>
+      call(source, context, (git) => inScratchFolder((directory) => readHistory(git, directory, limit))),
     treeOf: (source, rootPath, context) =>
       call(source, context, (git) =>
         inScratchFolder((directory) =>

@@ -1,4 +1,4 @@
-import type { GitSource } from '../driver.ts';
+import type { GitSource, Heads } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Git, GitOptions } from './git-command.ts';
 import { gitFailure } from './git-failure.ts';
@@ -26,6 +26,33 @@ export async function listReferences(call: GitCall): Promise<ReadonlyMap<string,
       return id !== undefined && name !== undefined ? [[name, id]] : [];
     }),
   );
+}
+
+/** Branches with their newest commits, and the one that the repository takes for its default; null: it names none. */
+export async function listHeads(call: GitCall): Promise<Heads> {
+  const patterns = ['HEAD', 'refs/heads/*'];
+  const args = ['ls-remote', '--symref', '--', call.repository.url, ...patterns];
+  const result = await call.git.run(args, { signal: call.signal, ...listing });
+  if (result.code !== 0) throw gitFailure(result, call.repository);
+  const branches = new Map<string, string>();
+  let defaultBranch: string | null = null;
+  for (const line of result.stdout.split('\n')) {
+    const [id = '', name = ''] = line.split('\t');
+    if (name === 'HEAD' && id.startsWith('ref: refs/heads/')) defaultBranch = id.slice(16);
+    else if (name.startsWith('refs/heads/')) branches.set(name.slice(11), id);
+  }
+  return { defaultBranch, branches };
+}
+
+/** Names of tags by the commit that they point at, annotated or not. No tags are no failure: they decorate. */
+export async function listTags({ git, repository, signal }: GitCall): Promise<ReadonlyMap<string, string>> {
+  const result = await git.run(['ls-remote', '--tags', '--', repository.url], { signal, ...listing });
+  const tags = new Map<string, string>();
+  for (const line of result.code === 0 ? result.stdout.split('\n') : []) {
+    const [id, name] = line.split('\t');
+    if (id && name) tags.set(id, name.replace(/^refs\/tags\//, '').replace(/\^\{\}$/, ''));
+  }
+  return tags;
 }
 
 /** Says what was looked for and which branches there are. */

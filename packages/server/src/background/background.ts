@@ -2,6 +2,14 @@ import type { Deps } from '../deps.ts';
 import { trimIdempotencyKeys } from '../http/idempotency.ts';
 import { authorityOf, CertificateIssuer } from '../resources/certificate/index.ts';
 import { trimEvents } from '../resources/event/index.ts';
+import {
+  followPreviews,
+  followRepositories,
+  GitWorker,
+  trimGitEvents,
+  type PollClock,
+  type PreviewClock,
+} from '../resources/git-event/index.ts';
 import { trimDeliveries, WebhookDeliverer } from '../resources/webhook/index.ts';
 import { trimStream } from '../resources/stream/index.ts';
 import { followBackups } from './backups.ts';
@@ -31,6 +39,9 @@ export class Background {
   #proofs: ProofWatch | undefined;
   #rules: Followed | undefined;
   #backups: Followed | undefined;
+  readonly #git: GitWorker;
+  #previews: PreviewClock | undefined;
+  #polls: PollClock | undefined;
   #timer: NodeJS.Timeout | undefined;
   #streamTimer: NodeJS.Timeout | undefined;
   #streamTrimming: Promise<void> = Promise.resolve();
@@ -40,6 +51,7 @@ export class Background {
     this.#parts = parts;
     const { database, vault, config } = parts.deps;
     const allowPrivateTargets = config.allowPrivateTargets;
+    this.#git = new GitWorker(parts.deps, parts.log);
     this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, allowPrivateTargets });
   }
 
@@ -52,6 +64,9 @@ export class Background {
     }
     this.#deliverer.start();
     this.#proofs = followProofs(this.#parts.deps, this.#parts.log);
+    this.#git.start();
+    this.#previews = followPreviews(this.#parts.deps, this.#parts.log);
+    this.#polls = followRepositories(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);
     this.#backups = followBackups(this.#parts.deps, this.#parts.log);
     this.#trimming = this.#trim();
@@ -72,6 +87,9 @@ export class Background {
     await this.#rules?.stop();
     await this.#backups?.stop();
     await this.#deliverer.stop();
+    await this.#git.stop();
+    await this.#previews?.stop();
+    await this.#polls?.stop();
     await this.#trimming;
     await this.#streamTrimming;
   }
@@ -92,6 +110,7 @@ export class Background {
       await trimEvents(database);
       await trimIdempotencyKeys(database);
       await trimDeliveries(database);
+      await trimGitEvents(database);
     } catch (error) {
       log.warn({ err: error }, 'old events, keys and deliveries could not be removed; the next attempt is in an hour');
     }

@@ -9,6 +9,8 @@ import type { Vault } from '../secrets/vault.ts';
 import { parseJson, parseText } from './json.ts';
 import { answerOf, wrongMediaType } from './answers.ts';
 import { answerClientError, handleErrors, overloaded, sendError, toError } from './failures.ts';
+import type { GitInbox } from '../resources/git-event/index.ts';
+import { addGitInbox } from './git-inbox.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import { RequestDurations } from './metrics.ts';
 import type { MountedOperation } from './mount.ts';
@@ -35,6 +37,7 @@ export interface ServerOptions {
   readonly engine: EnginePort;
   readonly vault: Vault;
   readonly authenticator: Authenticator;
+  readonly gitInbox: GitInbox;
   readonly rateLimit: number;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
@@ -92,6 +95,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await refuseUnderPressure(app);
   handleErrors(app, room);
   for (const mounted of options.mounted) addOperation(app, room, mounted);
+  await addGitInbox(app, room, options.gitInbox);
   await addPages(app, room);
   return app;
 }

@@ -15,6 +15,7 @@ import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { engineHooks } from '../resources/hooks.ts';
+import { GitInbox } from '../resources/git-event/index.ts';
 import { mountAll } from '../resources/index.ts';
 import { Streams } from '../resources/stream/index.ts';
 import { ensureAdminToken } from '../resources/token/index.ts';
@@ -101,6 +102,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     engine: engine.port,
     vault,
     authenticator,
+    gitInbox: new GitInbox({ database, vault }),
     rateLimit: config.rateLimit,
     bodyLimitBytes: config.bodyLimitBytes,
     trustProxy: config.trustProxy,

@@ -91,6 +91,15 @@ export interface Configuration {
   readonly tofuProgram: string | null;
   /** Types and versions of databases with their images; null: the file that comes with this version. */
   readonly databaseCatalogueFile: string | null;
+  /** How often repositories are looked at for pushes that no webhook told of; 0: never. */
+  readonly gitPollSeconds: number;
+  /** Whether a push that rewrote the history of a branch deploys, too. */
+  readonly gitDeployForcePushes: boolean;
+  /** Whether pull requests from other repositories get previews: their code runs with the secrets of the environment. */
+  readonly previewForks: boolean;
+  /** How long a preview stays after it was last deployed; 0: until its pull request is closed. */
+  readonly previewHours: number;
+  readonly previewsPerEnvironment: number;
   readonly logLevel: (typeof logLevels)[number];
   readonly logRequests: boolean;
   /** Names that begin with DAVIT_ and mean nothing here; a warning at start tells them, as one may be misspelt. */
@@ -169,6 +178,11 @@ export function readConfiguration(environment: Environment = process.env): Confi
     terraformProgram: reader.optional('DAVIT_TERRAFORM_PROGRAM'),
     tofuProgram: reader.optional('DAVIT_TOFU_PROGRAM'),
     databaseCatalogueFile: reader.optional('DAVIT_DATABASE_CATALOGUE'),
+    gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
+    gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),
+    previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),
+    previewHours: reader.integer('DAVIT_PREVIEW_HOURS', 168, 0, 87_600),
+    previewsPerEnvironment: reader.integer('DAVIT_PREVIEWS_PER_ENVIRONMENT', 20, 0, 10_000),
     logLevel: reader.word('DAVIT_LOG_LEVEL', logLevels, 'info'),
     logRequests: reader.truth('DAVIT_LOG_REQUESTS', false),
   };

@@ -43,6 +43,11 @@ export interface RemoteRequest {
   readonly maximumBytes: number;
 }
 
+/** A request that changes something there: JSON. */
+export interface RemoteChange extends RemoteRequest {
+  readonly change: { readonly method: 'POST' | 'PUT' | 'PATCH'; readonly body: string };
+}
+
 export interface RemoteAnswer {
   /** After redirects. */
   readonly url: URL;
@@ -72,7 +77,12 @@ export async function get(request: RemoteRequest, settings: RemoteSettings): Pro
   throw notUnderstood(request.url, `it redirects more than ${mostRedirects} times`);
 }
 
-async function getOnce(request: RemoteRequest, settings: RemoteSettings): Promise<RemoteAnswer> {
+/** Sends a request that changes something, once, without following redirects. Otherwise as `get`. */
+export function send(request: RemoteChange, settings: RemoteSettings): Promise<RemoteAnswer> {
+  return getOnce(request, settings);
+}
+
+async function getOnce(request: RemoteRequest | RemoteChange, settings: RemoteSettings): Promise<RemoteAnswer> {
   const { url } = request;
   refuseUrl(url, settings);
   try {
@@ -93,18 +103,22 @@ function refuseUrl(url: URL, settings: RemoteSettings): void {
   if (isIP(host) !== 0 && !settings.allowPrivateTargets && isPrivateAddress(host)) throw privateTarget(url.host, host);
 }
 
-function exchange({ url, accept, authorization, maximumBytes }: RemoteRequest, settings: RemoteSettings): Promise<RemoteAnswer> {
+function exchange(request: RemoteRequest | RemoteChange, settings: RemoteSettings): Promise<RemoteAnswer> {
+  const { url, accept, authorization, maximumBytes } = request;
+  const change = 'change' in request ? request.change : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<RemoteAnswer>();
-  const send = url.protocol === 'https:' ? https.get : http.get;
-  const sent = send(
+  const open = url.protocol === 'https:' ? https.request : http.request;
+  const sent = open(
     url,
     {
+      method: change?.method ?? 'GET',
       agent: false,
       headers: {
         accept,
         'accept-encoding': 'identity',
         'user-agent': 'davit',
         ...(authorization === undefined ? {} : { authorization }),
+        ...(change === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(change.body) }),
       },
       lookup: settings.allowPrivateTargets ? dns.lookup : publicLookup,
       rejectUnauthorized: settings.skipTlsVerification !== true,
@@ -125,6 +139,7 @@ function exchange({ url, accept, authorization, maximumBytes }: RemoteRequest, s
     },
   );
   sent.on('error', reject);
+  sent.end(change?.body);
   return promise;
 }
 

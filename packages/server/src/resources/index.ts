@@ -16,6 +16,7 @@ import { mountDeploymentRule } from './deployment-rule/index.ts';
 import { mountDeploymentStage } from './deployment-stage/index.ts';
 import { mountEnvironment } from './environment/index.ts';
 import { mountEvent } from './event/index.ts';
+import { mountGitEvent } from './git-event/index.ts';
 import { mountGitToken } from './git-token/index.ts';
 import { mountHelmRepository } from './helm-repository/index.ts';
 import { mountLabelGroup } from './label-group/index.ts';
@@ -41,6 +42,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountAccount(mounting, deps);
   mountToken(mounting, deps);
   mountGitToken(mounting, deps);
+  mountGitEvent(mounting, deps);
   mountWebhook(mounting, deps);
   mountContainerRegistry(mounting, deps);
   mountHelmRepository(mounting, deps);

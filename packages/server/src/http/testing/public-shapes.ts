@@ -19,6 +19,11 @@ const exceptions: readonly { readonly schema: string; readonly change: PublicSch
     change: { type: 'string', enum: [...gitProviders] },
     because: 'a repository on any other server than those of the three hosts has to be called something: GENERIC',
   },
+  {
+    schema: 'GitWebhookStatusResponse/properties/provider',
+    change: { type: 'string', enum: [...gitProviders] },
+    because: 'the same: a webhook of any other server works, too',
+  },
   ...['next', 'previous'].map((link) => ({
     schema: `OrganizationEventResponseList/properties/links/properties/${link}`,
     change: { type: 'string', format: 'uri-reference' },

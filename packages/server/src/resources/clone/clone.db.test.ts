@@ -222,7 +222,7 @@ const tables = statement<{ name: string }>(
 test('whoever adds a table to environments or services decides what becomes of it in a copy', async () => {
   const copied = ['deployment_restriction', 'deployment_stage', 'environment_rule', 'secret_value', 'service', 'variable'];
   const madeAnew = ['host_port'];
-  const left = ['custom_domain', 'database_backup_schedule'];
+  const left = ['custom_domain', 'database_backup_schedule', 'git_preview'];
   const names = (await server.database.database.many(tables)).map(({ name }) => name);
   expect(names).toEqual([...copied, ...madeAnew, ...left].toSorted());
 });

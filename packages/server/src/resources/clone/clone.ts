@@ -1,10 +1,11 @@
 import type { operations, Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { cloneRestrictions } from '../deployment-restriction/index.ts';
 import { cloneRecord, readEnvironment, refuseClone, type CloneRequest } from '../environment/index.ts';
 import { cloneServices } from '../service/index.ts';
-import { relinker } from '../shared/relink.ts';
+import { relinker, type IdMap } from '../shared/relink.ts';
 import { cloneVariables } from '../variable/index.ts';
 
 type Answer = Response<(typeof operations)['cloneEnvironment']>;
@@ -20,15 +21,29 @@ export async function cloneEnvironment(
   environmentId: string,
   request: CloneRequest,
 ): Promise<Answer> {
-  const copyId = await refuseClone(request, () =>
-    deps.database.transaction(async (tx) => {
-      const clone = await cloneRecord(tx, caller, environmentId, request);
-      const services = await cloneServices(deps, tx, caller, clone);
-      const relink = relinker(new Map([...services, [clone.from.environmentId, clone.to.environmentId]]));
-      await cloneVariables(deps, tx, { ...clone, services, relink });
-      await cloneRestrictions(tx, services);
-      return clone.to.environmentId;
-    }),
+  const copy = await refuseClone(request, () =>
+    deps.database.transaction((tx) => copyEnvironment(deps, tx, caller, { id: environmentId, request })),
   );
-  return readEnvironment(deps, caller, copyId);
+  return readEnvironment(deps, caller, copy.environmentId);
+}
+
+/** A copy of an environment, and its services by what they are copies of. */
+export interface EnvironmentCopy {
+  readonly environmentId: string;
+  readonly services: IdMap;
+}
+
+/** The same in a transaction of the caller, which `refuseClone` is around. */
+export async function copyEnvironment(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { id, request }: { readonly id: string; readonly request: CloneRequest },
+): Promise<EnvironmentCopy> {
+  const clone = await cloneRecord(tx, caller, id, request);
+  const services = await cloneServices(deps, tx, caller, clone);
+  const relink = relinker(new Map([...services, [clone.from.environmentId, clone.to.environmentId]]));
+  await cloneVariables(deps, tx, { ...clone, services, relink });
+  await cloneRestrictions(tx, services);
+  return { environmentId: clone.to.environmentId, services };
 }

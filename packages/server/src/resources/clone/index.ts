@@ -1,1 +1,2 @@
 export { mountClone } from './routes.ts';
+export { copyEnvironment, type EnvironmentCopy } from './clone.ts';

@@ -49,6 +49,33 @@ export async function actOnEnvironment(deps: Deps, caller: Caller, wanted: Wante
   return dryRun ? { ...status, plan: toPlan(await deps.engine.plan(request)) } : status;
 }
 
+/**
+ * Asks for a deployment of an environment in a transaction of the caller: of the services in `commits` at these, of all others at the
+ * newest ones, or with `redeploy` at those that are deployed. Answers the id of the request.
+ */
+export async function requestEnvironment(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { environmentId, redeploy, commits }: WantedCommits,
+): Promise<string> {
+  const place = await openEnvironment(tx, caller, environmentId, 'deploy');
+  const services = (await composeServices(deps, tx, environmentId, { redeploy })).map((service): RequestedService => {
+    const commitId = commits.get(service.serviceId);
+    const { release } = service;
+    if (commitId === undefined || release === undefined || !('config' in release)) return service;
+    return { ...service, release: { ...release, commitId } };
+  });
+  return (await deps.engine.request(tx, wholeEnvironment(place, caller, 'DEPLOY', services))).deploymentId;
+}
+
+interface WantedCommits {
+  readonly environmentId: string;
+  readonly redeploy: boolean;
+  /** By service. */
+  readonly commits: ReadonlyMap<string, string>;
+}
+
 /** The same for deploy, with the fields of a service's status beside, which the public description has here. */
 export async function deployEnvironment(deps: Deps, caller: Caller, wanted: Wanted): Promise<DeployAnswer> {
   return withServiceFields(await actOnEnvironment(deps, caller, wanted), 'DEPLOY', wanted.dryRun);

@@ -78,13 +78,38 @@ async function act(
   { environmentId, action }: { readonly environmentId: string; readonly action: Action },
   select: (tx: Queryable) => Promise<RequestedService[]>,
 ): Promise<void> {
-  await deps.database.transaction(async (tx) => {
-    const place = await openEnvironment(tx, caller, environmentId, action === 'DEPLOY' ? 'deploy' : 'change');
-    const services = await select(tx);
-    if (services.length === 0) return;
-    const request = { place, action, wholeEnvironment: false, trigger: triggerOf(caller), services };
-    await deps.engine.request(tx, apart(request));
-  });
+  await deps.database.transaction((tx) => actIn(deps, tx, caller, { environmentId, action, select }));
+}
+
+/** The same in a transaction of the caller. Answers the id of the request. */
+async function actIn(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { environmentId, action, select }: Acting,
+): Promise<string | null> {
+  const place = await openEnvironment(tx, caller, environmentId, action === 'DEPLOY' ? 'deploy' : 'change');
+  const services = await select(tx);
+  if (services.length === 0) return null;
+  const request = { place, action, wholeEnvironment: false, trigger: triggerOf(caller), services };
+  return (await deps.engine.request(tx, apart(request))).deploymentId;
+}
+
+interface Acting {
+  readonly environmentId: string;
+  readonly action: Action;
+  readonly select: (tx: Queryable) => Promise<RequestedService[]>;
+}
+
+/** Asks for one deployment of services, at the versions that are wished, in a transaction of the caller. Answers its request's id. */
+export function requestSelected(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { environmentId, selected }: { readonly environmentId: string; readonly selected: readonly Selected[] },
+): Promise<string | null> {
+  const select = (within: Queryable) => composeSelected(deps, within, caller, { environmentId, selected });
+  return actIn(deps, tx, caller, { environmentId, action: 'DEPLOY', select });
 }
 
 /** The services of the lists, each once: naming one twice asks for nothing more. */

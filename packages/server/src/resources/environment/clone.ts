@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isUuid } from '@davit/base';
 import type { Body, operations } from '@davit/contract';
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
@@ -49,7 +50,8 @@ export async function cloneRecord(tx: Queryable, caller: Caller, id: string, req
     clusterId,
     request.name,
     request.mode ?? null,
-    caller.actor,
+    // What happens by itself is nobody's.
+    isUuid(caller.actor) ? caller.actor : null,
   ]);
   await tx.run(request.apply_deployment_rule === true ? store.projectRuleGive : store.environmentRuleCopy, [environmentId, id]);
   return {

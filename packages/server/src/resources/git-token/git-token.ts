@@ -112,6 +112,16 @@ export async function gitCredentials(
   return { username, password: vault.open(gitTokenId, row.sealed) };
 }
 
+/** A git token with the API that it is for; null: there is no such token any more. */
+export async function gitToken(
+  { database, vault }: Pick<Deps, 'database' | 'vault'>,
+  id: string,
+): Promise<{ readonly type: GitProvider; readonly apiUrl: string; readonly value: string } | null> {
+  const row = await database.maybe(store.gitTokenSealed, [id]);
+  if (row === undefined) return null;
+  return { type: row.type, apiUrl: row.git_api_url || gitApiUrls[row.type], value: vault.open(id, row.sealed) };
+}
+
 function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promise<Result> {
   return refuseTakenName({ index: 'git_token_name', noun: 'git token', name, where: 'in this organization' }, write);
 }

@@ -57,7 +57,9 @@ export const gitTokenDelete = statement(
   `delete from git_token where ${visible} and id = $3 and not exists (select 1 ${users})`,
 );
 
-export const gitTokenSealed = statement<{ type: GitProvider; workspace: string | null; sealed: Buffer }>(
-  'git_token_sealed',
-  'select type, workspace, sealed from git_token where id = $1',
-);
+export const gitTokenSealed = statement<{
+  type: GitProvider;
+  workspace: string | null;
+  git_api_url: string | null;
+  sealed: Buffer;
+}>('git_token_sealed', 'select type, workspace, git_api_url, sealed from git_token where id = $1');

@@ -11,7 +11,7 @@ export { toGitRepository } from './shapes/git.ts';
 export { checkImage } from './kinds/container.ts';
 export { lockService, type ServiceReference } from './lock.ts';
 export { environmentLinks } from './facets/link/link.ts';
-export { serviceStatuses } from './facets/status/status.ts';
+export { readServiceStatus, serviceStatuses } from './facets/status/status.ts';
 export { servicePlaces } from './facets/variable/variable.ts';
 export { listServices } from './list.ts';
 export { readService, removeService } from './service.ts';

@@ -1,1 +1,2 @@
 export { mountSourceCheck } from './routes.ts';
+export { toSourceError } from './source-check.ts';

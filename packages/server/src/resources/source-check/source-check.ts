@@ -98,7 +98,7 @@ async function readFiles(
     rootPath: git.root_path,
     paths: files.map(({ path }) => path),
   });
-  if ('failure' in answer) throw toError(answer.failure);
+  if ('failure' in answer) throw toSourceError(answer.failure);
   return answer.files;
 }
 
@@ -108,9 +108,11 @@ const fields: Readonly<Record<string, string>> = {
   BUILD_ROOT_MISSING: 'git_repository.root_path',
 };
 
-function toError({ code, message, hint }: FailureRecord): Error {
+/** What a repository could not be read for, as the answer of an operation. SOURCE_NOT_USABLE. */
+export function toSourceError({ code, message, hint }: FailureRecord): Error {
   // Not the repository's fault: a full disk, or a fault of ours, which the log explains.
-  if (!code.startsWith('GIT_') && !code.startsWith('BUILD_')) return new Error(`a repository could not be read: ${message}`);
+  const isTold = code.startsWith('GIT_') || code.startsWith('BUILD_') || code === 'ENGINE_UNREACHABLE';
+  if (!isTold) return new Error(`a repository could not be read: ${message}`);
   return notUsable(fields[code] ?? 'git_repository.url', code, `${message} ${hint}`.trim());
 }
 

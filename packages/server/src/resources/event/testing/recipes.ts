@@ -1,6 +1,6 @@
 import { cloudRecipes, peopleRecipes, sharedRecipes } from './organization.ts';
 import { databaseRecipes } from './databases.ts';
-import { domainRecipes, serviceCloneRecipes, settingsRecipes } from './service-parts.ts';
+import { domainRecipes, gitRecipes, serviceCloneRecipes, settingsRecipes } from './service-parts.ts';
 import { placeRecipes, ruleRecipes, selectionRecipes, serviceRecipes, variableRecipes } from './services.ts';
 
 /** A call of each operation that changes something, by the operation's id. */
@@ -13,6 +13,7 @@ export const recipes = {
   ...serviceCloneRecipes,
   ...domainRecipes,
   ...databaseRecipes,
+  ...gitRecipes,
   ...variableRecipes,
   ...sharedRecipes,
   ...peopleRecipes,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { here, making, named, type Ids, type Recipe, type Recipes } from './scene.ts';
+import { here, making, named, type Ids, type Recipe, type Recipes, type Scene } from './scene.ts';
 
 /* Calls that change what services have beside their record. */
 
@@ -36,6 +36,34 @@ export const serviceCloneRecipes: Recipes = {
 };
 
 const network = (): object => ({ sticky_session: true });
+/** A service of an image of its own, for which a deployment waits. */
+const ofImage =
+  (noun: 'container' | 'job') =>
+  async (scene: Scene): Promise<Ids> => {
+    const ids = await scene.fresh();
+    const image_name = `image-${randomUUID()}`;
+    const image = { registry_id: ids['containerRegistryId'], image_name, tag: '1' };
+    const source = noun === 'job' ? { source: { image } } : image;
+    const at = `/${noun}/${ids[`${noun}Id`]}`;
+    await scene.change(`PUT ${at}`, { auto_deploy: true, auto_preview: true, ...source });
+    await scene.make(`${at}/deploy`);
+    return { ...ids, imageName: image_name };
+  };
+/** A service of a repository of its own: there is one webhook for each. */
+const ofRepository = async (scene: Scene): Promise<Ids> => {
+  const git_repository = { url: `https://git.example.org/shop/${randomUUID()}.git` };
+  const body = { ...named(), git_repository };
+  return { serviceId: await scene.make(`/environment/${scene.here['environmentId']}/application`, body) };
+};
+const newTag = ({ imageName }: Ids): object => ({ image_name: imageName, tag: '2' });
+
+export const gitRecipes: Recipes = {
+  autoDeployContainerEnvironments: { ids: ofImage('container'), body: newTag, event: 'TRIGGER_DEPLOY CONTAINER' },
+  autoDeployJobEnvironments: { ids: ofImage('job'), body: newTag, event: 'TRIGGER_DEPLOY JOB' },
+  previewContainerEnvironments: { ids: ofImage('container'), body: newTag, event: 'CLONE ENVIRONMENT' },
+  createServiceGitWebhook: { ids: ofRepository, body: () => ({}), event: 'CREATE ORGANIZATION CONFIG' },
+  syncServiceGitWebhook: { ids: ofRepository, event: 'CREATE ORGANIZATION CONFIG' },
+};
 
 export const settingsRecipes: Recipes = {
   editApplicationNetwork: { ids: here, body: network, event: 'UPDATE APPLICATION' },

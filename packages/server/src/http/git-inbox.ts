@@ -1,0 +1,49 @@
+import { isUuid, AppError } from '@davit/base';
+import type { FastifyInstance } from 'fastify';
+import type { GitInbox } from '../resources/git-event/index.ts';
+import { errorAnswer } from './answers.ts';
+import { securityHeaders, sendError } from './failures.ts';
+import { limitRequest } from './limit.ts';
+import type { Room } from './server.ts';
+
+// What hosts send at most.
+const bodyLimitBytes = 25 * 1024 * 1024;
+
+interface Shape {
+  Params: { webhookId: string };
+}
+
+/**
+ * The addresses that git hosts tell pushes and pull requests to. No operations: the sender has no token but signs what it sends. The
+ * body is kept as it came, as the signature is of its bytes, and read only where there is such an address.
+ */
+export async function addGitInbox(app: FastifyInstance, room: Room, inbox: GitInbox): Promise<void> {
+  await app.register((hosts, _options, done) => {
+    hosts.removeAllContentTypeParsers();
+    hosts.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes: Buffer, parsed) => parsed(null, bytes));
+    hosts.post<Shape>('/git-webhook/:webhookId', {
+      bodyLimit: bodyLimitBytes,
+      onRequest: async (request, reply) => {
+        limitRequest(room, reply, request.ip);
+        const { webhookId } = request.params;
+        if (!isUuid(webhookId) || !(await inbox.knows(webhookId))) throw unknownAddress();
+      },
+      handler: async (request, reply) => {
+        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+        const receipt = await inbox.receive(request.params.webhookId, { headers: request.headers, body });
+        if (receipt === null) throw unknownAddress();
+        if (receipt.status === 401) return sendError(reply, errorAnswer('UNAUTHORIZED', receipt.message));
+        if (receipt.status === 400) return sendError(reply, errorAnswer('MALFORMED_JSON', receipt.message));
+        return reply.code(receipt.status).headers(securityHeaders).send({ message: receipt.message });
+      },
+    });
+    done();
+  });
+}
+
+function unknownAddress(): AppError {
+  return new AppError({
+    code: 'NOT_FOUND',
+    message: 'There is no such webhook. Read its address again: POST /service/{serviceId}/gitWebhook.',
+  });
+}

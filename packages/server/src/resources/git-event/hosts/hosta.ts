@@ -1,0 +1,73 @@
+import type { GitEvent, OtherEvent, RequestEnd } from '../event.ts';
+import { commitId, numberText, partOf, text, textOrNull, type Part } from './payload.ts';
+
+/*
+ * HOSTA, and the servers that speak like it (they spell two words differently), and generic ones.
+ */
+
+/** `name`: of the event, as the header has it. */
+export function readHostA(name: string, payload: unknown): readonly GitEvent[] {
+  if (name === 'push') return [readPush(partOf(payload))];
+  if (name === 'pull_request') return [readPullRequest(partOf(payload))];
+  if (name === 'ping')
+    return [nothing('The git host says hello.', 'the webhook works; pushes and pull requests are what is acted on')];
+  return [nothing(`The git host tells of ${name}.`, 'only pushes and pull requests are acted on')];
+}
+
+function readPush(payload: Part): GitEvent {
+  const ref = text(payload['ref']);
+  const branch = /^refs\/heads\/(.+)$/.exec(ref)?.[1];
+  if (branch === undefined) return notABranch(ref);
+  return {
+    kind: 'PUSH',
+    branch,
+    before: commitId(payload['before']),
+    after: payload['deleted'] === true ? null : commitId(payload['after']),
+    isForced: typeof payload['forced'] === 'boolean' ? payload['forced'] : null,
+    defaultBranch: textOrNull(partOf(payload, 'repository')['default_branch']),
+    author: text(partOf(payload, 'pusher')['name']) || text(partOf(payload, 'pusher')['login']),
+  };
+}
+
+const open = new Set(['opened', 'reopened', 'synchronize', 'synchronized', 'edited', 'ready_for_review']);
+
+function readPullRequest(payload: Part): GitEvent {
+  const action = text(payload['action']);
+  if (!open.has(action) && action !== 'closed') {
+    return nothing(`A pull request was ${action}.`, 'this changes neither its commits nor whether it is open');
+  }
+  const request = partOf(payload, 'pull_request');
+  const source = endOf(partOf(request, 'head'));
+  const target = endOf(partOf(request, 'base'));
+  return {
+    kind: 'PULL_REQUEST',
+    action: action === 'closed' ? 'CLOSED' : 'OPEN',
+    number: numberText(request['number']) || numberText(payload['number']),
+    title: text(request['title']),
+    source,
+    target,
+    isFork: nameOf(partOf(request, 'head')) !== nameOf(partOf(request, 'base')),
+    isMerged: request['merged'] === true,
+    author: text(partOf(request, 'user')['login']),
+  };
+}
+
+function endOf(end: Part): RequestEnd {
+  return { branch: text(end['ref']), commit: commitId(end['sha']), url: textOrNull(partOf(end, 'repo')['clone_url']) };
+}
+
+// A fork that was deleted has no repository: what is not known to be the same is another one.
+function nameOf(end: Part): string {
+  return text(partOf(end, 'repo')['full_name']).toLowerCase();
+}
+
+export function nothing(summary: string, reason: string): OtherEvent {
+  return { kind: 'OTHER', summary, reason };
+}
+
+export function notABranch(ref: string): OtherEvent {
+  const isTag = ref.startsWith('refs/tags/');
+  return isTag
+    ? nothing(`The tag ${ref.slice(10)} was pushed.`, 'tags deploy nothing: services follow branches')
+    : nothing(`${ref || 'Something'} was pushed.`, 'it is no branch');
+}

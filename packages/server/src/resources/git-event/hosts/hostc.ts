@@ -1,0 +1,63 @@
+import type { GitEvent, RequestEnd } from '../event.ts';
+import { nothing } from './hosta.ts';
+import { commitId, list, numberText, partOf, text, type Part } from './payload.ts';
+
+const open = new Set(['pullrequest:created', 'pullrequest:updated']);
+const closed = new Set(['pullrequest:fulfilled', 'pullrequest:rejected']);
+
+/** HOSTC tells of all branches of a push at once. `name`: of the event, as the header has it. */
+export function readHostC(name: string, payload: unknown): readonly GitEvent[] {
+  const whole = partOf(payload);
+  if (name === 'repo:push') {
+    const author = text(partOf(whole, 'actor')['nickname']) || text(partOf(whole, 'actor')['display_name']);
+    return list(partOf(whole, 'push')['changes']).map((change) => readChange(partOf(change), author));
+  }
+  if (open.has(name) || closed.has(name)) return [readPullRequest(name, whole)];
+  return [nothing(`The git host tells of ${name}.`, 'only pushes and pull requests are acted on')];
+}
+
+function readChange(change: Part, author: string): GitEvent {
+  const former = partOf(change, 'old');
+  const present = partOf(change, 'new');
+  const one = text(present['name']) === '' ? former : present;
+  const name = text(one['name']);
+  if (text(one['type']) === 'tag') return nothing(`The tag ${name} was pushed.`, 'tags deploy nothing: services follow branches');
+  if (name === '') return nothing('Something was pushed.', 'it is no branch');
+  return {
+    kind: 'PUSH',
+    branch: name,
+    before: commitId(partOf(former, 'target')['hash']),
+    after: commitId(partOf(present, 'target')['hash']),
+    isForced: typeof change['forced'] === 'boolean' ? change['forced'] : null,
+    defaultBranch: null,
+    author,
+  };
+}
+
+function readPullRequest(name: string, payload: Part): GitEvent {
+  const request = partOf(payload, 'pullrequest');
+  return {
+    kind: 'PULL_REQUEST',
+    action: closed.has(name) ? 'CLOSED' : 'OPEN',
+    number: numberText(request['id']),
+    title: text(request['title']),
+    source: endOf(partOf(request, 'source')),
+    target: endOf(partOf(request, 'destination')),
+    isFork: nameOf(partOf(request, 'source')) !== nameOf(partOf(request, 'destination')),
+    isMerged: name === 'pullrequest:fulfilled',
+    author: text(partOf(request, 'author')['nickname']) || text(partOf(request, 'author')['display_name']),
+  };
+}
+
+function endOf(end: Part): RequestEnd {
+  const page = text(partOf(end, 'repository', 'links', 'html')['href']);
+  return {
+    branch: text(partOf(end, 'branch')['name']),
+    commit: commitId(partOf(end, 'commit')['hash']),
+    url: page === '' ? null : `${page}.git`,
+  };
+}
+
+function nameOf(end: Part): string {
+  return text(partOf(end, 'repository')['full_name']).toLowerCase();
+}

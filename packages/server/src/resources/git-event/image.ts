@@ -1,0 +1,161 @@
+import { AppError } from '@davit/base';
+import type { Body, operations, Response } from '@davit/contract';
+import type { Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { requestSelected } from '../deployment/index.ts';
+import { refuseClone } from '../environment/index.ts';
+import { readOrganization } from '../organization/index.ts';
+import { deployWish, readServiceStatus } from '../service/index.ts';
+import { deployPreview } from './preview.ts';
+import * as previews from './preview-store.ts';
+import { whyNotNow } from './push.ts';
+import * as store from './store.ts';
+import { byEnvironment } from './verdict.ts';
+
+type Request = Body<(typeof operations)['autoDeployContainerEnvironments']>;
+type Answer = Response<(typeof operations)['autoDeployContainerEnvironments']>;
+type Told = Answer['verdicts'][number];
+type Service = store.ImageServiceRow;
+
+/** A tag of an image that is new, for the containers or jobs of an organization. */
+export interface NewTag {
+  readonly organizationId: string;
+  readonly type: 'CONTAINER' | 'JOB';
+  readonly request: Request;
+}
+
+/**
+ * Deploys what runs the image and has auto_deploy at the tag, which becomes that of its record; of each environment in one
+ * deployment. NOT_FOUND where there is nothing of the kind, with what was left alone and why.
+ */
+export async function deployTag(deps: Deps, caller: Caller, { organizationId, type, request }: NewTag): Promise<Answer> {
+  const services = await servicesOf(deps, caller, { organizationId, type, request });
+  const views = await deps.engine.services(
+    deps.database,
+    services.map(({ id }) => id),
+  );
+  const states = new Map(views.map((view) => [view.serviceId, view]));
+  const told = services.flatMap((service): Told[] => {
+    const why = service.auto_deploy
+      ? (whyNotNow(states.get(service.id)) ?? (service.is_skipped ? 'it is skipped in its stage' : null))
+      : 'auto_deploy is off';
+    return why === null ? [] : [tell(service, 'IGNORED', why)];
+  });
+  const internal: Caller = { ...caller, origin: 'SERVICE_INTERNAL' };
+  const failures: AppError[] = [];
+  for (const group of byEnvironment(without(services, told)).values()) {
+    const outcome = await attempt(() =>
+      deps.database.transaction((tx) => deployGroup(deps, tx, internal, { services: group, tag: request.tag })),
+    );
+    if (outcome !== null) failures.push(outcome);
+    const reason = outcome?.message ?? `the tag is now ${request.tag}`;
+    told.push(...group.map((service) => tell(service, outcome === null ? 'DEPLOYED' : 'FAILED', reason)));
+  }
+  return answer(deps, caller, { type, request, told, failures });
+}
+
+/** Makes a preview of each environment with a container of the image that has auto_preview, or deploys the one that there is again. */
+export async function previewTag(deps: Deps, caller: Caller, organizationId: string, request: Request): Promise<Answer> {
+  const services = await servicesOf(deps, caller, { organizationId, type: 'CONTAINER', request });
+  const told = services.flatMap((service): Told[] => {
+    const why = service.is_preview ? 'it is in a preview' : service.auto_preview ? null : 'auto_preview is off';
+    return why === null ? [] : [tell(service, 'IGNORED', why)];
+  });
+  const failures: AppError[] = [];
+  for (const [environmentId, group] of byEnvironment(without(services, told))) {
+    const outcome = await attempt(() => previewGroup(deps, caller, { organizationId, environmentId, services: group, request }));
+    if (outcome !== null) failures.push(outcome);
+    const reason = outcome?.message ?? `its environment has a preview with the tag ${request.tag}`;
+    told.push(...group.map((service) => tell(service, outcome === null ? 'PREVIEWED' : 'FAILED', reason)));
+  }
+  return answer(deps, caller, { type: 'CONTAINER', request, told, failures });
+}
+
+async function servicesOf(deps: Deps, caller: Caller, { organizationId, type, request }: NewTag): Promise<readonly Service[]> {
+  await readOrganization(deps, caller, organizationId);
+  return deps.database.many(store.imageServices, [organizationId, type, request.image_name]);
+}
+
+function without(services: readonly Service[], told: readonly Told[]): Service[] {
+  const ignored = new Set(told.map(({ service_id }) => service_id));
+  return services.filter(({ id }) => !ignored.has(id));
+}
+
+async function deployGroup(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { services, tag }: { readonly services: readonly Service[]; readonly tag: string },
+): Promise<void> {
+  const environmentId = services[0]?.environment_id ?? '';
+  const selected = services.map(({ id, type }) => ({ id, type, path: 'tag', wish: deployWish(type, { image_tag: tag }) }));
+  await requestSelected(deps, tx, caller, { environmentId, selected });
+}
+
+interface PreviewGroup {
+  readonly organizationId: string;
+  readonly environmentId: string;
+  readonly services: readonly Service[];
+  readonly request: Request;
+}
+
+async function previewGroup(
+  deps: Deps,
+  caller: Caller,
+  { organizationId, environmentId, services, request: { image_name, tag } }: PreviewGroup,
+): Promise<void> {
+  const repository = `image ${image_name}`;
+  const open = await deps.database.many(previews.previewsOf, [organizationId, repository, tag]);
+  const former = open.find((preview) => preview.source_environment_id === environmentId) ?? null;
+  const { count } = await deps.database.one(previews.countPreviews, [environmentId]);
+  const most = deps.config.previewsPerEnvironment;
+  if (former === null && count >= most) {
+    throw new AppError({ code: 'IN_USE', message: `The environment has ${count} previews, and ${most} are allowed at once.` });
+  }
+  const image = image_name.split('/').at(-1) ?? '';
+  const environment = services[0]?.environment_name ?? '';
+  const name = former?.environment_name ?? `${image.slice(0, 60)} ${tag.slice(0, 60)}: ${environment.slice(0, 120)}`;
+  const place = { organizationId, environmentId, repository, request: tag, name };
+  const copies = services.map(({ id }) => ({ id, patch: { tag, auto_deploy: false, auto_preview: false }, commitId: null }));
+  await refuseClone({ name }, () =>
+    deps.database.transaction((tx) => deployPreview(deps, tx, caller, { place, services: copies, former })),
+  );
+}
+
+/** What it was refused with; null: it was done. */
+async function attempt(action: () => Promise<unknown>): Promise<AppError | null> {
+  try {
+    await action();
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+function tell(service: Service, verdict: Told['verdict'], reason: string): Told {
+  const { id, name, environment_id, environment_name } = service;
+  return { service_id: id, service_name: name, environment_id, environment_name, verdict, reason };
+}
+
+interface Outcome {
+  readonly type: 'CONTAINER' | 'JOB';
+  readonly request: Request;
+  readonly told: readonly Told[];
+  readonly failures: readonly AppError[];
+}
+
+async function answer(deps: Deps, caller: Caller, { type, request, told, failures }: Outcome): Promise<Answer> {
+  const first = told.find(({ verdict }) => verdict === 'DEPLOYED' || verdict === 'PREVIEWED');
+  if (first !== undefined) {
+    return { ...(await readServiceStatus(deps, caller, { id: first.service_id, type })), verdicts: [...told] };
+  }
+  const [failure] = failures;
+  if (failure !== undefined) throw failure;
+  const noun = type === 'JOB' ? 'job' : 'container';
+  const why = told.map(({ service_name, environment_name, reason }) => `${service_name} in ${environment_name}: ${reason}`);
+  const rest = why.length === 0 ? 'none runs it' : why.slice(0, 10).join('; ');
+  const message = `There is no ${noun} of the image ${JSON.stringify(request.image_name)} to do this for: ${rest}.`;
+  throw new AppError({ code: 'NOT_FOUND', message });
+}

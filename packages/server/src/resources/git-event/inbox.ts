@@ -1,0 +1,100 @@
+import type { Database } from '@davit/db';
+import type { Vault } from '../../secrets/vault.ts';
+import type { GitEvent } from './event.ts';
+import { deliveryName, isSigned, payloadOf, readDelivery, repositoryPaths, type Delivery } from './hosts/delivery.ts';
+import * as store from './store.ts';
+
+/** What a git host is answered. `status`: 202, or why nothing was taken. */
+export interface Receipt {
+  readonly status: 202 | 400 | 401;
+  readonly message: string;
+}
+
+interface Parts {
+  readonly database: Database;
+  readonly vault: Vault;
+}
+
+/** Takes what git hosts tell. Records it and nothing more: hosts wait for seconds only, and what is recorded is not lost. */
+export class GitInbox {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Whether there is such an address: before a body is read. */
+  async knows(webhookId: string): Promise<boolean> {
+    return (await this.#parts.database.maybe(store.readWebhook, [webhookId])) !== undefined;
+  }
+
+  /** Idempotent: a delivery that is repeated, by its name, counts once. null: there is no such address. */
+  async receive(webhookId: string, delivery: Delivery): Promise<Receipt | null> {
+    const { database, vault } = this.#parts;
+    const webhook = await database.maybe(store.readWebhook, [webhookId]);
+    if (webhook === undefined) return null;
+    if (!isSigned(delivery, vault.open(webhook.id, webhook.sealed))) {
+      return this.#refuse(webhook, {
+        status: 401,
+        message: 'The signature is not right: enter the secret of this webhook again.',
+      });
+    }
+    const payload = payloadOf(delivery);
+    if (payload === undefined) {
+      return this.#refuse(webhook, {
+        status: 400,
+        message: 'The body is no JSON object; choose application/json at the git host.',
+      });
+    }
+    const events = this.#eventsOf(webhook, delivery, payload);
+    const name = deliveryName(delivery);
+    const isNew = await database.transaction(async (tx) => {
+      let count = 0;
+      for (const [index, event] of events.entries()) {
+        const [status, reason] = event.kind === 'OTHER' ? ['DONE', event.reason] : ['WAITING', null];
+        const key = index === 0 ? name : `${name} ${index}`;
+        const place = [webhook.organization_id, webhook.repository, 'WEBHOOK', key];
+        const made = await tx.maybe(store.recordEvent, [...place, event.kind, JSON.stringify(event), status, reason]);
+        if (made !== undefined) count += 1;
+      }
+      await tx.run(store.noteDelivery, [webhook.organization_id, webhook.repository, null]);
+      return count > 0;
+    });
+    return { status: 202, message: isNew ? 'Recorded.' : 'Known already.' };
+  }
+
+  #eventsOf(webhook: store.WebhookRow, delivery: Delivery, payload: unknown): readonly GitEvent[] {
+    const paths = repositoryPaths(payload);
+    const own = webhook.repository.slice(webhook.repository.indexOf('/') + 1).toLowerCase();
+    if (paths.size > 0 && ![...paths].some((path) => own === path || own.endsWith(`/${path}`))) {
+      const summary = `The git host tells of ${[...paths][0]}.`;
+      return [
+        {
+          kind: 'OTHER',
+          summary,
+          reason: `this is the address of ${webhook.repository}; enter that of the other repository there`,
+        },
+      ];
+    }
+    return readDelivery(delivery, payload).map((event) => complete(event));
+  }
+
+  async #refuse({ organization_id, repository }: store.WebhookRow, receipt: Receipt): Promise<Receipt> {
+    await this.#parts.database.transaction(async (tx) => {
+      await tx.run(store.recordRefusal, [organization_id, repository, receipt.message]);
+      await tx.run(store.noteDelivery, [organization_id, repository, receipt.message]);
+    });
+    return receipt;
+  }
+}
+
+/** What lacks the part that it is about is nothing that can be acted on. */
+function complete(event: GitEvent): GitEvent {
+  const isWhole =
+    event.kind === 'OTHER' ||
+    (event.kind === 'PUSH'
+      ? event.after === null || event.after.length === 40
+      : event.number !== '' && event.source.branch !== '' && event.target.branch !== '');
+  if (isWhole) return event;
+  return { kind: 'OTHER', summary: 'The git host tells of something.', reason: 'it does not say of which branch or commit' };
+}

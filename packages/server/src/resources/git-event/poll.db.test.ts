@@ -1,0 +1,102 @@
+import { statement } from '@davit/db';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { followRepositories, type PollClock } from './index.ts';
+import { GitScene, pushOf } from './testing.ts';
+
+let scene: GitScene;
+let clocks: readonly PollClock[];
+beforeAll(async () => {
+  // Looked at when the tests say so: `due` makes it time.
+  scene = await GitScene.open({ DAVIT_GIT_POLL_SECONDS: '3600' });
+  const log = { warn: (details: object, message: string) => console.warn(message, details) };
+  // Two processes, as far as the database can tell.
+  const timing = { findEveryMilliseconds: 0 };
+  clocks = [1, 2].map(() => followRepositories(scene.server.api.deps, log, timing));
+});
+afterAll(async () => {
+  for (const clock of clocks) await clock.stop();
+  await scene.close();
+});
+
+const due = statement('test_poll_due', `update git_repository set next_poll_at = clock_timestamp()`);
+interface Polled {
+  readonly polled_at: string | null;
+  readonly failures: number;
+  readonly failure: string | null;
+  readonly pause: number;
+  readonly head: string | null;
+}
+const polled = statement<Polled>(
+  'test_poll_read',
+  `select polled_at, failures, failure, extract(epoch from next_poll_at - clock_timestamp())::integer as pause, heads ->> 'main' as head
+     from git_repository where repository = $1`,
+);
+
+/** Has all repositories looked at again and again until this holds for one of them. */
+function until(repository: string, holds: (row: Polled) => boolean): Promise<Polled> {
+  const { database } = scene.server.database;
+  return scene.found(async () => {
+    const row = await database.maybe(polled, [repository]);
+    if (row !== undefined && holds(row)) return row;
+    await database.run(due);
+    for (const clock of clocks) clock.look();
+    return undefined;
+  }, 'the poll');
+}
+
+const eventsOf = async (serviceId: string) => (await scene.api.call('listServiceGitEvents', { params: { serviceId } })).results;
+
+test('a push that nobody told of is found once and deployed', async () => {
+  const repository = scene.repository();
+  const first = repository.commit('first', { 'web/index.html': 'one' });
+  const id = await scene.deployed(repository);
+  const other = await scene.deployed(repository, { auto_deploy: false });
+  await until(repository.folder, ({ head }) => head === first);
+  expect(await eventsOf(id)).toEqual([]);
+  const second = repository.commit('second', { 'web/index.html': 'two' });
+  const { polled_at } = await until(repository.folder, ({ head }) => head === second);
+  expect(await scene.newest(id)).toMatchObject({ source: 'POLLING', kind: 'PUSH', branch: 'main', git_commit_id: second });
+  expect(await scene.verdictOf(id)).toMatchObject({ verdict: 'DEPLOYED' });
+  await scene.eventually(async () => (await scene.commitOf(id)) === second, 'the commit that was found');
+  expect(await scene.commitOf(other)).toBe(first);
+  await until(repository.folder, (row) => row.polled_at !== polled_at);
+  expect(await eventsOf(id)).toHaveLength(1);
+});
+
+test('what a webhook told of is not found again, and such a repository is looked at more rarely', async () => {
+  const repository = scene.repository();
+  const first = repository.commit('first', { 'web/index.html': 'one' });
+  const id = await scene.deployed(repository);
+  const before = await until(repository.folder, ({ head, pause }) => head === first && pause > 1800);
+  const second = repository.commit('second', { 'web/index.html': 'two' });
+  await scene.send(await scene.webhook(id), 'push', pushOf(second, { before: first }));
+  await scene.verdictOf(id);
+  const after = await until(repository.folder, ({ head, pause }) => head === second && pause > 1800);
+  expect(await eventsOf(id)).toHaveLength(1);
+  expect(after.pause).toBeGreaterThan(before.pause * 9);
+});
+
+test('a rewritten history that is found deploys nothing', async () => {
+  const repository = scene.repository();
+  const first = repository.commit('first', { 'web/index.html': 'one' });
+  const second = repository.commit('second', { 'web/index.html': 'two' });
+  const id = await scene.deployed(repository);
+  await until(repository.folder, ({ head }) => head === second);
+  repository.git('reset', '--quiet', '--hard', first);
+  const rewritten = repository.commit('another second', { 'web/index.html': 'other' });
+  await until(repository.folder, ({ head }) => head === rewritten);
+  expect(await scene.verdictOf(id)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('rewrote') });
+});
+
+test('a repository that does not answer is asked with growing pauses, and says why', async () => {
+  const repository = scene.repository();
+  repository.commit('first');
+  const id = await scene.deployed(repository);
+  const url = `${repository.folder}-gone`;
+  await scene.api.call('editApplication', { params: { applicationId: id }, body: { git_repository: { url } } });
+  const once = await until(url, ({ failures, pause }) => failures > 0 && pause > 1800);
+  expect(once.failure).toContain('-gone');
+  expect(once.pause).toBeGreaterThan(3500);
+  const twice = await until(url, ({ failures, pause }) => failures > once.failures && pause > 1800);
+  expect(twice.polled_at).toBeNull();
+});

@@ -1,0 +1,117 @@
+import type { Deps } from '../../deps.ts';
+import { TryAgain } from './attempt.ts';
+import { RepositoryLook } from './changes.ts';
+import type { PushEvent } from './event.ts';
+import * as polls from './poll-store.ts';
+import * as store from './store.ts';
+
+const lookEveryMilliseconds = 2000;
+// This goes through all services, so not with every look.
+const findEveryMilliseconds = 30_000;
+const mostAtOnce = 4;
+// A webhook that works is heard at once; a delivery that the host lost is found all the same.
+const rarelyWhenTold = 10;
+const longestPauseSeconds = 3600;
+
+export interface PollLog {
+  warn(details: object, message: string): void;
+}
+
+export interface PollClock {
+  /** Looks now instead of in a moment. */
+  look(): void;
+  /** Waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+export interface PollTiming {
+  /** How long a repository that is new may wait for its first look. Default: 30,000. */
+  readonly findEveryMilliseconds?: number;
+}
+
+/**
+ * Looks at the branches of repositories that services with auto_deploy follow, for pushes that no webhook told of; what it finds goes the
+ * way of those. Several processes may do so side by side: each repository is taken by one.
+ */
+export function followRepositories(deps: Deps, log: PollLog, timing: PollTiming = {}): PollClock {
+  if (deps.config.gitPollSeconds === 0) return { look: () => undefined, stop: () => Promise.resolve() };
+  let underway: Promise<unknown> | undefined;
+  let isStopped = false;
+  let foundAt = Number.NEGATIVE_INFINITY;
+  const one = async (): Promise<void> => {
+    for (;;) {
+      const due = isStopped ? undefined : await deps.database.maybe(polls.takeRepository);
+      if (due === undefined) return;
+      await poll(deps, log, due);
+    }
+  };
+  const all = async (): Promise<void> => {
+    try {
+      if (performance.now() - foundAt >= (timing.findEveryMilliseconds ?? findEveryMilliseconds)) {
+        await deps.database.run(polls.findRepositories);
+        foundAt = performance.now();
+      }
+      await Promise.all(Array.from({ length: mostAtOnce }, one));
+    } catch (error) {
+      // The database is away; the next look comes soon, and what is due stays due.
+      log.warn({ err: error }, 'repositories could not be polled');
+    }
+  };
+  const look = (): void => {
+    underway ??= all().finally(() => (underway = undefined));
+  };
+  const timer = setInterval(look, lookEveryMilliseconds);
+  return {
+    look,
+    stop: async () => {
+      isStopped = true;
+      clearInterval(timer);
+      await underway;
+    },
+  };
+}
+
+async function poll(deps: Deps, log: PollLog, row: polls.PolledRow): Promise<void> {
+  const { organization_id, repository } = row;
+  const interval = deps.config.gitPollSeconds;
+  try {
+    await findPushes(deps, row, row.is_told ? interval * rarelyWhenTold : interval);
+  } catch (error) {
+    if (!(error instanceof TryAgain)) log.warn({ err: error, repository }, 'a repository could not be polled');
+    const pause = Math.min(longestPauseSeconds, interval * 2 ** Math.min(row.failures + 1, 12));
+    const why = error instanceof TryAgain ? error.message : 'Davit failed; its log says how.';
+    await deps.database.run(polls.failPoll, [organization_id, repository, why, pause]);
+  }
+}
+
+async function findPushes(deps: Deps, row: polls.PolledRow, pauseSeconds: number): Promise<void> {
+  const { organization_id, repository, heads: former } = row;
+  const all = await deps.database.many(store.candidates, [organization_id, repository]);
+  const services = all.filter(({ auto_deploy }) => auto_deploy);
+  const [first] = services;
+  if (first === undefined) {
+    await deps.database.run(polls.endPoll, [organization_id, repository, null, pauseSeconds]);
+    return;
+  }
+  const { branches, defaultBranch } = await new RepositoryLook(deps, services).heads();
+  const followed = new Set(services.map(({ branch }) => branch ?? defaultBranch).filter((branch) => branch !== null));
+  const present: Record<string, string> = {};
+  for (const branch of followed) {
+    const commit = branches.get(branch);
+    if (commit !== undefined) present[branch] = commit;
+  }
+  await deps.database.transaction(async (tx) => {
+    for (const [branch, after] of Object.entries(present)) {
+      // What was there when it was first looked at is no push.
+      const before = former?.[branch];
+      if (before === undefined || before === after) continue;
+      // The webhook was faster.
+      if ((await tx.one(polls.isKnown, [organization_id, repository, branch, after])).known) continue;
+      const event: PushEvent = { kind: 'PUSH', branch, before, after, isForced: null, defaultBranch, author: '' };
+      const name = `poll ${branch} ${before} ${after}`;
+      const values = [organization_id, repository, 'POLLING', name, 'PUSH', JSON.stringify(event), 'WAITING', null];
+      await tx.maybe(store.recordEvent, values);
+    }
+    await tx.run(polls.endPoll, [organization_id, repository, JSON.stringify(present), pauseSeconds]);
+  });
+}

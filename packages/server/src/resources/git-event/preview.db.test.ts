@@ -1,0 +1,299 @@
+import { statement } from '@davit/db';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TestRepository } from '../../../../drivers/src/source/testing.ts';
+import { followPreviews, type PreviewClock } from './index.ts';
+import { GitScene, pushOf, type Answered } from './testing.ts';
+
+let scene: GitScene;
+let clock: PreviewClock;
+beforeAll(async () => {
+  scene = await GitScene.open({ DAVIT_PREVIEWS_PER_ENVIRONMENT: '3' });
+  clock = followPreviews(scene.server.api.deps, { warn: (details, message) => console.warn(message, details) });
+});
+afterAll(async () => {
+  await clock.stop();
+  await scene.close();
+});
+
+const files = { 'web/index.html': 'one', 'api/index.ts': 'one', 'README.md': 'one' };
+let numbers = 0;
+
+/** A pull request from a new branch of a repository. */
+class PullRequest {
+  readonly number = (numbers += 1);
+  readonly branch = `feature-${this.number}`;
+  readonly #repository: TestRepository;
+  readonly #from: string;
+
+  constructor(repository: TestRepository) {
+    this.#repository = repository;
+    this.#from = repository.git('rev-parse', 'main');
+    repository.git('branch', this.branch, 'main');
+  }
+
+  push(changed: Readonly<Record<string, string>>): string {
+    this.#repository.git('checkout', '--quiet', this.branch);
+    const commit = this.#repository.commit('on the branch', changed);
+    this.#repository.git('checkout', '--quiet', 'main');
+    return commit;
+  }
+
+  tell(serviceId: string, action: string, more: { fork?: string; target?: string; merged?: boolean } = {}): Promise<Answered> {
+    const of = (full_name: string) => ({ full_name, clone_url: this.#repository.folder });
+    const pull_request = {
+      number: this.number,
+      title: 'A feature',
+      merged: more.merged ?? false,
+      user: { login: 'ada' },
+      head: { ref: this.branch, sha: this.#repository.git('rev-parse', this.branch), repo: of(more.fork ?? 'acme/shop') },
+      base: { ref: more.target ?? 'main', sha: this.#from, repo: of('acme/shop') },
+    };
+    return scene
+      .webhook(serviceId)
+      .then((address) => scene.send(address, 'pull_request', { action, number: this.number, pull_request }));
+  }
+}
+
+async function environments(): Promise<{ id: string; name: string; mode: string }[]> {
+  return (await scene.api.call('listEnvironment', { params: { projectId: scene.projectId } })).results;
+}
+
+const previewsOf = async (request: PullRequest) =>
+  (await environments()).filter(({ name }) => name.startsWith(`PR ${request.number} `));
+
+async function copyOf(request: PullRequest, name: string) {
+  const [preview] = await previewsOf(request);
+  if (preview === undefined) throw new Error('there is no preview');
+  const { results } = await scene.api.call('listApplication', { params: { environmentId: preview.id } });
+  const copy = results.find((one) => one.name === name);
+  if (copy === undefined) throw new Error(`the preview has no ${name}`);
+  return copy;
+}
+
+async function gone(request: PullRequest): Promise<void> {
+  await scene.eventually(async () => {
+    clock.look();
+    return (await previewsOf(request)).length === 0;
+  }, 'the removal of the preview');
+}
+
+test('a pull request gets a copy of the environment with its commit, which follows it and goes with it', async () => {
+  const repository = scene.repository('shop');
+  const first = repository.commit('first', files);
+  const environmentId = await scene.environment('live');
+  const web = await scene.application(environmentId, repository, { name: 'web', auto_preview: true });
+  const other = await scene.application(environmentId, repository, { name: 'other' });
+  const database = { name: 'store', type: 'POSTGRESQL' as const, version: '16', mode: 'CONTAINER' as const };
+  await scene.api.call('createDatabase', { params: { environmentId }, body: database });
+  await scene.deploy(web);
+  const request = new PullRequest(repository);
+  const second = request.push({ 'web/index.html': 'two' });
+  await request.tell(web, 'opened');
+  expect(await scene.verdictOf(web)).toMatchObject({
+    verdict: 'PREVIEWED',
+    git_commit_id: second,
+    reason: `the preview PR ${request.number} shop: live gets ${second.slice(0, 12)}`,
+    deployment_request_id: expect.any(String),
+  });
+  expect(await scene.verdictOf(other)).toMatchObject({ verdict: 'IGNORED', reason: 'auto_preview is off' });
+  const [preview] = await previewsOf(request);
+  expect(preview).toMatchObject({ mode: 'PREVIEW', name: `PR ${request.number} shop: live` });
+  const copy = await copyOf(request, 'web');
+  expect(copy).toMatchObject({ auto_deploy: false, auto_preview: false, git_repository: { branch: request.branch } });
+  const neighbour = await copyOf(request, 'other');
+  expect(neighbour.git_repository?.branch).toBe('main');
+  await scene.eventually(async () => (await scene.commitOf(copy.id)) === second, 'the preview');
+  await scene.eventually(async () => (await scene.commitOf(neighbour.id)) === first, 'its neighbour');
+  const databases = await scene.api.call('listDatabase', { params: { environmentId: preview?.id ?? '' } });
+  expect(databases.results).toMatchObject([{ name: 'store' }]);
+  const { events } = await scene.api.call('getOrganizationEvents', {
+    params: { organizationId: scene.owner.id },
+    query: { targetId: preview?.id ?? '' },
+  });
+  expect(events.map(({ event_type, origin }) => [event_type, origin])).toContainEqual(['CLONE', 'GIT']);
+
+  const third = request.push({ 'web/index.html': 'three' });
+  await request.tell(web, 'synchronize');
+  await scene.eventually(async () => (await scene.commitOf(copy.id)) === third, 'the preview of the second push');
+  expect(await previewsOf(request)).toHaveLength(1);
+  await request.tell(web, 'edited');
+  expect(await scene.verdictOf(web)).toMatchObject({
+    verdict: 'IGNORED',
+    reason: expect.stringContaining('has this commit already'),
+  });
+  expect(await scene.commitOf(web)).toBe(first);
+
+  await request.tell(web, 'closed', { merged: true });
+  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEW_REMOVED', reason: expect.stringContaining('was merged') });
+  await gone(request);
+  expect(scene.fake.instances.filter(({ environment }) => environment === preview?.id)).toEqual([]);
+  expect((await environments()).some(({ id }) => id === environmentId)).toBe(true);
+
+  await request.tell(web, 'reopened');
+  await scene.verdictOf(web);
+  await scene.eventually(async () => (await previewsOf(request)).length === 1, 'a new preview');
+  await request.tell(web, 'closed');
+  await gone(request);
+});
+
+test('services that share the repository share the preview, one for each environment', async () => {
+  const repository = scene.repository();
+  repository.commit('first', files);
+  const environmentId = await scene.environment();
+  const web = await scene.application(environmentId, repository, {
+    name: 'web',
+    auto_preview: true,
+    git_repository: { root_path: '/web' },
+  });
+  const api = await scene.application(environmentId, repository, {
+    name: 'api',
+    auto_preview: true,
+    git_repository: { root_path: '/api' },
+  });
+  const apart = await scene.application(await scene.environment(), repository, { name: 'apart', auto_preview: true });
+  const request = new PullRequest(repository);
+  request.push({ 'web/index.html': 'two' });
+  await request.tell(web, 'opened');
+  expect(await scene.verdictOf(api)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('/api') });
+  expect(await scene.verdictOf(apart)).toMatchObject({ verdict: 'PREVIEWED' });
+  expect(await previewsOf(request)).toHaveLength(2);
+  expect((await copyOf(request, 'api')).git_repository?.branch).toBe('main');
+  const both = request.push({ 'api/index.ts': 'two' });
+  await request.tell(web, 'synchronize');
+  expect(await scene.verdictOf(api)).toMatchObject({ verdict: 'PREVIEWED' });
+  const copy = await copyOf(request, 'api');
+  expect(copy.git_repository?.branch).toBe(request.branch);
+  await scene.eventually(async () => (await scene.commitOf(copy.id)) === both, 'the newly touched service');
+  await request.tell(web, 'closed');
+  await gone(request);
+});
+
+test('what gets no preview says why', async () => {
+  const repository = scene.repository();
+  repository.commit('first', files);
+  const on = { auto_preview: true };
+  const fits = await scene.application(await scene.environment(), repository, { ...on, git_repository: { branch: 'next' } });
+  const environmentId = await scene.environment();
+  const demanded = await scene.application(environmentId, repository, on);
+  const day = { timezone: 'UTC', start_time: '1970-01-01T08:00:00Z', stop_time: '1970-01-01T18:00:00Z', weekdays: [] };
+  await scene.api.call('editEnvironmentDeploymentRule', {
+    params: { environmentId, deploymentRuleId: environmentId },
+    body: { ...day, on_demand_preview: true },
+  });
+  const docs = await scene.application(await scene.environment(), repository, { ...on, git_repository: { root_path: '/docs' } });
+  const request = new PullRequest(repository);
+  request.push({ 'web/index.html': 'two' });
+  await request.tell(fits, 'opened');
+  expect(await scene.verdictOf(fits)).toMatchObject({
+    verdict: 'IGNORED',
+    reason: 'it follows the branch next; the request goes to main',
+  });
+  expect(await scene.verdictOf(demanded)).toMatchObject({
+    verdict: 'IGNORED',
+    reason: expect.stringContaining('on_demand_preview'),
+  });
+  expect(await scene.verdictOf(docs)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('/docs') });
+  await request.tell(fits, 'labeled');
+  expect(await scene.newest(fits)).toMatchObject({ kind: 'OTHER' });
+  await request.tell(fits, 'closed');
+  expect(await scene.newest(fits)).toMatchObject({ status: 'DONE', reason: 'there is no preview of it' });
+  expect(await previewsOf(request)).toEqual([]);
+});
+
+test('code of another repository is not run unless the operator allows it, and then without the git token', async () => {
+  const repository = scene.repository();
+  repository.commit('first', files);
+  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
+  const request = new PullRequest(repository);
+  request.push({ 'web/index.html': 'two' });
+  await request.tell(web, 'opened', { fork: 'mallory/shop' });
+  expect(await scene.verdictOf(web)).toMatchObject({
+    verdict: 'IGNORED',
+    reason: expect.stringContaining('DAVIT_PREVIEW_FORKS'),
+  });
+  expect(await previewsOf(request)).toEqual([]);
+});
+
+test('an environment has no more previews than are allowed, and no preview of a preview', async () => {
+  const repository = scene.repository();
+  repository.commit('first', files);
+  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
+  const requests = Array.from({ length: 4 }, () => new PullRequest(repository));
+  for (const request of requests) {
+    request.push({ 'web/index.html': `of ${request.number}` });
+    await request.tell(web, 'opened');
+  }
+  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('3 are allowed') });
+  for (const request of requests) await request.tell(web, 'closed');
+  await scene.newest(web);
+  for (const request of requests) await gone(request);
+});
+
+const expire = statement('test_preview_expire', `update git_preview set expires_at = clock_timestamp() where state = 'OPEN'`);
+const states = statement<{ state: string; why: string }>(
+  'test_preview_states',
+  'select state, why_closed as why from git_preview order by created_at desc',
+);
+
+test('a preview whose time is over is removed, and a push makes a new one', async () => {
+  const repository = scene.repository();
+  repository.commit('first', files);
+  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
+  const request = new PullRequest(repository);
+  request.push({ 'web/index.html': 'two' });
+  await request.tell(web, 'opened');
+  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED' });
+  await scene.server.database.database.run(expire);
+  await gone(request);
+  await scene.eventually(async () => {
+    clock.look();
+    return (await scene.server.database.database.many(states))[0]?.state === 'CLOSED';
+  }, 'the end of the preview');
+  expect((await scene.server.database.database.many(states))[0]).toEqual({ state: 'CLOSED', why: 'EXPIRED' });
+  request.push({ 'web/index.html': 'three' });
+  await request.tell(web, 'synchronize');
+  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED' });
+  expect(await previewsOf(request)).toHaveLength(1);
+});
+
+test('a preview that somebody deleted does not come back by a push', async () => {
+  const repository = scene.repository();
+  repository.commit('first', files);
+  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
+  const request = new PullRequest(repository);
+  request.push({ 'web/index.html': 'two' });
+  await request.tell(web, 'opened');
+  await scene.verdictOf(web);
+  const [preview] = await previewsOf(request);
+  await scene.api.call('deleteEnvironment', { params: { environmentId: preview?.id ?? '' } });
+  await gone(request);
+  request.push({ 'web/index.html': 'three' });
+  await request.tell(web, 'synchronize');
+  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'IGNORED', reason: expect.stringContaining('was deleted') });
+});
+
+test('a name that is taken is told, and leaves nothing behind', async () => {
+  const repository = scene.repository('named');
+  repository.commit('first', files);
+  const web = await scene.application(await scene.environment('taken'), repository, { name: 'web', auto_preview: true });
+  const request = new PullRequest(repository);
+  await scene.environment(`PR ${request.number} named: taken`);
+  request.push({ 'web/index.html': 'two' });
+  await request.tell(web, 'opened');
+  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'FAILED', reason: expect.stringContaining('name') });
+  expect(await previewsOf(request)).toHaveLength(1);
+});
+
+test('a push to a branch that a preview has is left to the pull request', async () => {
+  const repository = scene.repository();
+  repository.commit('first', files);
+  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
+  const request = new PullRequest(repository);
+  const second = request.push({ 'web/index.html': 'two' });
+  await request.tell(web, 'opened');
+  await scene.verdictOf(web);
+  const copy = await copyOf(request, 'web');
+  const third = request.push({ 'web/index.html': 'three' });
+  await scene.send(await scene.webhook(web), 'push', pushOf(third, { ref: `refs/heads/${request.branch}`, before: second }));
+  expect(await scene.verdictOf(copy.id)).toMatchObject({ verdict: 'IGNORED', reason: 'auto_deploy is off' });
+});

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { forRequest, type Queryable } from '@davit/db';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { copyEnvironment } from '../clone/index.ts';
+import { requestEnvironment } from '../deployment/index.ts';
+import { refuseClone } from '../environment/index.ts';
+import { TryAgain } from './attempt.ts';
+import * as store from './preview-store.ts';
+
+/** What a preview is of: an environment, and a pull request of a repository or a tag of an image. */
+export interface PreviewPlace {
+  readonly organizationId: string;
+  readonly environmentId: string;
+  readonly repository: string;
+  readonly request: string;
+  /** Of the environment that is made. */
+  readonly name: string;
+}
+
+/** How the copy of a service differs from it: members of its spec, and the commit that is deployed. */
+export interface PreviewService {
+  /** What it is a copy of. */
+  readonly id: string;
+  readonly patch: object;
+  readonly commitId: string | null;
+}
+
+/** A deployment of a preview that was asked for. */
+export interface Previewed {
+  readonly environmentId: string;
+  readonly environmentName: string;
+  readonly requestId: string;
+}
+
+/**
+ * Makes the preview of a place, or brings the one that there is up to date, and asks for its deployment: all of it, databases included.
+ * In a transaction of the caller. NAME_TAKEN, and what a deployment is refused with. TryAgain where the former one is still being
+ * removed.
+ */
+export async function deployPreview(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { place, services, former }: PreviewWish,
+): Promise<Previewed> {
+  if (former?.state === 'CLOSING') {
+    if (former.environment_id !== null) throw new TryAgain('the former preview is still being removed');
+    await tx.run(store.endPreview, [former.id]);
+  }
+  return former === null || former.environment_id === null
+    ? makePreview(deps, tx, caller, { place, services })
+    : bringUpToDate(deps, tx, caller, { preview: former, environmentId: former.environment_id, services });
+}
+
+export interface PreviewWish {
+  readonly place: PreviewPlace;
+  readonly services: readonly PreviewService[];
+  /** What there is already. */
+  readonly former: store.PreviewRow | null;
+}
+
+async function makePreview(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  { place, services }: Pick<PreviewWish, 'place' | 'services'>,
+): Promise<Previewed> {
+  const id = randomUUID();
+  const { organizationId, environmentId: sourceId, repository, request: number, name } = place;
+  const begun = await tx.maybe(store.beginPreview, [id, organizationId, sourceId, repository, number]);
+  if (begun === undefined) throw new TryAgain('another process makes this preview');
+  const request = { name, mode: 'PREVIEW' as const, apply_deployment_rule: true };
+  const copy = await copyEnvironment(deps, tx, caller, { id: sourceId, request });
+  const preview = { id, services: Object.fromEntries(copy.services) };
+  return deployCopies(deps, tx, caller, { preview, environmentId: copy.environmentId, name, services, redeploy: false });
+}
+
+async function bringUpToDate(
+  deps: Deps,
+  tx: Queryable,
+  caller: Caller,
+  {
+    preview,
+    environmentId,
+    services,
+  }: { readonly preview: store.PreviewRow; readonly environmentId: string; readonly services: readonly PreviewService[] },
+): Promise<Previewed> {
+  const name = preview.environment_name ?? '';
+  return deployCopies(deps, tx, caller, { preview, environmentId, name, services, redeploy: true });
+}
+
+interface Copies {
+  readonly preview: Pick<store.PreviewRow, 'id' | 'services'>;
+  readonly environmentId: string;
+  readonly name: string;
+  readonly services: readonly PreviewService[];
+  readonly redeploy: boolean;
+}
+
+async function deployCopies(deps: Deps, tx: Queryable, caller: Caller, copies: Copies): Promise<Previewed> {
+  const { preview, environmentId, name, services, redeploy } = copies;
+  const commits = new Map<string, string>();
+  for (const { id, patch, commitId } of services) {
+    const copyId = preview.services[id];
+    // It is newer than the preview, or was deleted there.
+    if (copyId === undefined) continue;
+    await tx.run(store.patchService, [copyId, JSON.stringify(patch)]);
+    if (commitId !== null) commits.set(copyId, commitId);
+  }
+  const requestId = await requestEnvironment(deps, tx, caller, { environmentId, redeploy, commits });
+  const last = services[0]?.commitId ?? null;
+  await tx.run(store.keepPreview, [preview.id, environmentId, JSON.stringify(preview.services), last, deps.config.previewHours]);
+  return { environmentId, environmentName: name, requestId };
+}
+
+/** Runs what makes or changes a preview as a request for the audit log, in one transaction; its refusals are those of a clone. */
+export function asRequest<Result>(
+  deps: Deps,
+  caller: Caller,
+  name: string,
+  action: (tx: Queryable) => Promise<Result>,
+): Promise<Result> {
+  const { actor, origin, name: triggered_by } = caller;
+  const request = { operation: 'deployPreview', actor, origin, triggered_by, user_agent: null, address: null, event: 'CLONE' };
+  return refuseClone({ name }, () => forRequest(request, () => deps.database.transaction(action)));
+}

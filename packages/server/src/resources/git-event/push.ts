@@ -1,0 +1,139 @@
+import { AppError } from '@davit/base';
+import type { Queryable } from '@davit/db';
+import type { ServiceView } from '@davit/engine/port';
+import type { Deps } from '../../deps.ts';
+import { requestSelected } from '../deployment/index.ts';
+import { deployWish, type Selected } from '../service/index.ts';
+import { gitCaller } from './caller.ts';
+import { RepositoryLook } from './changes.ts';
+import type { PushEvent } from './event.ts';
+import { filesThatCount, takesAll } from './paths.ts';
+import * as store from './store.ts';
+import { byEnvironment, withoutVerdict, writeVerdict, type Task } from './verdict.ts';
+
+type Push = Task<PushEvent>;
+type Service = store.CandidateRow;
+
+/**
+ * Deploys the pushed commit of the services that follow the branch: of each environment in one deployment. Writes a verdict for each
+ * service of the repository. Answers why nothing was done, where that is the same for all.
+ */
+export async function followPush(deps: Deps, push: Push): Promise<string | null> {
+  const { event } = push;
+  if (event.after === null) return 'the branch was deleted; what is deployed of it goes on';
+  const all = await deps.database.many(store.candidates, [push.organization_id, push.repository]);
+  if (all.length === 0) return 'no service comes from this repository any more';
+  const services = await withoutVerdict(deps.database, push.id, all);
+  if (services.length === 0) return null;
+  const look = new RepositoryLook(deps, all);
+  const views = new Map((await deps.engine.services(deps.database, ids(services))).map((view) => [view.serviceId, view]));
+  const chosen: Service[] = [];
+  for (const service of services) {
+    const reason = await whyNot(deps, { push, look, service, view: views.get(service.id) });
+    if (reason === null) chosen.push(service);
+    else await writeVerdict(deps.database, push.id, service, { verdict: 'IGNORED', reason, commitId: event.after });
+  }
+  for (const group of byEnvironment(chosen).values()) await deployGroup(deps, push, group);
+  return null;
+}
+
+interface Considered {
+  readonly push: Push;
+  readonly look: RepositoryLook;
+  readonly service: Service;
+  readonly view: ServiceView | undefined;
+}
+
+/** Why a service is not deployed by a push; null: it is. What needs the git host comes last. */
+async function whyNot(deps: Deps, considered: Considered): Promise<string | null> {
+  const { push, look, service, view } = considered;
+  const { event } = push;
+  const branch = service.branch ?? event.defaultBranch ?? (await look.heads()).defaultBranch;
+  if (branch !== event.branch) return `it follows the branch ${branch ?? 'HEAD'}, not ${event.branch}`;
+  if (!service.auto_deploy) return 'auto_deploy is off';
+  if (service.terraform_action === 'NOOP') return 'auto_deploy_config.terraform_action is NOOP';
+  if (service.is_skipped) return 'it is skipped in its stage';
+  const state = whyNotNow(view);
+  if (state !== null) return state;
+  if (service.asked_commit_id === event.after) return 'a deployment of this commit was asked for already';
+  if (service.asked_commit_id === null && service.deployed_commit_id === event.after) return 'this commit is deployed already';
+  if (!deps.config.gitDeployForcePushes && (await isForced(push, look))) {
+    return 'the push rewrote the history of the branch, which may bring back what was replaced; deploy it by hand, or push once more';
+  }
+  return whyNotPaths(considered);
+}
+
+/** Why what a service is doing now keeps it from being updated by itself; null: nothing does. */
+export function whyNotNow(view: ServiceView | undefined): string | null {
+  if (view === undefined || view.state === 'READY') return 'it was never deployed; pushes update what runs, so deploy it once';
+  if (view.action === 'DELETE') return 'it is being deleted';
+  if (view.state === 'STOPPED' || view.state === 'STOP_QUEUED')
+    return 'it is stopped; the next deployment takes the newest commit';
+  return null;
+}
+
+async function isForced({ event }: Push, look: RepositoryLook): Promise<boolean> {
+  if (event.isForced !== null) return event.isForced;
+  if (event.before === null || event.after === null) return false;
+  return !(await look.changes({ base: event.before, head: event.after, sinceParting: false })).isForward;
+}
+
+/**
+ * Compared is with what is deployed, not with what was before the push: so a push that was missed, or whose deployment failed, is made
+ * up for by the next one.
+ */
+async function whyNotPaths({ push, look, service }: Considered): Promise<string | null> {
+  const { before, after } = push.event;
+  const filter = { rootPath: service.root_path, match: service.match, exclude: service.exclude };
+  const base = service.deployed_commit_id ?? before;
+  if (takesAll(filter) || base === null || after === null) return null;
+  const { files } = await look.changes({ base, head: after, sinceParting: false });
+  if (files === null || filesThatCount(files, filter).length > 0) return null;
+  const where =
+    service.match.length > 0 ? 'what its deployment restrictions match' : `${service.root_path} or its restrictions exclude it`;
+  return `of ${files.length} files that changed since ${base.slice(0, 12)}, which is deployed, none is in ${where}`;
+}
+
+/** In one transaction with the verdicts, so that a process that dies leaves both or none. */
+async function deployGroup(deps: Deps, push: Push, services: readonly Service[]): Promise<void> {
+  try {
+    await deps.database.transaction((tx) => deployTogether(deps, tx, push, services));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const [first, ...others] = services;
+    if (first === undefined) return;
+    if (others.length === 0) {
+      const verdict = { verdict: 'FAILED', reason: error.message, commitId: push.event.after } as const;
+      await writeVerdict(deps.database, push.id, first, verdict);
+      return;
+    }
+    // One that cannot be deployed must not keep the others from it.
+    for (const service of services) await deployGroup(deps, push, [service]);
+  }
+}
+
+async function deployTogether(deps: Deps, tx: Queryable, push: Push, services: readonly Service[]): Promise<void> {
+  const { event } = push;
+  const reason = `${event.branch} is now at ${event.after?.slice(0, 12)}`;
+  const chosen: Service[] = [];
+  for (const service of services) {
+    const isFirst = await writeVerdict(tx, push.id, service, { verdict: 'DEPLOYED', reason, commitId: event.after });
+    if (isFirst) chosen.push(service);
+  }
+  const environmentId = chosen[0]?.environment_id;
+  if (environmentId === undefined) return;
+  const selected = chosen.map((service) => selectedAt(service, event.after));
+  const caller = gitCaller(push.organization_id, event.author);
+  const requestId = await requestSelected(deps, tx, caller, { environmentId, selected });
+  await tx.run(store.settleVerdict, [push.id, ids(chosen), requestId]);
+}
+
+/** A service at a commit. */
+function selectedAt({ id, type, terraform_action }: Service, commitId: string | null): Selected {
+  const wish = deployWish(type, commitId === null ? {} : { git_commit_id: commitId });
+  return { id, type, path: '', wish: terraform_action === 'PLAN' ? { ...wish, terraformAction: 'PLAN' } : wish };
+}
+
+function ids(services: readonly Service[]): string[] {
+  return services.map(({ id }) => id);
+}

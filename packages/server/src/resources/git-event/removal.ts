@@ -1,0 +1,80 @@
+import { AppError } from '@davit/base';
+import type { Deps } from '../../deps.ts';
+import { deleteEnvironment } from '../deployment/index.ts';
+import { gitCaller } from './caller.ts';
+import * as store from './preview-store.ts';
+
+const intervalMilliseconds = 2000;
+
+export interface RemovalLog {
+  warn(details: object, message: string): void;
+}
+
+export interface PreviewClock {
+  /** Looks now instead of in a moment. */
+  look(): void;
+  /** Waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Removes previews whose pull request was closed or whose time is over, until nothing of them is left: a removal that fails is asked
+ * for again. Several processes may do so side by side.
+ */
+export function followPreviews(deps: Deps, log: RemovalLog): PreviewClock {
+  let underway: Promise<void> | undefined;
+  const remove = async (): Promise<void> => {
+    try {
+      await deps.database.run(store.expirePreviews);
+      for (;;) {
+        const due = await deps.database.maybe(store.takeClosing);
+        if (due === undefined) return;
+        await removePreview(deps, log, due);
+      }
+    } catch (error) {
+      // The database is away; the next look comes soon, and what is due stays due.
+      log.warn({ err: error }, 'previews that are over could not be looked at');
+    }
+  };
+  const look = (): void => {
+    underway ??= remove().finally(() => (underway = undefined));
+  };
+  const timer = setInterval(look, intervalMilliseconds);
+  return {
+    look,
+    stop: async () => {
+      clearInterval(timer);
+      await underway;
+    },
+  };
+}
+
+interface Closing {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly environment_id: string | null;
+  readonly attempts: number;
+}
+
+async function removePreview(deps: Deps, log: RemovalLog, { environment_id: environmentId, ...due }: Closing): Promise<void> {
+  if (environmentId === null) {
+    await deps.database.run(store.endPreview, [due.id]);
+    return;
+  }
+  try {
+    // Nobody waits for what is being deployed any more. Later it would be the removal itself that is canceled.
+    if (due.attempts === 1) await cancelDeployment(deps, environmentId);
+    await deleteEnvironment(deps, gitCaller(due.organization_id, ''), environmentId);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'NOT_FOUND') return;
+    log.warn({ err: error, environmentId }, 'a preview could not be removed; it is tried again');
+  }
+}
+
+async function cancelDeployment(deps: Deps, environmentId: string): Promise<void> {
+  try {
+    await deps.engine.cancel(environmentId, true);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'NOTHING_TO_CANCEL') throw error;
+  }
+}

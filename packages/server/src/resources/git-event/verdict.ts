@@ -1,0 +1,39 @@
+import type { Queryable } from '@davit/db';
+import * as store from './store.ts';
+
+/** An event that is being worked on. */
+export type Task<Event> = Omit<store.EventRow, 'event'> & { readonly event: Event };
+
+/** What was done for a service, and why. */
+export interface Verdict {
+  readonly verdict: store.VerdictRow['verdict'];
+  readonly reason: string;
+  readonly commitId: string | null;
+  readonly requestId?: string | null;
+}
+
+type Judged = Pick<store.CandidateRow, 'id' | 'name' | 'environment_id' | 'environment_name'>;
+
+/** Writes it down. False: there is one already, by whoever worked on the event before. */
+export async function writeVerdict(db: Queryable, eventId: string, service: Judged, verdict: Verdict): Promise<boolean> {
+  const { id, name, environment_id, environment_name } = service;
+  const { commitId, reason, requestId = null } = verdict;
+  const values = [eventId, id, name, environment_id, environment_name, verdict.verdict, reason, commitId, requestId];
+  return (await db.maybe(store.recordVerdict, values)) !== undefined;
+}
+
+/** The services without a verdict of this event, and who they are deployed in the name of. */
+export async function withoutVerdict<Service extends Judged>(
+  db: Queryable,
+  eventId: string,
+  services: readonly Service[],
+): Promise<Service[]> {
+  const done = new Set((await db.many(store.verdictsOf, [eventId])).map(({ service_id }) => service_id));
+  return services.filter(({ id }) => !done.has(id));
+}
+
+export function byEnvironment<Service extends Pick<Judged, 'environment_id'>>(
+  services: readonly Service[],
+): ReadonlyMap<string, readonly Service[]> {
+  return Map.groupBy(services, ({ environment_id }) => environment_id);
+}

@@ -1,0 +1,88 @@
+import { AppError } from '@davit/base';
+import type { operations, Response } from '@davit/contract';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { remoteSettings } from '../../remote/get.ts';
+import { gitToken } from '../git-token/index.ts';
+import { listHooks, writeHook, type Hook, type HostedRepository } from './hosts/hooks.ts';
+import * as store from './store.ts';
+import { addressOf, ensureWebhook, repositoryOf, wantedEvents, type ServiceRepository } from './webhook.ts';
+
+type Status = Response<(typeof operations)['getServiceGitWebhookStatus']>;
+
+/** What is known of the webhook of a service's repository: of its git host, where a git token lets Davit ask it, and of what came in. */
+export async function webhookStatus(deps: Deps, caller: Caller, serviceId: string): Promise<Status> {
+  const repository = await repositoryOf(deps.database, caller, serviceId);
+  const hosted = await hostedOf(deps, repository);
+  const webhook = await deps.database.maybe(store.findWebhook, [repository.organization_id, repository.repository]);
+  const heard = await heardOf(deps, repository, webhook !== undefined);
+  if (hosted === null || webhook === undefined) return { status: heard, provider: repository.provider, missing_events: [] };
+  try {
+    const hooks = await listHooks(hosted, remoteSettings(deps.config));
+    return statusOf(
+      repository,
+      hooks.find(({ url }) => url === addressOf(deps, webhook.id)),
+      heard,
+    );
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { status: heard === 'ACTIVE' ? 'ACTIVE' : 'UNABLE_TO_VERIFY', provider: repository.provider, missing_events: [] };
+  }
+}
+
+/**
+ * Makes the webhook at the git host, or makes it what it should be, secret included. Without a git token, or for a server without such an
+ * API, it only tells what is known. NOT_SUPPORTED where nobody said how the host reaches this API; REMOTE_REFUSED and the like.
+ */
+export async function syncWebhook(deps: Deps, caller: Caller, serviceId: string): Promise<Status> {
+  const repository = await repositoryOf(deps.database, caller, serviceId);
+  const { provider, organization_id } = repository;
+  const made = await deps.database.transaction((tx) => ensureWebhook(deps, tx, organization_id, repository.repository));
+  const hosted = await hostedOf(deps, repository);
+  if (hosted === null) return webhookStatus(deps, caller, serviceId);
+  if (deps.config.publicUrl === null) {
+    throw new AppError({
+      code: 'NOT_SUPPORTED',
+      message: 'The git host cannot be told where this API is: the operator must set DAVIT_PUBLIC_URL.',
+    });
+  }
+  const settings = remoteSettings(deps.config);
+  const url = addressOf(deps, made.id);
+  const former = (await listHooks(hosted, settings)).find((hook) => hook.url === url);
+  const wanted = { url, secret: made.secret, events: wantedEvents[provider] };
+  await writeHook(hosted, { id: former?.id ?? null, wanted }, settings);
+  const hooks = await listHooks(hosted, settings);
+  return statusOf(
+    repository,
+    hooks.find((hook) => hook.url === url),
+    'UNABLE_TO_VERIFY',
+  );
+}
+
+/** null: there is no token, or no API that Davit knows. */
+async function hostedOf(deps: Deps, { provider, url, git_token_id }: ServiceRepository): Promise<HostedRepository | null> {
+  if (provider === 'GENERIC' || git_token_id === null || !/^https?:/i.test(url)) return null;
+  const token = await gitToken(deps, git_token_id);
+  if (token === null || token.type !== provider) return null;
+  const path = new URL(url).pathname.replace(/(\.git)?\/*$/, '').replace(/^\/+/, '');
+  return { provider, api: token.apiUrl, token: token.value, path: decodeURIComponent(path) };
+}
+
+type Word = Status['status'];
+
+/** What deliveries say alone. */
+async function heardOf(deps: Deps, { organization_id, repository }: ServiceRepository, isMade: boolean): Promise<Word> {
+  const row = await deps.database.maybe(store.readRepository, [organization_id, repository]);
+  if (row?.is_refused === true) return 'MISCONFIGURED';
+  if (row?.is_delivered === true) return 'ACTIVE';
+  // The address was shown, and may have been entered; nothing came yet.
+  return isMade ? 'UNABLE_TO_VERIFY' : 'NOT_CONFIGURED';
+}
+
+function statusOf({ provider }: ServiceRepository, hook: Hook | undefined, heard: Word): Status {
+  // Among those of the repository there may be none, and deliveries come in all the same: by another address of this API.
+  if (hook === undefined) return { status: heard === 'ACTIVE' ? 'ACTIVE' : 'NOT_CONFIGURED', provider, missing_events: [] };
+  const missing_events = wantedEvents[provider].filter((event) => !hook.events.includes(event));
+  const isWrong = missing_events.length > 0 || !hook.isActive || heard === 'MISCONFIGURED';
+  return { status: isWrong ? 'MISCONFIGURED' : 'ACTIVE', provider, missing_events };
+}
