@@ -108,8 +108,26 @@ test('what is served has the name, the success code and the parameters of the pu
 test('what is served beside the public description is known', () => {
   const described = new Set(publicDescription.operations.map(routeOf));
   const own = operationList.filter((operation) => !described.has(routeOf(operation))).map(({ id }) => id);
-  const streams = ['streamDeployment', 'streamOrganization', 'streamServiceLog'];
-  expect(own.toSorted()).toEqual(['createSession', 'deleteSession', 'listJobLog', 'redeliverWebhookEvent', ...streams]);
+  expect(own.toSorted()).toEqual([
+    'createServiceGitWebhook',
+    'createSession',
+    'deleteSession',
+    'getApplicationMetrics',
+    'getCertificateAuthority',
+    'getContainerMetrics',
+    'getDatabaseMetrics',
+    'getJobMetrics',
+    'listDatabaseRestore',
+    'listEnvironmentDatabaseBackup',
+    'listJobLog',
+    'listOrganizationGitEvents',
+    'listServiceGitEvents',
+    'redeliverWebhookEvent',
+    'restoreDatabase',
+    'streamDeployment',
+    'streamOrganization',
+    'streamServiceLog',
+  ]);
 });
 
 function parametersOf(text: string): readonly string[] {

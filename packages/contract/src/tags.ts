@@ -7,6 +7,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Application: 'Services that are built from a git repository',
   'Cloud catalogue': 'What cloud vendors offer: regions, features, instance types, managed databases',
   'Cloud credentials': 'What clusters of cloud vendors are managed with',
+  'Certificate authority': 'What signs the certificates of domains that no public authority can reach',
   Cluster: 'Where environments run',
   Container: 'Services that run an image of a container registry',
   'Container registry': 'Where images come from, with the credentials for it',

@@ -1,16 +1,10 @@
-import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type {
   BuildRequest,
   BuiltImage,
-  CallContext,
   ClusterDriver,
-  Commit,
   Gateway,
-  GitSource,
   ImageBuilder,
   InstanceEvent,
   InstanceUsage,
@@ -19,26 +13,12 @@ import type {
   SourceDriver,
 } from '../driver.ts';
 import { DriverError } from '../errors.ts';
+import { aborted, Calls, type FakeCall, type FakeScript } from './calls.ts';
+import { FakeImages } from './fake-images.ts';
+import { fakeSource } from './fake-source.ts';
 import type { DiskSpace, ImageStore } from '../stored-images.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
-
-/** One call of a driver's method, as scripts and tests see it. */
-export interface FakeCall {
-  readonly method: string;
-  /** The service concerned; '' where there is none. */
-  readonly service: string;
-  readonly detail: string;
-}
-
-/**
- * Called before a call takes effect: may throw (the call fails), wait (it is slow), or never resolve (it hangs until its signal
- * aborts). `after` is called when it has taken effect: throwing there is an answer that was lost on its way.
- */
-export interface FakeScript {
-  before?(call: FakeCall, signal: AbortSignal): Promise<void> | void;
-  after?(call: FakeCall, signal: AbortSignal): Promise<void> | void;
-}
 
 /** A cluster in memory, with builder, git and gateway: behaves as the interfaces say and fails, hangs and lies on demand. */
 export interface FakeCluster {
@@ -100,12 +80,15 @@ export function createFakeCluster(): FakeCluster {
 }
 
 class MemoryCluster implements FakeCluster {
-  script: FakeScript = {};
-  space: DiskSpace | null = null;
+  readonly #calls = new Calls();
+  readonly #made = new FakeImages(this.#calls);
   readonly branches = new Map<string, string>();
-  readonly calls: FakeCall[] = [];
-  readonly images = new Map<string, BuiltImage>();
-  readonly builds: BuildRequest[] = [];
+  readonly calls = this.#calls.list;
+  readonly images = this.#made.images;
+  readonly builds = this.#made.builds;
+  readonly builder = this.#made.builder;
+  readonly imageStore = this.#made.imageStore;
+  readonly source = fakeSource(this.#calls, this.branches);
   readonly traffic = new Map<string, RouteTraffic>();
   readonly volumeBytes = new Map<string, number>();
   capacity = { cpuMillicores: 64_000, memoryMiB: 262_144 };
@@ -117,6 +100,22 @@ class MemoryCluster implements FakeCluster {
   #routes: RouteTable = { http: [], tcp: [] };
   #count = 0;
   #lines = 0;
+
+  get script(): FakeScript {
+    return this.#calls.script;
+  }
+
+  set script(script: FakeScript) {
+    this.#calls.script = script;
+  }
+
+  get space(): DiskSpace | null {
+    return this.#made.space;
+  }
+
+  set space(space: DiskSpace | null) {
+    this.#made.space = space;
+  }
 
   get instances(): readonly Instance[] {
     return [...this.#containers.values()].map((container) => container.instance);
@@ -165,13 +164,8 @@ class MemoryCluster implements FakeCluster {
     this.#files.set(`${instanceId} ${path}`, text);
   }
 
-  async #call<T>(call: FakeCall, signal: AbortSignal, effect: () => T): Promise<T> {
-    this.calls.push(call);
-    signal.throwIfAborted();
-    await orAborted(this.script.before?.(call, signal), signal);
-    const result = effect();
-    await orAborted(this.script.after?.(call, signal), signal);
-    return result;
+  #call<T>(call: FakeCall, signal: AbortSignal, effect: () => T): Promise<T> {
+    return this.#calls.call(call, signal, effect);
   }
 
   #emit(type: InstanceEvent['type'], instance: Instance): void {
@@ -338,85 +332,6 @@ class MemoryCluster implements FakeCluster {
     });
   }
 
-  readonly builder: ImageBuilder = {
-    declaredArguments: () => Promise.resolve([]),
-    find: (image, signal) =>
-      this.#call({ method: 'find', service: serviceOf(image), detail: image }, signal, () => this.images.get(image) ?? null),
-    build: (request: BuildRequest, context: CallContext) =>
-      this.#call({ method: 'build', service: request.owner.service, detail: request.image }, context.signal, () => {
-        this.builds.push(request);
-        context.log(`building ${request.image}`);
-        const image = { id: `sha256:${digest(request.image)}`, sizeBytes: 1_000 };
-        this.images.set(request.image, image);
-        return image;
-      }),
-    pull: ({ reference }, { signal }) =>
-      this.#call({ method: 'pull', service: '', detail: reference }, signal, () => {
-        const id = `sha256:${digest(reference)}`;
-        this.images.set(reference, { id, sizeBytes: 1_000 });
-        return { id, sizeBytes: 1_000, digest: id };
-      }),
-    removeImages: (ids, { signal }) =>
-      this.#call({ method: 'removeImages', service: '', detail: ids.join(' ') }, signal, () => {
-        for (const [name, image] of this.images) if (ids.includes(image.id)) this.images.delete(name);
-      }),
-  };
-
-  readonly imageStore: ImageStore = {
-    list: (signal) =>
-      this.#call({ method: 'list', service: '', detail: '' }, signal, () =>
-        [...Map.groupBy(this.images, ([, { id }]) => id)].map(([id, named]) => ({
-          id,
-          names: named.map(([name]) => name),
-          sizeBytes: 1_000,
-          createdAt: '2026-01-01T00:00:00.000Z',
-          service: named.map(([name]) => builtFor(name)).find((service) => service !== null) ?? null,
-        })),
-      ),
-    space: (signal) => this.#call({ method: 'space', service: '', detail: '' }, signal, () => this.space),
-    release: ({ id, names }, { signal }) =>
-      this.#call({ method: 'release', service: '', detail: id }, signal, () => {
-        for (const [name, image] of this.images) if (image.id === id && names.includes(name)) this.images.delete(name);
-        return [...this.images.values()].some((image) => image.id === id) ? 'NAMED' : 'GONE';
-      }),
-  };
-
-  readonly source: SourceDriver = {
-    resolve: (source: GitSource, { signal }) =>
-      this.#call({ method: 'resolve', service: '', detail: source.url }, signal, () => source.commit ?? this.#head(source)),
-    checkout: async (source, directory, { signal }) => {
-      const commit = await this.#call({ method: 'checkout', service: '', detail: source.url }, signal, (): Commit => ({
-        ...fakeCommit,
-        id: source.commit,
-      }));
-      await mkdir(directory, { recursive: true });
-      await writeFile(join(directory, 'Dockerfile'), fakeDockerfile);
-      return commit;
-    },
-    files: (source, { paths }, { signal }) =>
-      this.#call({ method: 'files', service: '', detail: source.url }, signal, () =>
-        paths.map((path) => (path === 'Dockerfile' ? fakeDockerfile : null)),
-      ),
-    heads: (source, { signal }) =>
-      this.#call({ method: 'heads', service: '', detail: source.url }, signal, () => ({
-        defaultBranch: 'main',
-        branches: new Map([['main', this.#head(source)], ...this.branches]),
-      })),
-    changes: (source, { base, head }, { signal }) =>
-      this.#call({ method: 'changes', service: '', detail: source.url }, signal, () => ({
-        isForward: true,
-        files: base === head ? [] : ['Dockerfile'],
-      })),
-    history: (source, _limit, { signal }) =>
-      this.#call({ method: 'history', service: '', detail: source.url }, signal, () => [
-        { ...fakeCommit, id: this.#head(source), authorEmail: 'author@example.org' },
-      ]),
-  };
-
-  #head(source: GitSource): string {
-    return this.branches.get(source.branch ?? 'main') ?? digest(`${source.url} ${source.branch ?? 'main'}`).slice(0, 40);
-  }
-
   readonly gateway: Gateway = {
     check: (table) => void checkedTable(table, 0),
     start: () => Promise.resolve(),
@@ -456,34 +371,4 @@ function toUsage(container: Container): InstanceUsage {
     receivedBytes: 0,
     sentBytes: 0,
   };
-}
-
-/** The only file of a repository here. */
-const fakeDockerfile = 'FROM scratch\n';
-
-const fakeCommit = { message: 'a change', authorName: 'An Author', createdAt: '2026-01-01T00:00:00.000Z', tag: '' };
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-function builtFor(name: string): string | null {
-  return /^davit\/([^:]+):/.exec(name)?.[1] ?? null;
-}
-
-function serviceOf(image: string): string {
-  return image.split('/')[1]?.split(':')[0] ?? '';
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
-async function orAborted(work: Promise<void> | void, signal: AbortSignal): Promise<void> {
-  if (work === undefined) return;
-  await Promise.race([work, aborted(signal)]);
-  signal.throwIfAborted();
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AppError, systemClock } from '@davit/base';
-import { accessChannel, listen, streamChannel, statement, type Database } from '@davit/db';
+import { accessChannel, listen, streamChannel, statement, type Database, type Listener } from '@davit/db';
 import { dockerfileFacts } from '@davit/drivers';
 import type { EngineLog, EngineSettings } from '@davit/engine';
 import type { EngineHooks, EnginePort } from '@davit/engine/port';
@@ -61,6 +61,26 @@ export interface Api<Made extends MadeEngine = MadeEngine> {
 const installationRead = statement<{ id: string }>('installation_read', 'select id from installation');
 
 /**
+ * Hears what other processes and the command line change: a token that is taken away, a membership, and what is new for streams. On one
+ * connection, so that nothing that was written after a right was taken away comes before that.
+ */
+function follow(connectionString: string, authenticator: Authenticator, streams: Streams): Promise<Listener> {
+  const onAccess = (): void => {
+    authenticator.forget();
+    streams.accessChanged();
+  };
+  return listen({
+    connectionString,
+    channels: [accessChannel, streamChannel],
+    onNotification: ({ channel }) => (channel === accessChannel ? onAccess() : streams.news()),
+    onReconnect: () => {
+      onAccess();
+      streams.news();
+    },
+  });
+}
+
+/**
  * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
  * CATALOGUE_INVALID where the file of cloud vendors or that of databases is wrong.
  */
@@ -110,21 +130,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     version: await programVersion(),
     ...(logger === undefined ? {} : { logger }),
   });
-  // Another process, or the command line, may take a token away or change a membership.
-  // On one connection with what is new for streams: so nothing that was written after a right was taken away comes before it.
-  const onAccess = (): void => {
-    authenticator.forget();
-    streams.accessChanged();
-  };
-  const listener = await listen({
-    connectionString,
-    channels: [accessChannel, streamChannel],
-    onNotification: ({ channel }) => (channel === accessChannel ? onAccess() : streams.news()),
-    onReconnect: () => {
-      onAccess();
-      streams.news();
-    },
-  });
+  const listener = await follow(connectionString, authenticator, streams);
   return {
     deps,
     engine,

@@ -1,0 +1,72 @@
+import type { BuildRequest, BuiltImage, CallContext, ImageBuilder } from '../driver.ts';
+import type { DiskSpace, ImageStore } from '../stored-images.ts';
+import type { Calls } from './calls.ts';
+import { digest } from './digest.ts';
+
+/** Images that are there, who makes them, and the disk that they are on. */
+export class FakeImages {
+  readonly images = new Map<string, BuiltImage>();
+  readonly builds: BuildRequest[] = [];
+  /** Of the engine's disk; null: not known. */
+  space: DiskSpace | null = null;
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  readonly builder: ImageBuilder = {
+    declaredArguments: () => Promise.resolve([]),
+    find: (image, signal) =>
+      this.#calls.call(
+        { method: 'find', service: serviceOf(image), detail: image },
+        signal,
+        () => this.images.get(image) ?? null,
+      ),
+    build: (request: BuildRequest, context: CallContext) =>
+      this.#calls.call({ method: 'build', service: request.owner.service, detail: request.image }, context.signal, () => {
+        this.builds.push(request);
+        context.log(`building ${request.image}`);
+        const image = { id: `sha256:${digest(request.image)}`, sizeBytes: 1_000 };
+        this.images.set(request.image, image);
+        return image;
+      }),
+    pull: ({ reference }, { signal }) =>
+      this.#calls.call({ method: 'pull', service: '', detail: reference }, signal, () => {
+        const id = `sha256:${digest(reference)}`;
+        this.images.set(reference, { id, sizeBytes: 1_000 });
+        return { id, sizeBytes: 1_000, digest: id };
+      }),
+    removeImages: (ids, { signal }) =>
+      this.#calls.call({ method: 'removeImages', service: '', detail: ids.join(' ') }, signal, () => {
+        for (const [name, image] of this.images) if (ids.includes(image.id)) this.images.delete(name);
+      }),
+  };
+
+  readonly imageStore: ImageStore = {
+    list: (signal) =>
+      this.#calls.call({ method: 'list', service: '', detail: '' }, signal, () =>
+        [...Map.groupBy(this.images, ([, { id }]) => id)].map(([id, named]) => ({
+          id,
+          names: named.map(([name]) => name),
+          sizeBytes: 1_000,
+          createdAt: '2026-01-01T00:00:00.000Z',
+          service: named.map(([name]) => builtFor(name)).find((service) => service !== null) ?? null,
+        })),
+      ),
+    space: (signal) => this.#calls.call({ method: 'space', service: '', detail: '' }, signal, () => this.space),
+    release: ({ id, names }, { signal }) =>
+      this.#calls.call({ method: 'release', service: '', detail: id }, signal, () => {
+        for (const [name, image] of this.images) if (image.id === id && names.includes(name)) this.images.delete(name);
+        return [...this.images.values()].some((image) => image.id === id) ? 'NAMED' : 'GONE';
+      }),
+  };
+}
+
+function builtFor(name: string): string | null {
+  return /^davit\/([^:]+):/.exec(name)?.[1] ?? null;
+}
+
+function serviceOf(image: string): string {
+  return image.split('/')[1]?.split(':')[0] ?? '';
+}

@@ -1,0 +1,47 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Commit, GitSource, SourceDriver } from '../driver.ts';
+import type { Calls } from './calls.ts';
+import { digest } from './digest.ts';
+
+/** The only file of a repository here. */
+const fakeDockerfile = 'FROM scratch\n';
+
+const fakeCommit = { message: 'a change', authorName: 'An Author', createdAt: '2026-01-01T00:00:00.000Z', tag: '' };
+
+/** Repositories of one commit for each branch: the one that `branches` has, or one that follows from the URL. */
+export function fakeSource(calls: Calls, branches: ReadonlyMap<string, string>): SourceDriver {
+  const head = (source: GitSource): string =>
+    branches.get(source.branch ?? 'main') ?? digest(`${source.url} ${source.branch ?? 'main'}`).slice(0, 40);
+  return {
+    resolve: (source: GitSource, { signal }) =>
+      calls.call({ method: 'resolve', service: '', detail: source.url }, signal, () => source.commit ?? head(source)),
+    checkout: async (source, directory, { signal }) => {
+      const commit = await calls.call({ method: 'checkout', service: '', detail: source.url }, signal, (): Commit => ({
+        ...fakeCommit,
+        id: source.commit,
+      }));
+      await mkdir(directory, { recursive: true });
+      await writeFile(join(directory, 'Dockerfile'), fakeDockerfile);
+      return commit;
+    },
+    files: (source, { paths }, { signal }) =>
+      calls.call({ method: 'files', service: '', detail: source.url }, signal, () =>
+        paths.map((path) => (path === 'Dockerfile' ? fakeDockerfile : null)),
+      ),
+    heads: (source, { signal }) =>
+      calls.call({ method: 'heads', service: '', detail: source.url }, signal, () => ({
+        defaultBranch: 'main',
+        branches: new Map([['main', head(source)], ...branches]),
+      })),
+    changes: (source, { base, head }, { signal }) =>
+      calls.call({ method: 'changes', service: '', detail: source.url }, signal, () => ({
+        isForward: true,
+        files: base === head ? [] : ['Dockerfile'],
+      })),
+    history: (source, _limit, { signal }) =>
+      calls.call({ method: 'history', service: '', detail: source.url }, signal, () => [
+        { ...fakeCommit, id: head(source), authorEmail: 'author@example.org' },
+      ]),
+  };
+}
