@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -35,6 +35,8 @@ export class Davit {
     this.gatewayPort = parts.gatewayPort;
     this.database = parts.database;
     this.folder = mkdtempSync(join(tmpdir(), 'davit-e2e-'));
+    // An embedded database runs as another user, who must get there.
+    chmodSync(this.folder, 0o711);
     this.url = `http://127.0.0.1:${parts.port}`;
     this.client = createClient({ baseUrl: this.url, token });
   }

@@ -204,8 +204,15 @@ export class Stage {
 
   /** The id of this Davit, which all that it makes is labelled with. */
   async installation(): Promise<string> {
-    this.#installation ??= (await this.davit.database.database.one(installationId)).id;
+    this.#installation ??= (await this.#labelled()) ?? (await this.davit.database.database.one(installationId)).id;
     return this.#installation;
+  }
+
+  // Where there are containers they tell it, whichever database Davit has.
+  async #labelled(): Promise<string | undefined> {
+    const label = [`davit.environment=${this.environmentId}`];
+    const [container] = await this.docker.listContainers({ all: true, filters: { label } });
+    return container?.Labels['davit.installation'];
   }
 
   async close(): Promise<void> {

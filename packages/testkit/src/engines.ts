@@ -13,11 +13,15 @@ export type EngineKind = 'docker' | 'podman';
 export interface TestEngine {
   readonly kind: EngineKind;
   readonly socketPath: string;
+  /** Of its process; 0: it does not run. */
+  pid(): number;
   /** Ends the engine's process and waits until it is gone. Docker's containers end with it, Podman's go on. */
   stop(): Promise<void>;
   /** Starts it again, or for the first time; resolves when it answers. */
   start(): Promise<void>;
   restart(): Promise<void>;
+  /** Takes away what does not outlive a reboot of the machine: files and mounts of what ran. Its processes are gone. */
+  forget(): void;
 }
 
 /**
@@ -67,9 +71,13 @@ export async function stopTestEngines(): Promise<void> {
   }
   removeBridge(dockerPlaces(folder).bridge);
   letThrough(`${subnetOf(folder, 208)}.0.0/16`, false);
-  for (const left of [ownPodmanPlaces(join(folder, 'podman')).run, folder]) {
-    unmountUnder(left);
-    rmSync(left, { recursive: true, force: true });
+  empty([ownPodmanPlaces(join(folder, 'podman')).run, folder]);
+}
+
+function empty(places: readonly string[]): void {
+  for (const place of places) {
+    unmountUnder(place);
+    rmSync(place, { recursive: true, force: true });
   }
 }
 
@@ -126,12 +134,23 @@ function dockerEngine(parent: string): TestEngine {
     writeFileSync(join(places.folder, 'daemon.json'), '{}');
     makeBridge(places.bridge, `${subnetOf(parent, 208)}.255.1/24`);
     letThrough(`${subnetOf(parent, 208)}.0.0/16`, true);
+    // It does not start over one that was killed, while that waits to be reaped.
+    if (!isRunning(pidIn(places.pid))) rmSync(places.pid, { force: true });
     const program = findProgram('dockerd');
     if (program === null) throw new Error('dockerd is not installed');
     await launch(program, dockerArguments(parent, places), places);
   };
   const stop = (): Promise<void> => endProcess(places.pid);
-  return { kind: 'docker', socketPath: places.socket, start, stop, restart: () => stop().then(start) };
+  const forget = (): void => empty([join(places.folder, 'exec'), places.pid]);
+  return {
+    kind: 'docker',
+    socketPath: places.socket,
+    pid: () => pidIn(places.pid),
+    start,
+    stop,
+    restart: () => stop().then(start),
+    forget,
+  };
 }
 
 function dockerArguments(parent: string, places: DockerPlaces): string[] {
@@ -205,12 +224,25 @@ function podmanEngine(parent: string): TestEngine {
     if (socket === null) throw new Error('podman is not installed');
   };
   const stop = (): Promise<void> => endProcess(places.pid);
-  return { kind: 'podman', socketPath: places.socket, start, stop, restart: () => stop().then(start) };
+  const forget = (): void => empty([places.run, places.pid]);
+  return {
+    kind: 'podman',
+    socketPath: places.socket,
+    pid: () => pidIn(places.pid),
+    start,
+    stop,
+    restart: () => stop().then(start),
+    forget,
+  };
+}
+
+function pidIn(file: string): number {
+  return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
 }
 
 /** Ends the process of a pid file by SIGTERM, after 30 s by SIGKILL; none is fine. */
 async function endProcess(pidFile: string): Promise<void> {
-  const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0;
+  const pid = pidIn(pidFile);
   if (!(pid > 1) || !isRunning(pid)) return;
   process.kill(pid, 'SIGTERM');
   const deadline = Date.now() + 30_000;

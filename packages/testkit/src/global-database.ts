@@ -55,7 +55,13 @@ async function removeLeftovers(): Promise<void> {
     if (!name.startsWith(prefix)) continue;
     const folder = path.join(tmpdir(), name);
     const runner = Number(await readFile(path.join(folder, runnerFile), 'utf8').catch(() => ''));
-    if (runner > 0 && !isAlive(runner)) await removeServer(await startTestServer(folder), folder);
+    if (!(runner > 0) || isAlive(runner)) continue;
+    try {
+      await removeServer(await startTestServer(folder), folder);
+    } catch {
+      // Killed before it was made whole, or another run removes it just now. A server whose files are gone ends by itself.
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 }
 

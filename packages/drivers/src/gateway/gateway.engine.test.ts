@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, request } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server, type ClientHttp2Session } from 'node:http2';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
@@ -396,10 +396,11 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
     expect((await stage.echo('a.localhost')).name).toBe('two');
   });
 
-  it.each(['master', 'worker'])('serves the same table when its %s was killed and it is started again', async (which) => {
+  it.each(['master', 'worker'])('serves its hosts when its %s was killed and it is started again', async (which) => {
     const gateway = await stage.gateway();
     const backend = await stage.backend('one');
-    await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
+    const table = http(httpRoute('r', ['a.localhost'], [backend]));
+    await gateway.apply(table);
     const before = await new HaproxyProcess(stage.folder, 'haproxy').processes();
     process.kill(which === 'master' ? before!.master.pid : before!.workers[0]!.pid, 'SIGKILL');
     await until(() =>
@@ -411,6 +412,7 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
 
     const heir = await stage.gateway();
     await heir.start();
+    await heir.apply(table);
 
     expect((await stage.echo('a.localhost')).name).toBe('one');
   });
@@ -465,13 +467,11 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
     expect((await stage.echo('a.localhost')).name).toBe('two');
   });
 
-  it('starts without backends after a restart of the machine, as addresses may have moved', async () => {
+  it('starts without backends where it did not serve, as addresses may have moved', async () => {
     const first = await stage.gateway();
     const backend = await stage.backend('one');
     await first.apply(http(httpRoute('r', ['a.localhost'], [backend])));
     await first.stop();
-    const path = join(stage.folder, 'table.json');
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/"bootId": "[^"]*"/, '"bootId": "an earlier one"'));
 
     await (await stage.gateway()).start();
 

@@ -194,7 +194,8 @@ class HaproxyGateway implements LocalGateway {
   private async stored(): Promise<RouteTable> {
     const text = (await this.haproxy.read([tableFile]))[tableFile] ?? '';
     const pems = await this.haproxy.read(storedFiles(text));
-    return storedTable(text, this.options.port, pems);
+    const isServing = (await this.haproxy.processes()) !== null;
+    return storedTable(text, { gatewayPort: this.options.port, pems, isServing });
   }
 
   /** Whether an earlier start in this run of the machine found so. Trying again by a reload would end the process that runs. */

@@ -274,9 +274,10 @@ describe('what HAProxy says', () => {
 
 describe('the stored table', () => {
   it('comes back as it was, and as an empty one from what cannot be read', () => {
-    expect(storedTable(toStored(table), 4480, {})).toEqual(table);
+    const of = { gatewayPort: 4480, pems: {}, isServing: true };
+    expect(storedTable(toStored(table), of)).toEqual(table);
     for (const text of ['', '{', '[]', 'null', '{"table":{"http":[{"id":"a b"}]}}']) {
-      expect(storedTable(text, 4480, {})).toEqual({ http: [], tcp: [] });
+      expect(storedTable(text, of)).toEqual({ http: [], tcp: [] });
     }
   });
 });

@@ -6,7 +6,6 @@ import { checkedTable } from '../shared/route-table.ts';
 import { certificateFile } from './certificates.ts';
 
 interface Stored {
-  readonly bootId?: string;
   readonly table?: RouteTable;
 }
 
@@ -15,7 +14,7 @@ export const emptyTable: RouteTable = { http: [], tcp: [] };
 /** Text of the table as it is kept beside the configuration. Of certificates it says in which file they are. */
 export function toStored(table: RouteTable): string {
   const certificates = (table.certificates ?? []).map((one) => ({ ...one, pem: certificateFile(one) }));
-  return `${JSON.stringify({ version: 1, bootId: bootId(), table: { ...table, certificates } }, null, 1)}\n`;
+  return `${JSON.stringify({ version: 1, table: { ...table, certificates } }, null, 1)}\n`;
 }
 
 /** The files that a stored table names. */
@@ -33,11 +32,14 @@ function parsed(text: string): Stored | null {
 }
 
 /**
- * The table that was applied last, with the certificates that are in `pems` by name of their file. After a restart of the machine
- * its routes have no backends: containers may have other addresses by then, and a route must never lead to another service. An
- * unreadable table is an empty one; Davit applies the right one anyway.
+ * The table that was applied last, with the certificates that are in `pems` by name of their file. Where no gateway `isServing` it by now,
+ * its routes have no backends: what ended the gateway may have ended the containers too, others may have their addresses by then, and a
+ * route must never lead to another service. An unreadable table is an empty one; Davit applies the right one anyway.
  */
-export function storedTable(text: string, gatewayPort: number, pems: Readonly<Record<string, string>>): RouteTable {
+export function storedTable(
+  text: string,
+  { gatewayPort, pems, isServing }: { gatewayPort: number; pems: Readonly<Record<string, string>>; isServing: boolean },
+): RouteTable {
   const stored = parsed(text);
   if (stored?.table === undefined) return emptyTable;
   try {
@@ -46,7 +48,7 @@ export function storedTable(text: string, gatewayPort: number, pems: Readonly<Re
       return isUsableCertificate(pem) ? [{ ...one, pem }] : [];
     });
     const table = checkedTable({ ...stored.table, certificates }, gatewayPort);
-    if (stored.bootId === bootId()) return table;
+    if (isServing) return table;
     return {
       ...table,
       http: table.http.map((route) => ({ ...route, backends: [] })),

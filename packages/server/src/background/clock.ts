@@ -20,7 +20,7 @@ export function follow(look: (now: Date) => Promise<void>, onFailure: (error: un
   const { clock = systemClock, intervalMilliseconds = 10_000 } = timing;
   let underway: Promise<void> | undefined;
   const timer = setInterval(() => {
-    underway ??= look(clock.now())
+    underway ??= (async () => look(clock.now()))()
       .catch(onFailure)
       .finally(() => (underway = undefined));
   }, intervalMilliseconds);
