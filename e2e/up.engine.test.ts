@@ -21,6 +21,7 @@ test.each(testEngineKinds())(
       DAVIT_HOME: home,
       DAVIT_PORT: String(await freePort()),
       DAVIT_GATEWAY_PORT: String(await freePort()),
+      DAVIT_LEAST_FREE_DISK_MIB: '0',
       DOCKER_HOST: `unix://${engine.socketPath}`,
     };
     const up = (...options: string[]): Promise<string> => run('./up', options, environment);

@@ -163,6 +163,10 @@ export class Survival {
       await client.query(`alter database ${name} allow_connections true`);
       await client.end();
     }
+    // Connections that were cut while nobody used them are noticed by whoever uses them first.
+    const all = async (): Promise<unknown> =>
+      Promise.all(Array.from({ length: 20 }, () => this.#newest())).catch(() => undefined);
+    await eventually(all, 'the server to have its database back');
   }
 
   async #check(one: CrashCase, life: Life): Promise<void> {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -72,8 +73,8 @@ export const terraformPlan: Step = {
       deployment.driver,
       task.releaseId,
     ]);
-    const { changes } = await using(context, config, async (session) => {
-      await session.init(call);
+    const { changes } = await usingObtained(context, async (session, isNew) => {
+      if (!isNew) await session.init(call);
       return session.plan(call);
     });
     if (isPlan) await removeFolder(context);
@@ -87,11 +88,11 @@ export const terraformApply: Step = {
   deadlineSeconds: (context) => commandSeconds(configOf(context.task)),
   cancelable: true,
   async run(context) {
-    const { task, call } = context;
-    await using(context, configOf(task), async (session) => {
-      if (await session.wasApplied()) {
+    const { call } = context;
+    await usingObtained(context, async (session, isNew) => {
+      if (isNew || (await session.wasApplied())) {
         call.log('This apply was interrupted: what is left of it is planned anew.');
-        await session.init(call);
+        if (!isNew) await session.init(call);
         if (!(await session.plan(call)).changes) return;
       }
       await session.apply(call);
@@ -107,7 +108,7 @@ export const settle: Step = {
   cancelable: false,
   async run(context) {
     const { task, deployment, call, parts } = context;
-    const outputs = await using(context, configOf(task), (session) => session.outputs(call));
+    const outputs = await usingObtained(context, (session) => session.outputs(call));
     // Names of outputs may have dashes, names of variables may not.
     const told = outputs.map((output) => ({ ...output, name: output.name.replaceAll('-', '_'), description: null }));
     await parts.hooks.serviceOutputs(task.serviceId, told);
@@ -262,6 +263,24 @@ async function using<T>(
   } finally {
     await session.close();
   }
+}
+
+/**
+ * The same for a step behind `obtain`. Where the files are gone, as they are another machine's or the step had removed them before it was
+ * recorded, they are fetched and connected again: the session `isNew`, and knows of no plan.
+ */
+async function usingObtained<T>(
+  context: StepContext,
+  work: (session: TerraformSession, isNew: boolean) => Promise<T>,
+): Promise<T> {
+  const { task, call } = context;
+  const config = configOf(task);
+  const isNew = !existsSync(join(checkoutFolder(context), 'source'));
+  if (isNew && task.commit !== null) await checkout(context, config, task.commit.id);
+  return using(context, config, async (session) => {
+    if (isNew) await session.init(call);
+    return work(session, isNew);
+  });
 }
 
 async function runOf(context: StepContext, config: ReleaseConfig): Promise<TerraformRun> {
