@@ -9,6 +9,12 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 missing=
 need() { command -v "$1" >/dev/null 2>&1 || missing="$missing $2"; }
 
+# Tests that work with it are skipped where it is not to be had.
+want() {
+  [ "$(id -u)" = 0 ] || return 0
+  command -v "$1" >/dev/null 2>&1 || ! apt-cache show "$2" >/dev/null 2>&1 || missing="$missing $2"
+}
+
 # netavark gives containers their network and aardvark-dns their names; crun refuses machines with both kinds of cgroups.
 need_podman() {
   need podman podman
@@ -32,6 +38,7 @@ case ${1:-} in
     need mariadb-dump mariadb-client
     need busybox busybox-static
     need ip iproute2
+    want pebble pebble
     ;;
   *) echo "usage: $0 run|test" >&2; exit 2 ;;
 esac
