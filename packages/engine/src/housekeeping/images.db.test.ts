@@ -173,9 +173,9 @@ test('what a build left that no release knows is removed, but not during a deplo
   await world.reaches(one.serviceId, 'BUILDING');
   await collectAll(parts, 'fake', call);
   expect(world.fake.images.has(left)).toBe(true);
-  isHanging = false;
   await world.engine.port.cancel(world.environmentId, false);
   await world.reaches(one.serviceId, 'CANCELED');
+  isHanging = false;
   await eventually(async () => {
     await collectAll(parts, 'fake', call);
     return world.fake.images.has(left) ? undefined : true;
