@@ -261,10 +261,11 @@ for (const kind of testEngineKinds()) {
           .toBe(0);
         const found: [string, string][] = [];
         for await (const entry of (await driver.takeOut(id, '/tmp/made', signal)).pipe(extract())) {
-          found.push([entry.header.name, await text(entry)]);
+          // Podman names folders without a slash.
+          found.push([entry.header.name.replace(/\/$/, ''), await text(entry)]);
         }
         expect(found).toEqual([
-          ['made/', ''],
+          ['made', ''],
           ['made/word', 'sesame'],
         ]);
         await expect(driver.takeOut(id, '/tmp/other', signal)).rejects.toMatchObject({ code: 'ENGINE_FAILED' });

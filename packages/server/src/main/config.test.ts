@@ -6,6 +6,11 @@ test('without variables everything has its default', () => {
   expect(readConfiguration({})).toMatchObject({ host: '127.0.0.1', port: 4440, databaseUrl: null, rateLimit: 6000, role: 'all' });
 });
 
+test('a database server that others use as well gets fewer connections than the embedded one', () => {
+  expect(readConfiguration({}).databaseConnections).toBe(32);
+  expect(readConfiguration({ DATABASE_URL: 'postgresql://davit@db.example.org/davit' }).databaseConnections).toBe(20);
+});
+
 test('all that is wrong is told at once, without showing secrets', () => {
   const wrong = {
     DAVIT_PORT: '99999',

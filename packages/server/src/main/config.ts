@@ -121,12 +121,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfiguration(environment: Environment = process.env): Configuration {
   const reader = new Reader(environment);
   const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
+  const databaseUrl = reader.databaseUrl('DATABASE_URL');
   const configuration: Omit<Configuration, 'unknownVariables'> = {
     stateFolder: path.resolve(reader.text('DAVIT_HOME', '.davit')),
     host: reader.text('DAVIT_HOST', '127.0.0.1'),
     port: reader.integer('DAVIT_PORT', 4440, 0, 65_535),
-    databaseUrl: reader.databaseUrl('DATABASE_URL'),
-    databaseConnections: reader.integer('DAVIT_DATABASE_CONNECTIONS', 20, 2, 1000),
+    databaseUrl,
+    // A server is shared with other replicas and others' programs, the embedded one is not.
+    databaseConnections: reader.integer('DAVIT_DATABASE_CONNECTIONS', databaseUrl === null ? 32 : 20, 2, 1000),
     bootstrapToken: reader.token('DAVIT_BOOTSTRAP_TOKEN'),
     secretKey: reader.secret('DAVIT_SECRET_KEY'),
     exportPassphrase: reader.secret('DAVIT_EXPORT_PASSPHRASE'),
