@@ -108,6 +108,8 @@ describe.each(testEngineKinds())('on %s', (kind) => {
   }, 400_000);
 });
 
+const calmMilliseconds = 10_000;
+
 /** Clients that send one request after the other, GET and POST, with and without keep-alive. */
 class Load {
   readonly #address: URL;
@@ -127,9 +129,9 @@ class Load {
     }
   }
 
-  /** From now on a request now and then. */
+  /** From now on a request now and then, one client after the other: all in one second are load for that second. */
   calm(): void {
-    this.#pauseMilliseconds = 10_000;
+    this.#pauseMilliseconds = calmMilliseconds;
   }
 
   async end(): Promise<{ readonly succeeded: number; readonly failures: readonly string[] }> {
@@ -139,11 +141,15 @@ class Load {
   }
 
   async #client(agent: Agent | false, number: number): Promise<void> {
+    let isCalm = false;
     for (let count = 0; !this.#isOver; count += 1) {
       const failure = await this.#ask(agent, (count + number) % 2 === 0 ? 'GET' : 'POST');
       if (failure === null) this.#succeeded += 1;
       else this.#failures.push(failure);
-      if (this.#pauseMilliseconds > 0) await pause(this.#pauseMilliseconds);
+      if (this.#pauseMilliseconds === 0) continue;
+      const turn = (number / this.#clients.length) * calmMilliseconds;
+      await pause(isCalm ? this.#pauseMilliseconds : turn);
+      isCalm = true;
     }
     if (agent !== false) agent.destroy();
   }

@@ -66,9 +66,11 @@ test('one that fails gets its failure, and the others their rows', async () => {
   const settled = await Promise.allSettled(
     [...names(10), 'n003', 'bad', ...names(3).map((name) => `z${name}`)].map((name) => add(name, name === 'bad' ? 0 : 1)),
   );
-  expect(settled.map(({ status }) => status)).toEqual([
-    ...Array<string>(10).fill('fulfilled'),
-    'rejected',
+  const statuses = settled.map(({ status }) => status);
+  // Of the two that want one name either may be first: after the failure of all together, each is carried out alone.
+  expect([statuses[3], statuses[10]].toSorted()).toEqual(['fulfilled', 'rejected']);
+  expect(statuses.filter((_, index) => index !== 3 && index !== 10)).toEqual([
+    ...Array<string>(9).fill('fulfilled'),
     'rejected',
     ...Array<string>(3).fill('fulfilled'),
   ]);
