@@ -30,8 +30,19 @@ export interface StatementOptions {
    * For `Database.together`: does the same for several calls, of which each parameter is the array, that of the request included.
    * Rows have `call`, from 1 on in the order of the calls. A call that cannot be carried out (a name that is taken) has no row and must not
    * fail the others; nor may they wait for what somebody else has locked for it.
+   *
+   * Of a read the types of its parameters are enough: each call is then its own look-up in one statement.
    */
-  readonly together?: string;
+  readonly together?: string | { readonly parameters: readonly string[] };
+}
+
+/** A read for several calls, from its text for one: so that there is no second text to keep in step. */
+function eachOf(text: string, parameters: readonly string[]): string {
+  const arrays = parameters.map((type, index) => `$${index + 1}::${type}[]`).join(', ');
+  const names = parameters.map((_type, index) => `p${index + 1}`).join(', ');
+  // OFFSET 0: looked up one by one whatever the planner believes; for a table that it takes for small it would read all of it.
+  return `SELECT asked.call, found.* FROM unnest(${arrays}) WITH ORDINALITY AS asked (${names}, call)
+    CROSS JOIN LATERAL (${text.replaceAll(/\$(\d+)/g, 'asked.p$1')} OFFSET 0) AS found`;
 }
 
 /**
@@ -44,12 +55,13 @@ export function statement<Row = unknown>(name: string, text: string, options: St
     throw new Error(`the name of a statement has 1 to ${longestName} bytes: ${JSON.stringify(name)}`);
   }
   if (registry.has(name)) throw new Error(`there are two statements named ${JSON.stringify(name)}`);
+  const several = typeof together === 'object' ? eachOf(text, together.parameters) : together;
   const declared: Statement<Row> = Object.freeze({
     name,
     text: text.trim(),
     changes: /\b(insert\s+into|update|delete\s+from)\b/i.test(text),
     takesRequest,
-    ...(together === undefined ? {} : { together: statement<{ readonly call: number } & Row>(`${name}_together`, together) }),
+    ...(several === undefined ? {} : { together: statement<{ readonly call: number } & Row>(`${name}_together`, several) }),
   });
   registry.set(name, declared);
   return declared;

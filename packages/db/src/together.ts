@@ -1,9 +1,9 @@
 import { DatabaseUnavailable } from './failures.ts';
 
 /*
- * Many small writes at once: what costs is not the row but the statement around it (to start a plan, a commit, two changes of the
- * running process). Calls that come while others are under way wait for those and are then carried out in one statement. A call
- * that comes alone waits for nothing. Measured with 32 clients that create applications: see docs/adr/0012.
+ * Many small statements at once: what costs is not the row but what is around it (to start a plan, a commit, to send and to receive, two
+ * changes of the running process). Calls that come while others are under way wait for those and are then carried out in one statement. A call
+ * that comes alone waits for nothing. Measured with 32 clients: see docs/adr/0012.
  */
 
 const mostUnderWay = 2;

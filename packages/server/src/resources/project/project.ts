@@ -38,7 +38,7 @@ export async function createProject(
 }
 
 export async function readProject(deps: Deps, caller: Caller, id: string): Promise<Project> {
-  const row = await deps.database.maybe(store.projectRead, [id, caller.organizationId]);
+  const row = await deps.database.together(store.projectRead, [id, caller.organizationId]);
   if (row === undefined) throw notFound('project');
   return toProject(row);
 }

@@ -16,6 +16,7 @@ const columns = `id, created_at, updated_at, name, description, organization_id,
 export const projectRead = statement<ProjectRow>(
   'project_read',
   `select ${columns} from project where id = $1 and ($2::uuid is null or organization_id = $2)`,
+  { together: { parameters: ['uuid', 'uuid'] } },
 );
 
 export const projectList = statement<ProjectRow>(

@@ -22,7 +22,7 @@ import * as store from './store.ts';
 
 /** Reads one record. One query, but for the groups where it names any. */
 export async function readService(deps: Deps, caller: Caller, { id, type }: ServiceReference): Promise<ServiceRecord> {
-  const row = await deps.database.maybe(store.readService, [id, type, caller.organizationId]);
+  const row = await deps.database.together(store.readService, [id, type, caller.organizationId]);
   if (row === undefined) throw notFound('service');
   return kindOf(type).record(
     row,

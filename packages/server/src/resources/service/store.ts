@@ -32,6 +32,7 @@ const factsTables = `${recordTables}
 export const readService = statement<ServiceRow>(
   'readService',
   `SELECT ${recordColumns} FROM ${recordTables} WHERE s.id = $1 AND s.type = $2 AND ($3::uuid IS NULL OR s.organization_id = $3)`,
+  { together: { parameters: ['uuid', 'text', 'uuid'] } },
 );
 
 /** Environment, type or null for all. Oldest first. */
