@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync, accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import Dockerode from 'dockerode';
+import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
 import { askVersion } from './describe.ts';
 import { ownHardLimit } from './own-limits.ts';

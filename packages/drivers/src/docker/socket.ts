@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { release } from 'node:os';
-import Dockerode from 'dockerode';
+import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
 import { askInfo, askVersion, engineOf, type InfoAnswer, type VersionAnswer } from './describe.ts';
 import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
@@ -90,8 +90,16 @@ export function usualSockets(environment: Readonly<Record<string, string | undef
   ];
 }
 
-function toAddress(named: string): string {
-  return named.startsWith('/') ? `unix://${named}` : named.includes('://') ? named : `tcp://${named}`;
+/** The address that a `DOCKER_HOST` or a path means. Pure. Fails with ENGINE_UNREACHABLE (not retryable) for other kinds. */
+export function toAddress(named: string): string {
+  const address = named.startsWith('/') ? `unix://${named}` : named.includes('://') ? named : `tcp://${named}`;
+  if (/^(unix|tcp|https?):\/\//.test(address)) return address;
+  throw new DriverError({
+    cause: 'ENGINE_UNREACHABLE',
+    message: `Davit cannot reach a container engine at an address such as ${address.replace(/:\/\/.*/s, '://…')}.`,
+    hint: 'Give the path of its socket, unix://… or tcp://…; over SSH, forward its socket with `ssh -L` and give the path of that.',
+    retryable: false,
+  });
 }
 
 async function open(address: string, input: DockerEngineInput, signal: AbortSignal): Promise<DockerEngine> {

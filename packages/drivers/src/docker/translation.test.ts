@@ -16,7 +16,7 @@ import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
 import { podmanConfiguration } from './own-podman.ts';
 import { decodeHealthStatus, encodeHealthRequest } from './probes/grpc.ts';
 import { lowered, translated } from './refusals.ts';
-import { negotiate } from './socket.ts';
+import { negotiate, toAddress } from './socket.ts';
 import { toEvent } from './watch.ts';
 
 const owner = { installation: 'i', organization: 'o', project: 'p', environment: 'e', service: 's' };
@@ -372,6 +372,21 @@ describe('the version of the API', () => {
     };
     expect(refused('1.24', '1.12')).toContain('Update the engine');
     expect(refused('1.99', '1.60')).toBe('Update Davit.');
+  });
+});
+
+describe('where the engine is', () => {
+  it('is a path, or an address of a socket or a port', () => {
+    expect(toAddress('/run/docker.sock')).toBe('unix:///run/docker.sock');
+    expect(toAddress('build.example.org:2375')).toBe('tcp://build.example.org:2375');
+    expect(toAddress('unix:///run/podman.sock')).toBe('unix:///run/podman.sock');
+  });
+
+  it.each(['ssh://admin:secret@build.example.org', 'npipe:////./pipe/docker_engine'])('is refused as %s', (named) => {
+    const refused = (): unknown => toAddress(named);
+    expect(refused).toThrow(expect.objectContaining({ hint: expect.stringContaining('ssh -L') }));
+    // A password may be in it.
+    expect(refused).not.toThrow(/secret/);
   });
 });
 

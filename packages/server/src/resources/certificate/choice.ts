@@ -5,18 +5,32 @@ import type { Database } from '@davit/db';
 import type { Deps } from '../../deps.ts';
 import type { Configuration } from '../../main/config.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { acmeAuthority } from './acme-authority.ts';
 import type { Authority } from './authority.ts';
-import { ensureLocalAuthority, localAuthority } from './local-authority.ts';
+import { readAuthority } from './store.ts';
 
 type Needs = Pick<Deps, 'database' | 'vault' | 'config'>;
 
 /** Who makes this installation's certificates; null: there is no HTTPS. CONFIGURATION_INVALID. */
 export async function authorityOf({ database, vault, config }: Needs): Promise<Authority | null> {
   if (config.gatewayHttpsPort === null) return null;
-  if (config.acme === null) return localAuthority(database, vault);
+  if (config.acme === null) {
+    return later({ directory: '', isPublic: false }, async () => {
+      const { localAuthority } = await import('./local-authority.ts');
+      return localAuthority(database, vault);
+    });
+  }
   const { rootsFile, ...settings } = config.acme;
-  return acmeAuthority(database, vault, { ...settings, roots: rootsFile === null ? null : await readRoots(rootsFile) });
+  const roots = rootsFile === null ? null : await readRoots(rootsFile);
+  return later({ directory: settings.directory, isPublic: true }, async () => {
+    const { acmeAuthority } = await import('./acme-authority.ts');
+    return acmeAuthority(database, vault, { ...settings, roots });
+  });
+}
+
+/** Opened when a certificate is wanted: the libraries behind it take more memory than the rest of Davit's code. */
+function later(facts: Omit<Authority, 'issue'>, open: () => Promise<Authority>): Authority {
+  let opened: Promise<Authority> | undefined;
+  return { ...facts, issue: async (request) => (await (opened ??= open())).issue(request) };
 }
 
 async function readRoots(file: string): Promise<string> {
@@ -42,5 +56,8 @@ export async function ensureAuthority(
   vault: Vault,
   installation: string,
 ): Promise<void> {
-  if (config.gatewayHttpsPort !== null && config.acme === null) await ensureLocalAuthority(database, vault, installation);
+  if (config.gatewayHttpsPort === null || config.acme !== null) return;
+  if ((await database.maybe(readAuthority, [''])) !== undefined) return;
+  const { makeLocalAuthority } = await import('./local-authority.ts');
+  await makeLocalAuthority(database, vault, installation);
 }

@@ -19,9 +19,8 @@ const leafDays = 90;
 // Clocks of clients may be behind.
 const backdatedMilliseconds = 3_600_000;
 
-/** Makes the authority of this installation at the first start. Any number of processes may. */
-export async function ensureLocalAuthority(database: Database, vault: Vault, installation: string): Promise<void> {
-  if ((await database.maybe(store.readAuthority, [''])) !== undefined) return;
+/** Makes the authority of this installation. Any number of processes may: the first one's stays. */
+export async function makeLocalAuthority(database: Database, vault: Vault, installation: string): Promise<void> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const made = await x509.X509CertificateGenerator.createSelfSigned({
     name: `O=Davit, CN=Davit authority of ${installation.slice(0, 8)}`,
@@ -40,7 +39,7 @@ export async function ensureLocalAuthority(database: Database, vault: Vault, ins
   await database.run(store.addAuthority, [id, '', sealed, made.toString('pem')]);
 }
 
-/** The authority that `ensureLocalAuthority` made. */
+/** The authority that `makeLocalAuthority` made. */
 export function localAuthority(database: Database, vault: Vault): Authority {
   return {
     directory: '',
