@@ -1,6 +1,7 @@
 import { Leadership } from '@davit/db';
 import type { VolumeUsage } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
 import * as store from '../store/metrics.ts';
 import { trimScalings } from '../store/scaling.ts';
 import { Measurements, type InstanceSample } from './measured.ts';
@@ -83,7 +84,7 @@ export class Meter {
         if (this.#stop.signal.aborted) return;
         this.#parts.log.warn({ err: error, driver: this.#driver }, 'what services use could not be measured');
       }
-      await this.#pause(wait);
+      await pause(wait, this.#stop.signal);
     }
   }
 
@@ -143,19 +144,5 @@ export class Meter {
     await database.run(store.trimMetrics);
     await database.run(store.trimTotals);
     await database.run(trimScalings);
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const { signal } = this.#stop;
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, milliseconds);
-      signal.addEventListener('abort', end, { once: true });
-      if (signal.aborted) end();
-    });
   }
 }
