@@ -12,6 +12,7 @@ export {
 } from './failures.ts';
 export { listen, type Listener, type ListenOptions, type Notification } from './listen.ts';
 export { acquireSessionLock, heldSessionLocks, type SessionLock } from './session-lock.ts';
+export { Leadership, type LeadershipOptions } from './leadership.ts';
 export { migrate, migrationsFolder, readMigrations, type MigrateOptions, type MigrateResult, type Migration } from './migrate.ts';
 export { startEmbedded, type EmbeddedDatabase, type EmbeddedOptions } from './embedded.ts';
 export { forRequest, type ChangeRequest } from './change-request.ts';

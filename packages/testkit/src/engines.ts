@@ -140,17 +140,7 @@ function dockerEngine(parent: string): TestEngine {
     if (program === null) throw new Error('dockerd is not installed');
     await launch(program, dockerArguments(parent, places), places);
   };
-  const stop = (): Promise<void> => endProcess(places.pid);
-  const forget = (): void => empty([join(places.folder, 'exec'), places.pid]);
-  return {
-    kind: 'docker',
-    socketPath: places.socket,
-    pid: () => pidIn(places.pid),
-    start,
-    stop,
-    restart: () => stop().then(start),
-    forget,
-  };
+  return engineOf('docker', { ...places, runtime: join(places.folder, 'exec') }, start);
 }
 
 function dockerArguments(parent: string, places: DockerPlaces): string[] {
@@ -223,16 +213,26 @@ function podmanEngine(parent: string): TestEngine {
     const socket = await startOwnPodman(state, new AbortController().signal, options);
     if (socket === null) throw new Error('podman is not installed');
   };
+  return engineOf('podman', { ...places, runtime: places.run }, start);
+}
+
+interface EnginePlaces {
+  readonly socket: string;
+  readonly pid: string;
+  /** What it keeps only while it runs. */
+  readonly runtime: string;
+}
+
+function engineOf(kind: TestEngine['kind'], places: EnginePlaces, start: () => Promise<void>): TestEngine {
   const stop = (): Promise<void> => endProcess(places.pid);
-  const forget = (): void => empty([places.run, places.pid]);
   return {
-    kind: 'podman',
+    kind,
     socketPath: places.socket,
     pid: () => pidIn(places.pid),
     start,
     stop,
     restart: () => stop().then(start),
-    forget,
+    forget: () => empty([places.runtime, places.pid]),
   };
 }
 

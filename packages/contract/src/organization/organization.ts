@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, List, Name, Nullable, Text, Uuid, Words } from '../shape.ts';
+import { AssociatedServices } from '../shared/associated-services.ts';
 import { gitProviders, plans } from '../shared/words.ts';
 
 const optionalText = Type.Optional(Nullable(Text));
@@ -258,16 +259,6 @@ export const getGitTokenAssociatedServices = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: List(
-    Type.Object({
-      project_id: Uuid,
-      project_name: Type.String(),
-      environment_id: Uuid,
-      environment_name: Type.String(),
-      service_id: Uuid,
-      service_name: Type.String(),
-      service_type: Words(['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM'] as const),
-    }),
-  ),
+  response: AssociatedServices(['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM']),
   errors: [],
 });

@@ -2,7 +2,9 @@ import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, List, Name, Nullable, Optionals, Text, Uuid, Words } from '../shape.ts';
 import { ServiceStatus } from '../shared/deployment.ts';
+import { AssociatedServices } from '../shared/associated-services.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
+import { AvailableKinds } from './available-kinds.ts';
 import { credentialFields, jsonCredentials, ShownCredentials } from './credentials.ts';
 
 const tag = 'Container registry';
@@ -39,13 +41,7 @@ export const listAvailableContainerRegistry = operation({
   scope: 'READ',
   target: 'instance',
   status: 200,
-  response: List(
-    Type.Object({
-      kind: Words(containerRegistryKinds),
-      required_config: Type.Record(Type.String(), Type.String()),
-      is_mandatory: Type.Boolean(),
-    }),
-  ),
+  response: AvailableKinds(containerRegistryKinds),
   errors: [],
 });
 
@@ -125,17 +121,7 @@ export const getContainerRegistryAssociatedServices = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: List(
-    Type.Object({
-      project_id: Uuid,
-      project_name: Type.String(),
-      environment_id: Uuid,
-      environment_name: Type.String(),
-      service_id: Uuid,
-      service_name: Type.String(),
-      service_type: Words(['CONTAINER', 'LIFECYCLE', 'CRON'] as const),
-    }),
-  ),
+  response: AssociatedServices(['CONTAINER', 'LIFECYCLE', 'CRON']),
   errors: [],
 });
 

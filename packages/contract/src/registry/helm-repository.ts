@@ -1,7 +1,9 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, List, Name, Nullable, Optionals, Text, Uuid, Words } from '../shape.ts';
+import { AssociatedServices } from '../shared/associated-services.ts';
 import { helmRepositoryKinds } from '../shared/words.ts';
+import { AvailableKinds } from './available-kinds.ts';
 import { credentialFields, ShownCredentials } from './credentials.ts';
 
 const tag = 'Helm repository';
@@ -39,13 +41,7 @@ export const listAvailableHelmRepository = operation({
   scope: 'READ',
   target: 'instance',
   status: 200,
-  response: List(
-    Type.Object({
-      kind: Words(helmRepositoryKinds),
-      required_config: Type.Record(Type.String(), Type.String()),
-      is_mandatory: Type.Boolean(),
-    }),
-  ),
+  response: AvailableKinds(helmRepositoryKinds),
   errors: [],
 });
 
@@ -125,17 +121,7 @@ export const getHelmRepositoryAssociatedServices = operation({
   scope: 'READ',
   target: 'organization',
   status: 200,
-  response: List(
-    Type.Object({
-      project_id: Uuid,
-      project_name: Type.String(),
-      environment_id: Uuid,
-      environment_name: Type.String(),
-      service_id: Uuid,
-      service_name: Type.String(),
-      service_type: Words(['HELM'] as const),
-    }),
-  ),
+  response: AssociatedServices(['HELM']),
   errors: [],
 });
 

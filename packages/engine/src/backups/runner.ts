@@ -1,4 +1,4 @@
-import { acquireSessionLock, type SessionLock } from '@davit/db';
+import { Leadership } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
@@ -13,8 +13,6 @@ import { makeBackup, restoreBackup, type BackupParts } from './work.ts';
  */
 
 const lookEveryMilliseconds = 1_000;
-const tryLockEveryMilliseconds = 5_000;
-const lockName = 'database backups';
 
 interface Running {
   readonly done: Promise<void>;
@@ -23,7 +21,7 @@ interface Running {
 
 export class BackupRunner {
   readonly #parts: BackupParts;
-  readonly #stop = new AbortController();
+  readonly #leadership: Leadership;
   readonly #places: Semaphore;
   /** By the id of the backup or restore. */
   readonly #running = new Map<string, Running>();
@@ -31,12 +29,12 @@ export class BackupRunner {
   readonly #busy = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
-  #lock: SessionLock | null = null;
-  #mine = new AbortController();
-  #tryLockAt = 0;
+  /** The one in which this process works. */
+  #term: AbortSignal | null = null;
 
   constructor(parts: BackupParts) {
     this.#parts = parts;
+    this.#leadership = new Leadership({ connectionString: parts.engine.connectionString, name: 'database backups' });
     this.#places = new Semaphore(parts.engine.settings.backupsAtOnce);
   }
 
@@ -47,16 +45,14 @@ export class BackupRunner {
 
   /** Lets go of everything at once; whoever works next goes on. */
   async stop(): Promise<void> {
-    this.#stop.abort();
     clearInterval(this.#timer);
+    this.#leadership.leave();
     await this.#looking;
-    this.#mine.abort();
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
-    await this.#lock?.release();
+    await this.#ended();
+    await this.#leadership.release();
   }
 
   #wake(): void {
-    if (this.#stop.signal.aborted) return;
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
     });
@@ -64,30 +60,27 @@ export class BackupRunner {
 
   async #look(): Promise<void> {
     try {
-      if (!(await this.#leads())) return;
+      const term = await this.#leadership.take();
+      if (term === null) return;
+      if (term !== this.#term) await this.#beginTerm(term);
       const { database } = this.#parts.engine;
       for (const { id } of await database.many(store.leavingBackups)) await this.#remove(id);
-      for (const row of await database.many(store.openBackups)) this.#begin(row, (signal) => this.#make(row, signal));
-      for (const row of await database.many(store.openRestores)) await this.#beginRestore(row);
+      for (const row of await database.many(store.openBackups)) this.#begin(row, term, (signal) => this.#make(row, signal));
+      for (const row of await database.many(store.openRestores)) await this.#beginRestore(row, term);
     } catch (error) {
       this.#parts.engine.log.warn({ err: error }, 'the backups of databases could not be looked at');
     }
   }
 
-  async #leads(): Promise<boolean> {
-    if (this.#lock?.held === true) return true;
-    if (Date.now() < this.#tryLockAt) return false;
-    this.#tryLockAt = Date.now() + tryLockEveryMilliseconds;
-    // What this process still does under the lock that it lost must have ended before it works under another one.
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
-    const lock = await acquireSessionLock(this.#parts.engine.connectionString, lockName);
-    this.#lock = lock;
-    if (lock === null) return false;
-    const mine = new AbortController();
-    this.#mine = mine;
-    void lock.lost.then(() => mine.abort());
+  /** What this process still does in a term that is over ends before it works in the next one. */
+  async #beginTerm(term: AbortSignal): Promise<void> {
+    await this.#ended();
     await this.#parts.store.removeUnfinished();
-    return true;
+    this.#term = term;
+  }
+
+  async #ended(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
   /** First what is made of it ends, then its file goes, then its record. */
@@ -99,9 +92,12 @@ export class BackupRunner {
     await this.#parts.engine.database.run(store.forgetBackup, [id]);
   }
 
-  async #beginRestore(row: store.RestoreRow & { readonly safety_status: store.BackupStatus | null }): Promise<void> {
+  async #beginRestore(
+    row: store.RestoreRow & { readonly safety_status: store.BackupStatus | null },
+    term: AbortSignal,
+  ): Promise<void> {
     if (row.safety_id === null || row.safety_status === 'GOOD') {
-      this.#begin(row, (signal) => this.#restore(row, signal));
+      this.#begin(row, term, (signal) => this.#restore(row, signal));
       return;
     }
     if (row.safety_status === 'QUEUED' || row.safety_status === 'RUNNING') return;
@@ -113,11 +109,15 @@ export class BackupRunner {
     await this.#parts.engine.database.run(store.endRestore, [row.id, null, JSON.stringify(toFailure(failure, row.id))]);
   }
 
-  #begin(row: { readonly id: string; readonly service_id: string }, action: (signal: AbortSignal) => Promise<void>): void {
-    if (this.#running.has(row.id) || this.#busy.has(row.service_id) || this.#mine.signal.aborted) return;
+  #begin(
+    row: { readonly id: string; readonly service_id: string },
+    term: AbortSignal,
+    action: (signal: AbortSignal) => Promise<void>,
+  ): void {
+    if (this.#running.has(row.id) || this.#busy.has(row.service_id) || term.aborted) return;
     this.#busy.add(row.service_id);
     const stop = new AbortController();
-    const signal = AbortSignal.any([this.#mine.signal, stop.signal]);
+    const signal = AbortSignal.any([term, stop.signal]);
     const done = this.#places
       .use(() => (signal.aborted ? Promise.resolve() : action(signal)))
       .catch((error: unknown) => {

@@ -1,50 +1,56 @@
-import { acquireSessionLock } from '@davit/db';
+import { Leadership } from '@davit/db';
 import type { EngineParts } from '../parts.ts';
 import { trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
 import type { ImageParts } from './built-images.ts';
 import { collectAll, diskWarning } from './images.ts';
 
 const everyMilliseconds = 10 * 60_000;
-const lockName = 'housekeeper';
 
 /** Keeps stored logs and the images of engines within their bounds. Of several processes one does it at a time. */
 export class Housekeeper {
   readonly #parts: ImageParts & Pick<EngineParts, 'connectionString'>;
-  readonly #stop = new AbortController();
+  readonly #leadership: Leadership;
   #timer: NodeJS.Timeout | undefined;
-  #working: Promise<void> = Promise.resolve();
+  #isStopped = false;
+  #looking: Promise<void> | null = null;
 
   constructor(parts: ImageParts & Pick<EngineParts, 'connectionString'>) {
     this.#parts = parts;
+    this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'housekeeper' });
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#working = this.look();
-    }, everyMilliseconds);
+    this.#timer = setInterval(() => void this.look(), everyMilliseconds);
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     clearInterval(this.#timer);
-    this.#stop.abort();
-    await this.#working;
+    this.#leadership.leave();
+    await this.#looking;
   }
 
-  /** Does all of it once. Never fails: what did not work is tried again at the next look. */
-  async look(): Promise<void> {
-    const { connectionString, drivers, log } = this.#parts;
+  /** Does all of it once, with those who ask meanwhile. Never fails: what did not work is tried again at the next look. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    let term: AbortSignal | null = null;
     try {
-      const lock = await acquireSessionLock(connectionString, lockName);
-      if (lock === null) return;
-      try {
-        await this.#trim();
-        for (const driver of Object.keys(drivers)) await this.#collect(driver);
-      } finally {
-        await lock.release();
-      }
+      term = await this.#leadership.take();
+      if (term === null) return;
+      await this.#trim();
+      for (const driver of Object.keys(this.#parts.drivers)) await this.#collect(driver, term);
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
-      log.warn({ err: error }, 'old log lines and images could not be removed; the next attempt is in ten minutes');
+      if (this.#isStopped) return;
+      this.#parts.log.warn({ err: error }, 'old log lines and images could not be removed; the next attempt is in ten minutes');
+    } finally {
+      // Not kept: a connection for ten minutes of nothing.
+      await this.#leadership.release();
     }
   }
 
@@ -54,9 +60,8 @@ export class Housekeeper {
     await database.run(trimDeploymentLogs, [settings.logRetentionDays]);
   }
 
-  async #collect(driver: string): Promise<void> {
+  async #collect(driver: string, signal: AbortSignal): Promise<void> {
     const { drivers, settings, log } = this.#parts;
-    const { signal } = this.#stop;
     await collectAll(this.#parts, driver, { signal, log: (line) => log.info({ driver }, line) });
     const space = (await drivers[driver]?.imageStore?.space(signal)) ?? null;
     const warning = space === null ? null : diskWarning(space, settings.leastFreeMiB ?? 0);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isAppError, redactor, retry } from '@davit/base';
-import { acquireSessionLock, type SessionLock } from '@davit/db';
+import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { startWithImage } from '../registry-image.ts';
@@ -24,26 +24,21 @@ import { awaitRun } from './run.ts';
  */
 
 const lookEveryMilliseconds = 1_000;
-const tryLockEveryMilliseconds = 5_000;
-const lockName = 'job scheduler';
 // Long ones must not keep all others waiting, many at midnight must not choke the engine.
 const runsAtOnce = 64;
 const rememberedRuns = 20;
 
 export class Scheduler {
   readonly #parts: EngineParts;
-  readonly #stop = new AbortController();
+  readonly #leadership: Leadership;
   readonly #places = new Semaphore(runsAtOnce);
   readonly #running = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
-  #lock: SessionLock | null = null;
-  /** Of the runs that this process has while it has the lock. */
-  #mine = new AbortController();
-  #tryLockAt = 0;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'job scheduler' });
   }
 
   start(): void {
@@ -53,16 +48,14 @@ export class Scheduler {
 
   /** Lets go of everything at once: instances run on, and whoever schedules next waits for their end. */
   async stop(): Promise<void> {
-    this.#stop.abort();
     clearInterval(this.#timer);
+    this.#leadership.leave();
     await this.#looking;
-    this.#mine.abort();
     await Promise.all(this.#running.values());
-    await this.#lock?.release();
+    await this.#leadership.release();
   }
 
   #wake(): void {
-    if (this.#stop.signal.aborted) return;
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
     });
@@ -70,26 +63,13 @@ export class Scheduler {
 
   async #look(): Promise<void> {
     try {
-      if (!(await this.#leads())) return;
+      const term = await this.#leadership.take();
+      if (term === null) return;
       for (const due of await this.#parts.database.many(store.dueSchedules)) await this.#claim(due);
-      for (const run of await this.#parts.database.many(store.openRuns)) this.#begin(run);
+      for (const run of await this.#parts.database.many(store.openRuns)) this.#begin(run, term);
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the schedules of jobs could not be looked at');
     }
-  }
-
-  async #leads(): Promise<boolean> {
-    if (this.#lock?.held === true) return true;
-    if (Date.now() < this.#tryLockAt) return false;
-    this.#tryLockAt = Date.now() + tryLockEveryMilliseconds;
-    const lock = await acquireSessionLock(this.#parts.connectionString, lockName);
-    this.#lock = lock;
-    if (lock === null) return false;
-    const mine = new AbortController();
-    this.#mine = mine;
-    // Another process may have them from then on.
-    void lock.lost.then(() => mine.abort());
-    return true;
   }
 
   /** Moves a schedule on and notes the run that it asks for, together: neither is lost, and none is noted twice. */
@@ -109,9 +89,8 @@ export class Scheduler {
     if (!begun) await this.#tell(due, `The run of ${due.next_at} is left out: the one before it has not ended.`);
   }
 
-  #begin(run: store.RunRow): void {
+  #begin(run: store.RunRow, signal: AbortSignal): void {
     if (this.#running.has(run.id) || this.#parts.drivers[run.driver] === undefined) return;
-    const { signal } = this.#mine;
     const done = this.#places
       .use(() => this.#execute(run, signal))
       .catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import type { Instance, Probe, Workload } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
 
 export interface ProbeVerdicts {
   /** Liveness failed as often as it may: the instance is to be restarted. */
@@ -39,7 +40,7 @@ export class Prober {
     let isReady = true;
     const started = Date.parse(this.#instance.startedAt ?? new Date().toISOString());
     while (!this.#stop.signal.aborted) {
-      await this.#pause(probe.periodSeconds * 1_000);
+      await pause(probe.periodSeconds * 1_000, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
       const seen = await check();
       if (this.#stop.signal.aborted) return;
@@ -65,18 +66,5 @@ export class Prober {
         verdicts.onReadiness(this.#instance, false);
       }
     }
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    const { signal } = this.#stop;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, milliseconds);
-      signal.addEventListener('abort', end, { once: true });
-    });
   }
 }

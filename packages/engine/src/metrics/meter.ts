@@ -1,6 +1,7 @@
-import { acquireSessionLock, type SessionLock } from '@davit/db';
+import { Leadership } from '@davit/db';
 import type { VolumeUsage } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
 import * as store from '../store/metrics.ts';
 import { trimScalings } from '../store/scaling.ts';
 import { Measurements, type InstanceSample } from './measured.ts';
@@ -28,10 +29,13 @@ export interface Pass {
 export class Meter {
   readonly #parts: EngineParts;
   readonly #driver: string;
+  readonly #everyMilliseconds: number;
+  readonly #tryEveryMilliseconds: number;
   readonly #onPass: (pass: Pass) => void;
   readonly #stop = new AbortController();
-  #lock: SessionLock | null = null;
-  #mine = new AbortController();
+  readonly #leadership: Leadership;
+  /** The one in which the measurements were made. */
+  #term: AbortSignal | null = null;
   #measurements = new Measurements();
   #volumesAt = 0;
   #isCounting = false;
@@ -43,6 +47,13 @@ export class Meter {
     this.#parts = parts;
     this.#driver = driver;
     this.#onPass = onPass;
+    this.#everyMilliseconds = parts.settings.metricsSeconds * 1000;
+    this.#tryEveryMilliseconds = Math.min(this.#everyMilliseconds, tryLockEveryMilliseconds);
+    this.#leadership = new Leadership({
+      connectionString: parts.connectionString,
+      name: `meter ${driver}`,
+      tryEveryMilliseconds: this.#tryEveryMilliseconds,
+    });
   }
 
   /** Begins to measure, unless the cluster cannot tell anything. */
@@ -53,58 +64,44 @@ export class Meter {
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    this.#mine.abort();
+    this.#leadership.leave();
     await this.#running;
-    await this.#lock?.release();
+    await this.#leadership.release();
   }
 
   async #run(): Promise<void> {
-    const every = this.#parts.settings.metricsSeconds * 1000;
     while (!this.#stop.signal.aborted) {
       const began = performance.now();
-      let wait = Math.min(every, tryLockEveryMilliseconds);
+      let wait = this.#tryEveryMilliseconds;
       try {
-        if (await this.#leads()) {
-          await this.#pass();
+        const term = await this.#leadership.take();
+        if (term !== null) {
+          await this.#pass(term);
           const took = performance.now() - began;
-          wait = Math.max(every, took / mostBusy) - took;
+          wait = Math.max(this.#everyMilliseconds, took / mostBusy) - took;
         }
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         this.#parts.log.warn({ err: error, driver: this.#driver }, 'what services use could not be measured');
       }
-      await this.#pause(wait);
+      await pause(wait, this.#stop.signal);
     }
   }
 
-  async #leads(): Promise<boolean> {
-    if (this.#lock?.held === true) return true;
-    const lock = await acquireSessionLock(this.#parts.connectionString, `meter ${this.#driver}`);
-    this.#lock = lock;
-    if (lock === null) return false;
-    if (this.#stop.signal.aborted) {
-      await lock.release();
-      return false;
-    }
-    const mine = new AbortController();
-    this.#mine = mine;
-    void lock.lost.then(() => mine.abort());
+  async #pass(term: AbortSignal): Promise<void> {
     // What was seen while it led before is too long ago to be the beginning of anything.
-    this.#measurements = new Measurements();
-    return true;
-  }
-
-  async #pass(): Promise<void> {
+    if (term !== this.#term) this.#measurements = new Measurements();
+    this.#term = term;
     const { database, gateways } = this.#parts;
     const { cluster, gateway } = driversOf(this.#parts, this.#driver);
-    const signal = AbortSignal.any([this.#mine.signal, AbortSignal.timeout(passTimeoutMilliseconds)]);
+    const signal = AbortSignal.any([term, AbortSignal.timeout(passTimeoutMilliseconds)]);
     const [usage, traffic] = await Promise.all([
       cluster.metrics?.usage(signal) ?? [],
       // A gateway that does not answer is its own supervisor's business.
       gateway.traffic().catch(() => []),
     ]);
     const serviceOf = gateways[this.#driver]?.serviceByRoute() ?? new Map<string, string>();
-    const { rows, samples } = this.#measurements.take({ usage, traffic, serviceOf, volumes: this.#volumes() });
+    const { rows, samples } = this.#measurements.take({ usage, traffic, serviceOf, volumes: this.#volumes(term) });
     if (rows.length > 0) {
       const text = JSON.stringify(rows);
       await database.transaction(async (tx) => {
@@ -113,23 +110,22 @@ export class Meter {
       });
     }
     await this.#condense();
-    this.#onPass({ samples, signal: this.#mine.signal });
+    this.#onPass({ samples, signal: term });
   }
 
   /** What was counted since the former pass. Counting many files takes longer than a pass, and goes on beside them. */
-  #volumes(): readonly VolumeUsage[] | null {
+  #volumes(term: AbortSignal): readonly VolumeUsage[] | null {
     const counted = this.#counted;
     this.#counted = null;
     if (!this.#isCounting && Date.now() >= this.#volumesAt) {
       this.#isCounting = true;
-      void this.#countVolumes();
+      void this.#countVolumes(term);
     }
     return counted;
   }
 
-  async #countVolumes(): Promise<void> {
+  async #countVolumes(signal: AbortSignal): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
-    const { signal } = this.#mine;
     try {
       this.#counted = (await cluster.metrics?.volumes(signal)) ?? null;
     } catch (error) {
@@ -148,19 +144,5 @@ export class Meter {
     await database.run(store.trimMetrics);
     await database.run(store.trimTotals);
     await database.run(trimScalings);
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const { signal } = this.#stop;
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, milliseconds);
-      signal.addEventListener('abort', end, { once: true });
-      if (signal.aborted) end();
-    });
   }
 }

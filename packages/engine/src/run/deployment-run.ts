@@ -1,12 +1,11 @@
 import { isAppError, redactor } from '@davit/base';
-import type { FailureRecord, ReleaseConfig } from '../model.ts';
+import type { FailureRecord } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
-import { eventOf, planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
+import type { StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
-import { steps, undoRollout, type StepContext, type Task } from '../steps/index.ts';
+import { steps, undoRollout, type StepContext } from '../steps/index.ts';
 import * as store from '../store/journal.ts';
-import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
-import { secretIds } from '../workload.ts';
+import { readRuntimes } from '../store/requests.ts';
 import { collectImages } from '../housekeeping/built-images.ts';
 import { crashPoint } from './crash-point.ts';
 import { DeploymentLog } from './deployment-log.ts';
@@ -15,6 +14,7 @@ import { Journal, LeaseLost } from './journal.ts';
 import type { Semaphore } from './semaphore.ts';
 import { Canceled, runStep } from './step-run.ts';
 import { parallel } from './parallel.ts';
+import { positionOf, prepareTasks, retires, valuesToHide, type TaskState } from './prepare.ts';
 
 export interface DeploymentRunInput {
   readonly parts: EngineParts;
@@ -31,19 +31,12 @@ export interface DeploymentRunInput {
 // Of one stage at a time, as the public documentation of this API has it.
 const parallelTasks = 7;
 
-interface TaskState {
-  readonly task: Task;
-  readonly plan: PlannedTask;
-  phase: Phase;
-  readonly done: Set<StepName>;
-}
-
 /** One deployment from claim to end. What it knows of earlier attempts is in the journal. */
 export class DeploymentRun {
   readonly #input: DeploymentRunInput;
   readonly #journal: Journal;
   readonly #log: DeploymentLog;
-  readonly #tasks = new Map<string, TaskState>();
+  #tasks: readonly TaskState[] = [];
   /** Former instances that drain and stop while the next stage goes on. */
   readonly #tails: Promise<void>[] = [];
   /** Aborts with the run that has to be given up in the middle, so that nothing of it goes on beside the run that takes it up. */
@@ -62,9 +55,7 @@ export class DeploymentRun {
    */
   async execute(): Promise<void> {
     try {
-      const stages = await this.#prepare();
-      for (const stage of stages) {
-        const members = stage.tasks.flatMap((task) => this.#tasks.get(task.serviceId) ?? []);
+      for (const members of await this.#prepare()) {
         await this.#buildStage(members);
         await this.#deployStage(members);
       }
@@ -88,114 +79,15 @@ export class DeploymentRun {
     });
   }
 
-  async #prepare(): Promise<PlannedStage[]> {
+  /** The services by stage, with what is done of them; and what must not be told in the log. */
+  async #prepare(): Promise<readonly (readonly TaskState[])[]> {
     const { deployment, parts, resumed } = this.#input;
-    await this.#journal.writeAny(store.beginServices, []);
-    const rows = await parts.database.many(store.readTasks, [deployment.id]);
-    const ids = rows.map((row) => row.service_id);
-    const runtimes = new Map((await parts.database.many(readRuntimes, [ids])).map((row) => [row.service_id, row]));
-    const tasks = await Promise.all(rows.map((row) => this.#toTask(row, runtimes.get(row.service_id) ?? null)));
-    const journal = Map.groupBy(await parts.database.many(store.readSteps, [deployment.id]), (row) => row.service_id);
-    const stages = planStages(
-      deployment.action,
-      tasks.map((task, index) => ({
-        serviceId: task.serviceId,
-        stageName: task.stage.name,
-        stagePosition: task.stage.position,
-        config: task.config,
-        serviceType: task.serviceType,
-        event: task.forcedEvent,
-        // From the journal where there is one: a build or pull that is done must stay in the plan that is resumed.
-        hasImage: journal.has(task.serviceId)
-          ? !(journal.get(task.serviceId) ?? []).some((step) => step.name === 'build' || step.name === 'pull')
-          : rows[index]?.image_id !== null && rows[index]?.image_id !== undefined,
-      })),
-    );
-    for (const stage of stages) {
-      for (const plan of stage.tasks) {
-        const task = tasks.find((one) => one.serviceId === plan.serviceId);
-        const row = rows.find((one) => one.service_id === plan.serviceId);
-        if (task !== undefined && row !== undefined) {
-          this.#tasks.set(plan.serviceId, {
-            task,
-            plan,
-            phase: row.phase,
-            done: this.#resume(task, journal.get(task.serviceId) ?? []),
-          });
-        }
-      }
-    }
-    await this.#journal.insertSteps([...this.#tasks.values()].flatMap(journalRows));
-    await this.#setRedaction(tasks);
+    const stages = await prepareTasks({ parts, deployment, journal: this.#journal });
+    this.#tasks = stages.flat();
+    this.#log.redact = redactor(await valuesToHide(parts.hooks, this.#tasks));
     if (resumed)
       this.#log.add('resume', 'Davit had stopped in the middle of this deployment and goes on with it.', { level: 'WARNING' });
     return stages;
-  }
-
-  async #toTask(row: store.TaskRow, former: RuntimeRow | null): Promise<Task> {
-    const { action } = this.#input.deployment;
-    // What a job runs when it is taken down is what was deployed, also for a runner that comes when that is forgotten already.
-    const restart = action === 'RESTART' || (action !== 'DEPLOY' && former?.config?.job !== undefined);
-    const config = row.config ?? (restart ? (former?.config ?? null) : null);
-    const releaseId = row.release_id ?? (restart ? (former?.release_id ?? null) : null);
-    if (restart && row.release_id === null && releaseId !== null) {
-      await this.#journal.writeAny(store.adoptRelease, [row.service_id, releaseId]);
-    }
-    return {
-      serviceId: row.service_id,
-      serviceType: row.service_type,
-      name: row.service_name,
-      stage: { name: row.stage_name, position: row.stage_position },
-      former,
-      releaseId,
-      config,
-      configHash: row.config_hash ?? (restart ? (former?.config_hash ?? null) : null),
-      commit: row.commit ?? (restart ? (former?.commit ?? null) : null),
-      imageName: row.image_name ?? (restart ? (former?.image_name ?? null) : null),
-      imageId: row.image_id ?? (restart ? (former?.image_id ?? null) : null),
-      rollout: row.rollout,
-      kept: false,
-      instances: [],
-      count: null,
-      event: eventOf(action, config?.job, row.event),
-      forcedEvent: row.event,
-      launchedAt: null,
-    };
-  }
-
-  /** Puts back what recorded steps had found out. */
-  #resume(task: Task, rows: readonly store.StepRow[]): Set<StepName> {
-    const done = new Set<StepName>();
-    for (const row of rows) {
-      const { name } = row;
-      if (row.status === 'SKIPPED') done.add(name);
-      if (row.status !== 'DONE') continue;
-      done.add(name);
-      const output = row.output ?? {};
-      steps[name].resume?.(task, output);
-      for (const skipped of output.skip ?? []) done.add(skipped);
-    }
-    return done;
-  }
-
-  async #setRedaction(tasks: readonly Task[]): Promise<void> {
-    // A configuration that is destroyed runs as it was deployed.
-    const configs = tasks.flatMap(({ config, former }) => [config, former?.config ?? null]);
-    const ids = configs.flatMap((config) => (config === null ? [] : secretIds(config)));
-    const credentials = await Promise.all(configs.map((config) => this.#credentialsOf(config)));
-    const values = ids.length === 0 ? [] : (await this.#input.parts.hooks.secrets([...new Set(ids)])).values();
-    this.#log.redact = redactor([...values, ...credentials.flatMap((one) => one?.password ?? [])]);
-  }
-
-  /** What fetching the source or the image needs; it must not get into a log. */
-  async #credentialsOf(config: ReleaseConfig | null): Promise<{ readonly password: string } | null | undefined> {
-    const { hooks } = this.#input.parts;
-    if (config?.source.type === 'IMAGE' && config.source.registryId !== null) {
-      return hooks.registryCredentials(config.source.registryId);
-    }
-    const { source } = config ?? {};
-    const gitTokenId = source?.type === 'TERRAFORM' ? source.git.gitTokenId : source?.type === 'GIT' ? source.gitTokenId : null;
-    return gitTokenId === null ? null : hooks.gitCredentials(gitTokenId);
   }
 
   async #buildStage(members: readonly TaskState[]): Promise<void> {
@@ -397,7 +289,7 @@ export class DeploymentRun {
 
   /** After a failure nothing that has not begun will begin. */
   async #cancelRest(): Promise<void> {
-    for (const member of this.#tasks.values()) {
+    for (const member of this.#tasks) {
       if (isFinished(member.phase)) continue;
       await this.#enter(member, 'CANCELED');
     }
@@ -405,7 +297,7 @@ export class DeploymentRun {
 
   async #finish(): Promise<void> {
     const { deployment, parts } = this.#input;
-    const phases = [...this.#tasks.values()].map((member) => member.phase);
+    const phases = this.#tasks.map((member) => member.phase);
     const failed = phases.some((phase) => phase === 'FAILED' || phase === 'BUILD_FAILED');
     const canceled = this.#input.cancel.aborted && phases.some((phase) => phase === 'CANCELED');
     const status = failed ? 'FAILED' : canceled ? 'CANCELED' : 'SUCCEEDED';
@@ -415,7 +307,7 @@ export class DeploymentRun {
       await parts.drivers[deployment.driver]?.cluster.removeEnvironment(deployment.environment_id, call);
     }
     if (deployment.action === 'DEPLOY') {
-      const done = [...this.#tasks.values()].filter(({ phase }) => phase === 'SUCCEEDED').map(({ task }) => task.serviceId);
+      const done = this.#tasks.filter(({ phase }) => phase === 'SUCCEEDED').map(({ task }) => task.serviceId);
       await collectImages(
         parts,
         deployment.driver,
@@ -441,22 +333,4 @@ export class DeploymentRun {
 
 function isDatabaseAway(error: unknown): boolean {
   return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
-}
-
-/** Whether former instances are stopped behind the service's success. */
-function retires({ plan }: TaskState): boolean {
-  return plan.deploy.at(-1) === 'retire';
-}
-
-function positionOf(plan: PlannedTask, name: StepName): number {
-  return [...plan.build, ...plan.deploy].indexOf(name);
-}
-
-function journalRows(member: TaskState): { service_id: string; position: number; name: StepName; metric: string }[] {
-  return [...member.plan.build, ...member.plan.deploy].map((name, position) => ({
-    service_id: member.task.serviceId,
-    position,
-    name,
-    metric: stepMetrics[name],
-  }));
 }

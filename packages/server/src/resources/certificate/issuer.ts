@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { backoffMilliseconds, isAppError } from '@davit/base';
-import { acquireSessionLock, domainsChannel, listen, type Listener, type SessionLock } from '@davit/db';
+import { domainsChannel, Leadership, listen, type Listener } from '@davit/db';
 import type { Deps } from '../../deps.ts';
 import { checkDomain, isRight } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';
@@ -16,8 +16,6 @@ import * as store from './store.ts';
  */
 
 const lookEveryMilliseconds = 15_000;
-const tryLockEveryMilliseconds = 5_000;
-const lockName = 'certificates';
 const ordersAtOnce = 4;
 const minute = 60_000;
 // Public authorities allow five failures for a name in an hour.
@@ -33,16 +31,15 @@ export interface IssuerParts {
 
 export class CertificateIssuer {
   readonly #parts: IssuerParts;
-  readonly #stop = new AbortController();
+  readonly #leadership: Leadership;
   #listener: Listener | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
   #again = false;
-  #lock: SessionLock | null = null;
-  #tryLockAt = 0;
 
   constructor(parts: IssuerParts) {
     this.#parts = parts;
+    this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'certificates' });
   }
 
   async start(): Promise<void> {
@@ -55,15 +52,14 @@ export class CertificateIssuer {
 
   /** Lets go of everything; an order under way is taken up by whoever does this next. */
   async stop(): Promise<void> {
-    this.#stop.abort();
+    this.#leadership.leave();
     clearInterval(this.#timer);
     await this.#listener?.close();
     await this.#looking;
-    await this.#lock?.release();
+    await this.#leadership.release();
   }
 
   #wake(): void {
-    if (this.#stop.signal.aborted) return;
     this.#again = true;
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -72,25 +68,17 @@ export class CertificateIssuer {
 
   async #look(): Promise<void> {
     try {
-      while (this.#again && !this.#stop.signal.aborted) {
+      while (this.#again) {
         this.#again = false;
-        if (await this.#leads()) await this.#work();
+        const term = await this.#leadership.take();
+        if (term !== null) await this.#work(term);
       }
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'certificates could not be looked at; what is due stays due');
     }
   }
 
-  async #leads(): Promise<boolean> {
-    if (this.#lock?.held === true) return true;
-    // Each attempt is a connection, and each change of a domain wakes those too that do not have the lock.
-    if (Date.now() < this.#tryLockAt) return false;
-    this.#tryLockAt = Date.now() + tryLockEveryMilliseconds;
-    this.#lock = await acquireSessionLock(this.#parts.connectionString, lockName);
-    return this.#lock !== null;
-  }
-
-  async #work(): Promise<void> {
+  async #work(term: AbortSignal): Promise<void> {
     const { authority, deps } = this.#parts;
     const { database } = deps;
     await database.run(store.noteWanted, [!authority.isPublic]);
@@ -99,17 +87,13 @@ export class CertificateIssuer {
     await database.run(store.renewOthers, [authority.directory]);
     for (;;) {
       const due = await database.many(store.dueCertificates, [ordersAtOnce]);
-      if (due.length === 0 || this.#stop.signal.aborted || this.#lock?.held !== true) return;
-      await Promise.all(due.map((one) => this.#renew(one)));
+      if (due.length === 0 || term.aborted) return;
+      await Promise.all(due.map((one) => this.#renew(one, term)));
     }
   }
 
-  async #renew(due: store.DueCertificate): Promise<void> {
+  async #renew(due: store.DueCertificate, signal: AbortSignal): Promise<void> {
     const { authority, deps } = this.#parts;
-    const lost = new AbortController();
-    // Another process may work on it from then on.
-    void this.#lock?.lost.then(() => lost.abort());
-    const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
     try {
       const fault = authority.isPublic ? await this.#faultInDns(due) : null;
       if (fault !== null) return await this.#failed(due, { source: 'DNS', message: fault });

@@ -1,4 +1,5 @@
-import type { GitEvent, OtherEvent, RequestEnd } from '../event.ts';
+import type { GitEvent, RequestEnd } from '../event.ts';
+import { branchOf, notABranch, nothing } from './other.ts';
 import { commitId, numberText, partOf, text, textOrNull, type Part } from './payload.ts';
 
 /*
@@ -16,8 +17,8 @@ export function readHostA(name: string, payload: unknown): readonly GitEvent[] {
 
 function readPush(payload: Part): GitEvent {
   const ref = text(payload['ref']);
-  const branch = /^refs\/heads\/(.+)$/.exec(ref)?.[1];
-  if (branch === undefined) return notABranch(ref);
+  const branch = branchOf(ref);
+  if (branch === null) return notABranch(ref);
   return {
     kind: 'PUSH',
     branch,
@@ -59,15 +60,4 @@ function endOf(end: Part): RequestEnd {
 // A fork that was deleted has no repository: what is not known to be the same is another one.
 function nameOf(end: Part): string {
   return text(partOf(end, 'repo')['full_name']).toLowerCase();
-}
-
-export function nothing(summary: string, reason: string): OtherEvent {
-  return { kind: 'OTHER', summary, reason };
-}
-
-export function notABranch(ref: string): OtherEvent {
-  const isTag = ref.startsWith('refs/tags/');
-  return isTag
-    ? nothing(`The tag ${ref.slice(10)} was pushed.`, 'tags deploy nothing: services follow branches')
-    : nothing(`${ref || 'Something'} was pushed.`, 'it is no branch');
 }

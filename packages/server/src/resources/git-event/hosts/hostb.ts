@@ -1,5 +1,5 @@
 import type { GitEvent } from '../event.ts';
-import { notABranch, nothing } from './hosta.ts';
+import { branchOf, notABranch, nothing } from './other.ts';
 import { commitId, numberText, partOf, text, textOrNull, type Part } from './payload.ts';
 
 /** HOSTB tells the sort of event in the payload, too. */
@@ -14,8 +14,8 @@ export function readHostB(payload: unknown): readonly GitEvent[] {
 
 function readPush(payload: Part): GitEvent {
   const ref = text(payload['ref']);
-  const branch = /^refs\/heads\/(.+)$/.exec(ref)?.[1];
-  if (branch === undefined) return notABranch(ref);
+  const branch = branchOf(ref);
+  if (branch === null) return notABranch(ref);
   return {
     kind: 'PUSH',
     branch,

@@ -1,5 +1,5 @@
 import type { GitEvent, RequestEnd } from '../event.ts';
-import { nothing } from './hosta.ts';
+import { notABranch, nothing, pushedTag } from './other.ts';
 import { commitId, list, numberText, partOf, text, type Part } from './payload.ts';
 
 const open = new Set(['pullrequest:created', 'pullrequest:updated']);
@@ -21,8 +21,8 @@ function readChange(change: Part, author: string): GitEvent {
   const present = partOf(change, 'new');
   const one = text(present['name']) === '' ? former : present;
   const name = text(one['name']);
-  if (text(one['type']) === 'tag') return nothing(`The tag ${name} was pushed.`, 'tags deploy nothing: services follow branches');
-  if (name === '') return nothing('Something was pushed.', 'it is no branch');
+  if (text(one['type']) === 'tag') return pushedTag(name);
+  if (name === '') return notABranch('');
   return {
     kind: 'PUSH',
     branch: name,

@@ -1,0 +1,13 @@
+import Type from 'typebox';
+import { List, Words } from '../shape.ts';
+
+/** The kinds of registries or repositories there are, with what each needs to sign in. */
+export function AvailableKinds<const Kinds extends readonly string[]>(kinds: Kinds) {
+  return List(
+    Type.Object({
+      kind: Words(kinds),
+      required_config: Type.Record(Type.String(), Type.String()),
+      is_mandatory: Type.Boolean(),
+    }),
+  );
+}

@@ -1,0 +1,17 @@
+import Type from 'typebox';
+import { List, Uuid, Words } from '../shape.ts';
+
+/** The services, of these types, that use something of the organization. */
+export function AssociatedServices<const Types extends readonly string[]>(types: Types) {
+  return List(
+    Type.Object({
+      project_id: Uuid,
+      project_name: Type.String(),
+      environment_id: Uuid,
+      environment_name: Type.String(),
+      service_id: Uuid,
+      service_name: Type.String(),
+      service_type: Words(types),
+    }),
+  );
+}

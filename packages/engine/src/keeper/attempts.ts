@@ -1,0 +1,62 @@
+import { backoffMilliseconds } from '@davit/base';
+import type { EngineParts } from '../parts.ts';
+
+const firstBackoffMilliseconds = 1_000;
+const maximumBackoffMilliseconds = 60_000;
+
+interface Trouble {
+  readonly failures: number;
+  readonly nextAt: number;
+}
+
+/** What is done again and again until it works, each with pauses that grow from one second to one minute. */
+export class Attempts {
+  readonly #log: EngineParts['log'];
+  readonly #stop: AbortSignal;
+  readonly #onDue: () => void;
+  readonly #trouble = new Map<string, Trouble>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  /** `onDue`: called when something may be tried again. Aborting `stop` ends that. */
+  constructor(log: EngineParts['log'], stop: AbortSignal, onDue: () => void) {
+    this.#log = log;
+    this.#stop = stop;
+    this.#onDue = onDue;
+    stop.addEventListener('abort', () => this.#timers.forEach((timer) => clearTimeout(timer)), { once: true });
+  }
+
+  /**
+   * Does something unless it is too soon after it was done the last time; a failure is in the log. `always`: also a success delays the
+   * next one.
+   */
+  async attempt(key: string, action: () => Promise<void>, { always = false } = {}): Promise<void> {
+    const trouble = this.#trouble.get(key);
+    if (trouble !== undefined && Date.now() < trouble.nextAt) return;
+    const failures = (trouble?.failures ?? 0) + 1;
+    try {
+      await action();
+      if (always) this.#remember(key, failures);
+      else this.#trouble.delete(key);
+    } catch (error) {
+      if (this.#stop.aborted) return;
+      this.#remember(key, failures);
+      this.#log.warn({ err: error, what: key }, 'the keeper could not do what is needed; it tries again');
+    }
+  }
+
+  /** Its next attempt is a first one. */
+  forget(key: string): void {
+    this.#trouble.delete(key);
+  }
+
+  #remember(key: string, failures: number): void {
+    const pause = backoffMilliseconds(failures, firstBackoffMilliseconds, maximumBackoffMilliseconds);
+    this.#trouble.set(key, { failures, nextAt: Date.now() + pause });
+    if (this.#stop.aborted) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#onDue();
+    }, pause + 10);
+    this.#timers.add(timer);
+  }
+}

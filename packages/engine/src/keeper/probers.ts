@@ -1,0 +1,70 @@
+import type { Instance, Workload } from '@davit/drivers';
+import type { EngineParts } from '../parts.ts';
+import { workloadOf, type Kept } from './kept.ts';
+import type { Seen } from './observer.ts';
+import { Prober, type ProbeVerdicts } from './prober.ts';
+
+/** Probes all instances on a cluster that serve and have probes. */
+export class Probers {
+  readonly #parts: EngineParts;
+  readonly #driver: string;
+  readonly #verdicts: ProbeVerdicts;
+  /** By instance and start: one that was started again is probed anew. */
+  readonly #probers = new Map<string, Prober>();
+  readonly #unready = new Set<string>();
+
+  constructor(parts: EngineParts, driver: string, verdicts: ProbeVerdicts) {
+    this.#parts = parts;
+    this.#driver = driver;
+    this.#verdicts = verdicts;
+  }
+
+  /** Whether its readiness probe says so; without one it is. */
+  isReady(instance: Instance): boolean {
+    return !this.#unready.has(instance.id);
+  }
+
+  /** Probes what should be probed by now, and nothing else. */
+  async follow(seen: Seen): Promise<void> {
+    const wanted = new Map<string, { instance: Instance; runtime: Kept }>();
+    for (const runtime of seen.runtimes) {
+      const probes = runtime.config !== null && (runtime.config.readiness !== null || runtime.config.liveness !== null);
+      if (runtime.desired !== 'RUNNING' || !probes) continue;
+      for (const instance of seen.byService.get(runtime.service_id) ?? []) {
+        if (instance.rollout !== runtime.rollout || instance.state !== 'RUNNING') continue;
+        wanted.set(`${instance.id} ${instance.startedAt ?? ''}`, { instance, runtime });
+      }
+    }
+    for (const [key, prober] of this.#probers) {
+      if (wanted.has(key)) continue;
+      this.#probers.delete(key);
+      this.#unready.delete(key.split(' ', 1)[0] ?? '');
+      await prober.stop();
+    }
+    for (const [key, { instance, runtime }] of wanted) {
+      if (this.#probers.has(key)) continue;
+      const workload = await workloadOf(this.#parts, runtime, false);
+      if (workload !== null) this.#probers.set(key, this.#probe(workload, instance));
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#probers.values()].map((prober) => prober.stop()));
+  }
+
+  #probe(workload: Workload, instance: Instance): Prober {
+    return new Prober(
+      this.#parts,
+      this.#driver,
+      { workload, instance },
+      {
+        onDead: (dead, seen) => this.#verdicts.onDead(dead, seen),
+        onReadiness: (changed, isReady) => {
+          if (isReady) this.#unready.delete(changed.id);
+          else this.#unready.add(changed.id);
+          this.#verdicts.onReadiness(changed, isReady);
+        },
+      },
+    );
+  }
+}

@@ -1,0 +1,151 @@
+import type { EngineHooks } from '../port.ts';
+import type { ReleaseConfig } from '../model.ts';
+import type { EngineParts } from '../parts.ts';
+import { eventOf, planStages, stepMetrics, type PlannedTask, type StepName } from '../plan/plan.ts';
+import type { Phase } from '../states.ts';
+import { steps, type Task } from '../steps/index.ts';
+import * as store from '../store/journal.ts';
+import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
+import { secretIds } from '../workload.ts';
+import type { Journal } from './journal.ts';
+
+/** One service in a deployment: what it is, which steps it has, and how far it has come. */
+export interface TaskState {
+  readonly task: Task;
+  readonly plan: PlannedTask;
+  phase: Phase;
+  readonly done: Set<StepName>;
+}
+
+interface PrepareInput {
+  readonly parts: EngineParts;
+  readonly deployment: store.ClaimedDeployment;
+  readonly journal: Journal;
+}
+
+/**
+ * Plans a deployment that was claimed, and puts back what an earlier attempt has recorded of it. The services by stage, first stage
+ * first; their steps are in the journal then.
+ */
+export async function prepareTasks(input: PrepareInput): Promise<readonly (readonly TaskState[])[]> {
+  const { deployment, parts, journal } = input;
+  await journal.writeAny(store.beginServices, []);
+  const rows = await parts.database.many(store.readTasks, [deployment.id]);
+  const ids = rows.map((row) => row.service_id);
+  const runtimes = new Map((await parts.database.many(readRuntimes, [ids])).map((row) => [row.service_id, row]));
+  const tasks = await Promise.all(rows.map((row) => toTask(input, row, runtimes.get(row.service_id) ?? null)));
+  const recorded = Map.groupBy(await parts.database.many(store.readSteps, [deployment.id]), (row) => row.service_id);
+  const planned = planStages(
+    deployment.action,
+    tasks.map((task, index) => ({
+      serviceId: task.serviceId,
+      stageName: task.stage.name,
+      stagePosition: task.stage.position,
+      config: task.config,
+      serviceType: task.serviceType,
+      event: task.forcedEvent,
+      // From the journal where there is one: a build or pull that is done must stay in the plan that is resumed.
+      hasImage: recorded.has(task.serviceId)
+        ? !(recorded.get(task.serviceId) ?? []).some((step) => step.name === 'build' || step.name === 'pull')
+        : rows[index]?.image_id !== null && rows[index]?.image_id !== undefined,
+    })),
+  );
+  const stages = planned.map((stage) =>
+    stage.tasks.flatMap((plan): TaskState[] => {
+      const task = tasks.find((one) => one.serviceId === plan.serviceId);
+      const row = rows.find((one) => one.service_id === plan.serviceId);
+      if (task === undefined || row === undefined) return [];
+      return [{ task, plan, phase: row.phase, done: resume(task, recorded.get(task.serviceId) ?? []) }];
+    }),
+  );
+  await journal.insertSteps(stages.flat().flatMap(journalRows));
+  return stages;
+}
+
+/** Secrets and credentials that services are run or fetched with: nothing that a log may show. */
+export async function valuesToHide(hooks: EngineHooks, members: readonly TaskState[]): Promise<readonly string[]> {
+  // A configuration that is destroyed runs as it was deployed.
+  const configs = members.flatMap(({ task }) => [task.config, task.former?.config ?? null]);
+  const ids = configs.flatMap((config) => (config === null ? [] : secretIds(config)));
+  const credentials = await Promise.all(configs.map((config) => credentialsOf(hooks, config)));
+  const values = ids.length === 0 ? [] : (await hooks.secrets([...new Set(ids)])).values();
+  return [...values, ...credentials.flatMap((one) => one?.password ?? [])];
+}
+
+/** Whether former instances are stopped behind the service's success. */
+export function retires({ plan }: TaskState): boolean {
+  return plan.deploy.at(-1) === 'retire';
+}
+
+/** Of a step in the journal. */
+export function positionOf(plan: PlannedTask, name: StepName): number {
+  return [...plan.build, ...plan.deploy].indexOf(name);
+}
+
+async function toTask({ deployment, journal }: PrepareInput, row: store.TaskRow, former: RuntimeRow | null): Promise<Task> {
+  const { action } = deployment;
+  // What a job runs when it is taken down is what was deployed, also for a runner that comes when that is forgotten already.
+  const restart = action === 'RESTART' || (action !== 'DEPLOY' && former?.config?.job !== undefined);
+  const config = row.config ?? (restart ? (former?.config ?? null) : null);
+  const releaseId = row.release_id ?? (restart ? (former?.release_id ?? null) : null);
+  if (restart && row.release_id === null && releaseId !== null) {
+    await journal.writeAny(store.adoptRelease, [row.service_id, releaseId]);
+  }
+  return {
+    serviceId: row.service_id,
+    serviceType: row.service_type,
+    name: row.service_name,
+    stage: { name: row.stage_name, position: row.stage_position },
+    former,
+    releaseId,
+    config,
+    configHash: row.config_hash ?? (restart ? (former?.config_hash ?? null) : null),
+    commit: row.commit ?? (restart ? (former?.commit ?? null) : null),
+    imageName: row.image_name ?? (restart ? (former?.image_name ?? null) : null),
+    imageId: row.image_id ?? (restart ? (former?.image_id ?? null) : null),
+    rollout: row.rollout,
+    kept: false,
+    instances: [],
+    count: null,
+    event: eventOf(action, config?.job, row.event),
+    forcedEvent: row.event,
+    launchedAt: null,
+  };
+}
+
+/** Puts back what recorded steps had found out. */
+function resume(task: Task, rows: readonly store.StepRow[]): Set<StepName> {
+  const done = new Set<StepName>();
+  for (const row of rows) {
+    const { name } = row;
+    if (row.status === 'SKIPPED') done.add(name);
+    if (row.status !== 'DONE') continue;
+    done.add(name);
+    const output = row.output ?? {};
+    steps[name].resume?.(task, output);
+    for (const skipped of output.skip ?? []) done.add(skipped);
+  }
+  return done;
+}
+
+/** What fetching the source or the image needs. */
+async function credentialsOf(
+  hooks: EngineHooks,
+  config: ReleaseConfig | null,
+): Promise<{ readonly password: string } | null | undefined> {
+  if (config?.source.type === 'IMAGE' && config.source.registryId !== null) {
+    return hooks.registryCredentials(config.source.registryId);
+  }
+  const { source } = config ?? {};
+  const gitTokenId = source?.type === 'TERRAFORM' ? source.git.gitTokenId : source?.type === 'GIT' ? source.gitTokenId : null;
+  return gitTokenId === null ? null : hooks.gitCredentials(gitTokenId);
+}
+
+function journalRows(member: TaskState): { service_id: string; position: number; name: StepName; metric: string }[] {
+  return [...member.plan.build, ...member.plan.deploy].map((name, position) => ({
+    service_id: member.task.serviceId,
+    position,
+    name,
+    metric: stepMetrics[name],
+  }));
+}
