@@ -29,6 +29,7 @@ export interface ClusterLookup {
   describe(driver: string): ReturnType<EnginePort['describeCluster']>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   terraformVersions: EnginePort['terraformVersions'];
+  terraformResources: EnginePort['terraformResources'];
 }
 
 /** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
@@ -83,6 +84,7 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     readSource: (question) => clusters.source.readSource(question),
     source: clusters.source,
     terraformVersions: () => clusters.terraformVersions(),
+    terraformResources: (db, serviceId) => clusters.terraformResources(db, serviceId),
     describeCluster: (driver) => clusters.describe(driver),
   };
 }

@@ -9,6 +9,7 @@ import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
 import { Meter } from './metrics/meter.ts';
 import { noTerraform } from './no-terraform.ts';
+import { readTerraformResources } from './terraform-resources.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
 import { Scaler } from './scaling/scaler.ts';
 import { Scheduler } from './jobs/scheduler.ts';
@@ -67,6 +68,7 @@ export function createEngine(input: EngineInput): Engine {
       describe: descriptions(input.drivers),
       source: createSourceReader(parts),
       terraformVersions: () => parts.terraform.versions(),
+      terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
     }),
     start: async () => {
       started = true;

@@ -1,5 +1,13 @@
 import type { Queryable } from '@davit/db';
-import type { Changes, Heads, HistoryCommit, HostCertificate, HttpChallenge, WantedChanges } from '@davit/drivers';
+import type {
+  Changes,
+  Heads,
+  HistoryCommit,
+  HostCertificate,
+  HttpChallenge,
+  TerraformResource,
+  WantedChanges,
+} from '@davit/drivers';
 import type { BackupPort } from './backups/port.ts';
 import type {
   Action,
@@ -15,7 +23,7 @@ import type { ActionStatusWord, ActionWord, Phase, StateWord } from './states.ts
 
 export type * from './backups/port.ts';
 export type * from './model.ts';
-export type { Changes, Heads, HistoryCommit } from '@davit/drivers';
+export type { Changes, Heads, HistoryCommit, TerraformResource } from '@davit/drivers';
 export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
   actionWord,
@@ -392,6 +400,12 @@ export interface EnginePort {
 
   /** Programs of this machine that run Terraform configurations. */
   terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;
+
+  /** What the latest apply of a Terraform configuration left in the world; null: nothing was applied, or it is destroyed. */
+  terraformResources(
+    db: Queryable,
+    serviceId: string,
+  ): Promise<{ readonly resources: readonly TerraformResource[]; readonly extractedAt: string } | null>;
 
   readonly backups: BackupPort;
 

@@ -95,6 +95,7 @@ const empty: Readonly<Record<string, string>> = {
   listHelmDeploymentHistory: 'a Helm chart is not deployed by this version',
   listHelmDeploymentHistoryV2: 'a Helm chart is not deployed by this version',
   listJobCommit: 'the job here is of an image, which has no commits',
+  getTerraformResources: 'no program runs here; terraform-deployed.db.test.ts looks at what one made',
   listHelmLinks: 'a Helm chart is not deployed by this version, so it answers nowhere',
 };
 
