@@ -37,6 +37,7 @@ import * as databaseBackup from './service/database-backup.ts';
 import { databaseOperations } from './service/database.ts';
 import { helmOperations } from './service/helm.ts';
 import { listTerraformVersions, terraformOperations } from './service/terraform.ts';
+import * as jobCleaning from './service/job-cleaning.ts';
 import { getTerraformResources } from './service/terraform-resource.ts';
 import * as stream from './stream/stream.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
@@ -76,6 +77,7 @@ const modules = {
   ...gitEvent,
   ...gitCommit,
   ...gitImage,
+  ...jobCleaning,
   listTerraformVersions,
   getTerraformResources,
 };

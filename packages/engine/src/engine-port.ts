@@ -28,6 +28,7 @@ import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toS
 export interface ClusterLookup {
   describe(driver: string): ReturnType<EnginePort['describeCluster']>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
+  clearEndedRuns: EnginePort['clearEndedRuns'];
   terraformVersions: EnginePort['terraformVersions'];
   terraformResources: EnginePort['terraformResources'];
 }
@@ -83,6 +84,7 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
     readSource: (question) => clusters.source.readSource(question),
     source: clusters.source,
+    clearEndedRuns: (which) => clusters.clearEndedRuns(which),
     terraformVersions: () => clusters.terraformVersions(),
     terraformResources: (db, serviceId) => clusters.terraformResources(db, serviceId),
     describeCluster: (driver) => clusters.describe(driver),

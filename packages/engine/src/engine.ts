@@ -8,6 +8,7 @@ import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
 import { Meter } from './metrics/meter.ts';
+import { clearEndedRuns } from './jobs/leftovers.ts';
 import { noTerraform } from './no-terraform.ts';
 import { readTerraformResources } from './terraform-resources.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
@@ -67,6 +68,7 @@ export function createEngine(input: EngineInput): Engine {
     port: createEnginePort(input.database, {
       describe: descriptions(input.drivers),
       source: createSourceReader(parts),
+      clearEndedRuns: (which) => clearEndedRuns(parts, input.database, which),
       terraformVersions: () => parts.terraform.versions(),
       terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
     }),

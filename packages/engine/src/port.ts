@@ -281,6 +281,13 @@ export interface SourceQuestion extends RepositoryQuestion {
   readonly paths: readonly string[];
 }
 
+/** What was removed of a job's ended runs. */
+export interface ClearedRuns {
+  readonly serviceId: string;
+  /** Names that the cluster had for them. */
+  readonly instances: readonly string[];
+}
+
 type OrFailure<Answer> = Promise<Answer | { readonly failure: FailureRecord }>;
 
 /** Looks at branches and commits of git repositories. Changes nothing; gives an answer, or why there is none, within a minute. */
@@ -406,6 +413,12 @@ export interface EnginePort {
     db: Queryable,
     serviceId: string,
   ): Promise<{ readonly resources: readonly TerraformResource[]; readonly extractedAt: string } | null>;
+
+  /**
+   * Removes what ended runs of these jobs left on the cluster, and answers what that was; logs and history stay. Jobs that left nothing
+   * are missing. CLUSTER_UNREACHABLE.
+   */
+  clearEndedRuns(which: { readonly driver: string; readonly serviceIds: readonly string[] }): Promise<readonly ClearedRuns[]>;
 
   readonly backups: BackupPort;
 
