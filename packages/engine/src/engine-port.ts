@@ -29,6 +29,7 @@ export interface ClusterLookup {
   describe(driver: string): ReturnType<EnginePort['describeCluster']>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   clearEndedRuns: EnginePort['clearEndedRuns'];
+  servedRoutes: EnginePort['servedRoutes'];
   terraformVersions: EnginePort['terraformVersions'];
   terraformResources: EnginePort['terraformResources'];
 }
@@ -85,6 +86,7 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     readSource: (question) => clusters.source.readSource(question),
     source: clusters.source,
     clearEndedRuns: (which) => clusters.clearEndedRuns(which),
+    servedRoutes: (driver, serviceId) => clusters.servedRoutes(driver, serviceId),
     terraformVersions: () => clusters.terraformVersions(),
     terraformResources: (db, serviceId) => clusters.terraformResources(db, serviceId),
     describeCluster: (driver) => clusters.describe(driver),

@@ -69,6 +69,7 @@ export function createEngine(input: EngineInput): Engine {
       describe: descriptions(input.drivers),
       source: createSourceReader(parts),
       clearEndedRuns: (which) => clearEndedRuns(parts, input.database, which),
+      servedRoutes: (driver, serviceId) => gateways[driver]?.routesOf(serviceId) ?? null,
       terraformVersions: () => parts.terraform.versions(),
       terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
     }),

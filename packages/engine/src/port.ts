@@ -281,6 +281,14 @@ export interface SourceQuestion extends RepositoryQuestion {
   readonly paths: readonly string[];
 }
 
+/** A way from the gateway to a service. */
+export interface ServedRoute {
+  /** Of the port. */
+  readonly id: string;
+  /** Instances that it leads to. */
+  readonly backends: number;
+}
+
 /** What was removed of a job's ended runs. */
 export interface ClearedRuns {
   readonly serviceId: string;
@@ -419,6 +427,9 @@ export interface EnginePort {
    * are missing. CLUSTER_UNREACHABLE.
    */
   clearEndedRuns(which: { readonly driver: string; readonly serviceIds: readonly string[] }): Promise<readonly ClearedRuns[]>;
+
+  /** What the gateway serves of a service now; null: this process does not know, as it serves nothing, or not yet. */
+  servedRoutes(driver: string, serviceId: string): readonly ServedRoute[] | null;
 
   readonly backups: BackupPort;
 

@@ -5,7 +5,7 @@ import * as action from './facets/action/action.ts';
 import { listApplications, removeApplication } from './facets/database/applications.ts';
 import * as database from './facets/database/database.ts';
 import type { Removal } from './facets/action/terraform.ts';
-import { readHistory, readOldHistory } from './facets/history/history.ts';
+import { assertVisible, readHistory, readOldHistory } from './facets/history/history.ts';
 import * as settings from './facets/settings/settings.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
@@ -22,6 +22,11 @@ export function mountService(mounting: Mounting, deps: Deps): void {
   for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
   mounting.on(operations.listTerraformVersions, async () => ({ results: [...(await deps.engine.terraformVersions())] }));
   mounting.on(operations.getTerraformResources, ({ caller, params }) => listTerraformResources(deps, caller, params.terraformId));
+  mounting.on(operations.getHelmKubernetesServices, async ({ caller, params }) => {
+    await assertVisible(deps, caller, params.helmId, 'HELM');
+    // Nothing of a chart can have been made: none is deployed.
+    return { results: [] };
+  });
   const defaults = (type: SettingsType) => async () => settings.defaultSettings(deps, type);
   mounting
     .onAny(operations.getDefaultApplicationAdvancedSettings, defaults('APPLICATION'))
