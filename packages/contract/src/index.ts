@@ -12,6 +12,7 @@ export { openApi } from './openapi.ts';
 export { ServiceStatus, EnvironmentStatus, DeploymentPlan, Failure } from './shared/deployment.ts';
 export { advancedSettings } from './service/advanced-settings.ts';
 export { Application, ApplicationRequest } from './service/application.ts';
+export { ingressTypes } from './service/ingress.ts';
 export { jobEvents, type JobEvent } from './service/job.ts';
 export { Probe, ServicePort, Storage } from './service/parts.ts';
 export { variableScopesOfPaths, type ScopedVariableOperations, type ServiceVariableOperations } from './variable/scopes.ts';

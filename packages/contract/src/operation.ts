@@ -8,10 +8,10 @@ export const scopes = ['READ', 'DEPLOY', 'WRITE', 'ADMIN'] as const;
 export type Scope = (typeof scopes)[number];
 
 /**
- * What the first path parameter names, so that the caller's right to see it can be checked in one place. `instance`: the
+ * What the first id of the path names, so that the caller's right to see it can be checked in one place. `instance`: the
  * operation belongs to no organization (listing and creating organizations, variables that name their place in query or body,
  * and what people do with their own account).
- * `invitation`: the second parameter names it; whom it invites sees it without being of the organization yet.
+ * `invitation`: the second id names it; whom it invites sees it without being of the organization yet.
  */
 export type Target =
   | 'instance'

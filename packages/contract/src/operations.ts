@@ -1,6 +1,7 @@
 import * as clusterSettings from './cluster/advanced-settings.ts';
 import * as cluster from './cluster/cluster.ts';
 import * as credentials from './cluster/credentials.ts';
+import * as clusterKubernetes from './cluster/kubernetes.ts';
 import * as kubeconfig from './cluster/kubeconfig.ts';
 import * as clusterLifecycle from './cluster/lifecycle.ts';
 import * as catalogue from './cluster/catalogue.ts';
@@ -37,12 +38,24 @@ import * as databaseBackup from './service/database-backup.ts';
 import { databaseOperations } from './service/database.ts';
 import { helmOperations } from './service/helm.ts';
 import { listTerraformVersions, terraformOperations } from './service/terraform.ts';
+import { getHelmKubernetesServices } from './service/helm-service.ts';
+import * as ingress from './service/ingress.ts';
+import * as jobCleaning from './service/job-cleaning.ts';
+import { getTerraformResources } from './service/terraform-resource.ts';
 import * as stream from './stream/stream.ts';
 import { scopedVariableOperations } from './variable/scopes.ts';
 import * as variable from './variable/operations.ts';
 import * as webhook from './webhook/webhook.ts';
 
-const clusters = { ...cluster, ...clusterLifecycle, ...clusterSettings, ...kubeconfig, ...credentials, ...catalogue };
+const clusters = {
+  ...cluster,
+  ...clusterKubernetes,
+  ...clusterLifecycle,
+  ...clusterSettings,
+  ...kubeconfig,
+  ...credentials,
+  ...catalogue,
+};
 const modules = {
   ...organization,
   ...event,
@@ -75,7 +88,11 @@ const modules = {
   ...gitEvent,
   ...gitCommit,
   ...gitImage,
+  ...jobCleaning,
+  ...ingress,
   listTerraformVersions,
+  getTerraformResources,
+  getHelmKubernetesServices,
 };
 
 /** Operations that service types share, by kind and role: who serves one kind as the other goes through these. */

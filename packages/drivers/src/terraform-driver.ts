@@ -37,6 +37,19 @@ export interface TerraformOutput {
   readonly sensitive: boolean;
 }
 
+/** Something that a state names. */
+export interface TerraformResource {
+  /** Within the configuration: `module.net.cloud_bucket.files["a"]`. */
+  readonly address: string;
+  readonly mode: 'managed' | 'data';
+  readonly type: string;
+  readonly name: string;
+  /** The provider's whole name. */
+  readonly provider: string;
+  /** Without those that are sensitive. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
 /** What a command may use. */
 export interface CommandLimits {
   readonly cpuMillicores: number;
@@ -88,6 +101,8 @@ export interface TerraformSession {
   /** Whether an apply of the latest plan began in this folder, whether or not it ended. */
   wasApplied(): Promise<boolean>;
   outputs(call: CallContext): Promise<readonly TerraformOutput[]>;
+  /** What the state names, modules included. */
+  resources(call: CallContext): Promise<readonly TerraformResource[]>;
   /** The state as text. */
   pull(call: CallContext): Promise<string>;
   /** Stores a state that another backend had. */

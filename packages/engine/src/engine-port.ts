@@ -28,7 +28,10 @@ import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toS
 export interface ClusterLookup {
   describe(driver: string): ReturnType<EnginePort['describeCluster']>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
+  clearEndedRuns: EnginePort['clearEndedRuns'];
+  servedRoutes: EnginePort['servedRoutes'];
   terraformVersions: EnginePort['terraformVersions'];
+  terraformResources: EnginePort['terraformResources'];
 }
 
 /** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
@@ -82,7 +85,10 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
     readSource: (question) => clusters.source.readSource(question),
     source: clusters.source,
+    clearEndedRuns: (which) => clusters.clearEndedRuns(which),
+    servedRoutes: (driver, serviceId) => clusters.servedRoutes(driver, serviceId),
     terraformVersions: () => clusters.terraformVersions(),
+    terraformResources: (db, serviceId) => clusters.terraformResources(db, serviceId),
     describeCluster: (driver) => clusters.describe(driver),
   };
 }

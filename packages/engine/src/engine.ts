@@ -8,7 +8,9 @@ import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { Keeper } from './keeper/keeper.ts';
 import { Meter } from './metrics/meter.ts';
+import { clearEndedRuns } from './jobs/leftovers.ts';
 import { noTerraform } from './no-terraform.ts';
+import { readTerraformResources } from './terraform-resources.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
 import { Scaler } from './scaling/scaler.ts';
 import { Scheduler } from './jobs/scheduler.ts';
@@ -66,7 +68,10 @@ export function createEngine(input: EngineInput): Engine {
     port: createEnginePort(input.database, {
       describe: descriptions(input.drivers),
       source: createSourceReader(parts),
+      clearEndedRuns: (which) => clearEndedRuns(parts, input.database, which),
+      servedRoutes: (driver, serviceId) => gateways[driver]?.routesOf(serviceId) ?? null,
       terraformVersions: () => parts.terraform.versions(),
+      terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
     }),
     start: async () => {
       started = true;

@@ -1,14 +1,24 @@
 import type { Queryable } from '@davit/db';
+import type { TerraformResource } from '@davit/drivers';
 import type { BackupPort } from './backups/port.ts';
 import type { ReleaseConfig } from './model.ts';
 import type { DeploymentLogLine, LogLines, ServiceLogLine } from './port/logs.ts';
 import type { MetricsStep, MetricsTotal, ScalingView } from './port/metrics.ts';
 import type { DeploymentPlan, DeploymentRequest } from './port/request.ts';
 import type { SourceAnswer, SourceQuestion, SourceReader } from './port/source.ts';
-import type { DeploymentView, EnvironmentView, HistoryServiceView, Page, ServiceView } from './port/views.ts';
+import type {
+  ClearedRuns,
+  DeploymentView,
+  EnvironmentView,
+  HistoryServiceView,
+  Page,
+  ServedRoute,
+  ServiceView,
+} from './port/views.ts';
 
 export type * from './backups/port.ts';
 export type * from './model.ts';
+export type { TerraformResource } from '@davit/drivers';
 export type * from './port/request.ts';
 export type * from './port/views.ts';
 export type * from './port/logs.ts';
@@ -129,6 +139,21 @@ export interface EnginePort {
 
   /** Programs of this machine that run Terraform configurations. */
   terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;
+
+  /** What the latest apply of a Terraform configuration left in the world; null: nothing was applied, or it is destroyed. */
+  terraformResources(
+    db: Queryable,
+    serviceId: string,
+  ): Promise<{ readonly resources: readonly TerraformResource[]; readonly extractedAt: string } | null>;
+
+  /**
+   * Removes what ended runs of these jobs left on the cluster, and answers what that was; logs and history stay. Jobs that left nothing
+   * are missing. CLUSTER_UNREACHABLE.
+   */
+  clearEndedRuns(which: { readonly driver: string; readonly serviceIds: readonly string[] }): Promise<readonly ClearedRuns[]>;
+
+  /** What the gateway serves of a service now; null: this process does not know, as it serves nothing, or not yet. */
+  servedRoutes(driver: string, serviceId: string): readonly ServedRoute[] | null;
 
   readonly backups: BackupPort;
 

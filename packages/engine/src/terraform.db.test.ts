@@ -115,6 +115,12 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     const [state, ...others] = await states(infra.serviceId);
     expect(others).toEqual([]);
     expect(state).toMatchObject({ lock: null, text: expect.not.stringContaining('sesame') });
+    const resources = () => world.engine.port.terraformResources(world.database.database, infra.serviceId);
+    // Its values have the secret in them.
+    expect((await resources())?.resources).toMatchObject([
+      { address: 'terraform_data.hello', attributes: { id: expect.any(String) } },
+    ]);
+    expect(JSON.stringify(await resources())).not.toContain('sesame');
     expect(await log()).toContain('Apply complete! Resources: 1 added');
     expect(await log()).not.toContain('sesame');
     expect(await left()).toEqual([]);
@@ -131,6 +137,7 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     await eventually(() => Promise.resolve(world.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
     expect(await log()).toContain('1 destroyed');
     expect(await states(infra.serviceId)).toEqual([]);
+    expect(await resources()).toBeNull();
     expect(world.outputs.get(infra.serviceId)).toEqual([]);
     expect(await left()).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { DateTime, Name, Nullable, Optionals, Reference, Text, Uuid, Words } from '../shape.ts';
 import { clusterStates, deploymentStatuses, serviceTypes } from '../shared/words.ts';
+import { installation } from './installation.ts';
 
 export const cloudProviders = [
   'AWS',
@@ -75,6 +76,7 @@ export const Cluster = Type.Object({
   ssh_keys: Type.Optional(Type.Array(Type.String())),
   features: Type.Optional(Type.Array(ClusterFeature)),
   deployment_status: Type.Optional(Words(deploymentStatuses)),
+  ...installation,
 });
 
 const credentialsReference = Optionals({ id: Uuid, name: Type.String({ maxLength: 255 }) });
@@ -120,6 +122,7 @@ export const ClusterRequest = Type.Object({
       { maxItems: 100 },
     ),
   ),
+  ...installation,
 });
 
 export const ClusterLock = Type.Object({

@@ -85,6 +85,16 @@ describe.skipIf(!hasTerraform)('terraform', () => {
       { name: 'hidden', value: '{"a":[1,2]}', sensitive: true },
       { name: 'said', value: `it's "good" $HOME \\ a b,c`, sensitive: false },
     ]);
+    expect(await applying.resources(call())).toEqual([
+      {
+        address: 'terraform_data.hello',
+        mode: 'managed',
+        type: 'terraform_data',
+        name: 'hello',
+        provider: 'terraform.io/builtin/terraform',
+        attributes: expect.objectContaining({ output: `it's "good" $HOME \\ a b,c` }),
+      },
+    ]);
     expect(await applying.plan(call())).toEqual({ changes: false });
     expect(await applying.wasApplied()).toBe(false);
     expect(await applying.plan(call(), { destroy: true })).toEqual({ changes: true });

@@ -9,11 +9,13 @@ import type {
   TerraformEngine,
   TerraformOutput,
   TerraformPrograms,
+  TerraformResource,
   TerraformRun,
   TerraformSession,
 } from '../terraform-driver.ts';
 import { runCommand, type CommandEnd } from './command.ts';
 import { awaitLeftover } from './leftover.ts';
+import { resourcesOf } from './resources.ts';
 import { serveState, type StateServer } from './state-server.ts';
 
 const execute = promisify(execFile);
@@ -183,6 +185,10 @@ class Session implements TerraformSession {
     }));
   }
 
+  async resources(call: CallContext): Promise<readonly TerraformResource[]> {
+    return resourcesOf((await this.#run('show', ['-json'], { ...call, log: () => undefined })).output);
+  }
+
   async close(): Promise<void> {
     await this.#input.server?.close();
   }
@@ -208,7 +214,8 @@ class Session implements TerraformSession {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, content, { mode: 0o600 });
     }
-    const common = command === 'state' ? [] : command === 'output' ? ['-no-color'] : ['-input=false', '-no-color'];
+    const common =
+      command === 'state' ? [] : command === 'output' || command === 'show' ? ['-no-color'] : ['-input=false', '-no-color'];
     const end = await runCommand(
       {
         program,

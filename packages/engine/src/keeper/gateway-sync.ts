@@ -10,7 +10,7 @@ import {
   type TcpRoute,
 } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
-import type { GatewayDomains } from '../port.ts';
+import type { GatewayDomains, ServedRoute } from '../port.ts';
 
 interface ServiceRoutes {
   readonly http: readonly HttpRoute[];
@@ -179,6 +179,13 @@ export class GatewaySync {
       for (const { id } of [...routes.http, ...routes.tcp]) found.set(id, service);
     }
     return found;
+  }
+
+  /** The routes of a service that are served; null: they are not known yet. */
+  routesOf(serviceId: string): ServedRoute[] | null {
+    if (!this.#loaded) return null;
+    const routes = this.#services.get(serviceId)?.routes;
+    return [...(routes?.http ?? []), ...(routes?.tcp ?? [])].map(({ id, backends }) => ({ id, backends: backends.length }));
   }
 
   /** Puts a service's routes in place. Resolves once they are served; does nothing when they are served already. */

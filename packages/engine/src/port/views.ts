@@ -100,3 +100,18 @@ export interface Page {
   /** Only what came before this deployment of the same environment or service; of another one: nothing. */
   readonly before?: string | undefined;
 }
+
+/** A way from the gateway to a service. */
+export interface ServedRoute {
+  /** Of the port. */
+  readonly id: string;
+  /** Instances that it leads to. */
+  readonly backends: number;
+}
+
+/** What was removed of a job's ended runs. */
+export interface ClearedRuns {
+  readonly serviceId: string;
+  /** Names that the cluster had for them. */
+  readonly instances: readonly string[];
+}

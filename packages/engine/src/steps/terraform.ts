@@ -6,11 +6,13 @@ import {
   type StateLock,
   type StateStore,
   type TerraformBackend,
+  type TerraformResource,
   type TerraformRun,
   type TerraformSession,
 } from '@davit/drivers';
 import type { BuildCommit, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
 import { terraformAction } from '../plan/terraform.ts';
+import { withoutSecrets } from '../terraform-resources.ts';
 import * as journal from '../store/journal.ts';
 import * as store from '../store/terraform.ts';
 import { joined, secretIds } from '../workload.ts';
@@ -108,7 +110,10 @@ export const settle: Step = {
   cancelable: false,
   async run(context) {
     const { task, deployment, call, parts } = context;
-    const outputs = await usingObtained(context, (session) => session.outputs(call));
+    const { outputs, resources } = await usingObtained(context, async (session) => ({
+      outputs: await session.outputs(call),
+      resources: await listResources(context, session),
+    }));
     // Names of outputs may have dashes, names of variables may not.
     const told = outputs.map((output) => ({ ...output, name: output.name.replaceAll('-', '_'), description: null }));
     await parts.hooks.serviceOutputs(task.serviceId, told);
@@ -126,6 +131,11 @@ export const settle: Step = {
       'COMPLETED',
       null,
     ]);
+    if (resources !== null) {
+      const sealed = parts.hooks.seal(task.serviceId, JSON.stringify(resources));
+      const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
+      await context.journal.write(store.writeResources, [...place, sealed]);
+    }
     if (outputs.length > 0) call.log(`Outputs: ${outputs.map(({ name }) => name).join(', ')}.`);
     await removeFolder(context);
     return {};
@@ -167,6 +177,7 @@ export const forget: Step = {
     await parts.hooks.serviceOutputs(task.serviceId, []);
     await writer.transaction(async (tx) => {
       await writer.writeAny(store.removeState, [task.serviceId], tx);
+      await writer.writeAny(store.removeResources, [task.serviceId], tx);
       await writer.writeAny(journal.removeRuntime, [task.serviceId], tx);
     });
     await removeFolder(context);
@@ -174,6 +185,20 @@ export const forget: Step = {
     return {};
   },
 };
+
+/** For whoever asks later. null: they cannot be listed, which makes nothing of what was applied undone. */
+async function listResources(context: StepContext, session: TerraformSession): Promise<readonly TerraformResource[] | null> {
+  const { task, call, parts } = context;
+  try {
+    const resources = await session.resources(call);
+    const secrets = await parts.hooks.secrets(secretIds(configOf(task)));
+    return withoutSecrets(resources, secrets.values());
+  } catch (error) {
+    if (call.signal.aborted) throw error;
+    call.log(`The resources could not be listed: ${error instanceof Error ? error.message : String(error)}.`);
+    return null;
+  }
+}
 
 /** Takes the lock of a state from whoever left it. No other run of the environment is under way. */
 export const unlock: Step = {

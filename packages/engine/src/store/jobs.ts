@@ -82,6 +82,15 @@ export const openRuns = statement<RunRow>(
 
 export const runningRollouts = statement<{ id: string }>('runningJobRollouts', `SELECT id FROM job_run WHERE status = 'RUNNING'`);
 
+/** Services: the rollouts of their runs that somebody waits for, by a schedule or by a deployment. */
+export const openRollouts = statement<{ id: string }>(
+  'openJobRollouts',
+  `SELECT id FROM job_run WHERE service_id = ANY($1::uuid[]) AND status = 'RUNNING'
+   UNION ALL
+   SELECT s.rollout FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
+    WHERE s.service_id = ANY($1::uuid[]) AND d.status IN ('QUEUED', 'RUNNING')`,
+);
+
 export const markLaunched = statement<{ launched_at: string }>(
   'markJobLaunched',
   `UPDATE job_run SET launched_at = coalesce(launched_at, clock_timestamp()) WHERE id = $1 RETURNING launched_at`,

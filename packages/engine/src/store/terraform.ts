@@ -33,6 +33,25 @@ export const unlockState = statement<{ service_id: string }>(
 /** Deployment, fence, service. */
 export const removeState = statement('removeTerraformState', `DELETE FROM terraform_state WHERE service_id = $3 AND ${fenced}`);
 
+/** Deployment, fence, service, organization, environment, sealed. */
+export const writeResources = statement(
+  'writeTerraformResources',
+  `INSERT INTO terraform_resources (service_id, organization_id, environment_id, sealed) SELECT $3, $4, $5, $6 WHERE ${fenced}
+   ON CONFLICT (service_id) DO UPDATE SET sealed = excluded.sealed, extracted_at = clock_timestamp()`,
+);
+
+/** Service. */
+export const readResources = statement<{ sealed: Buffer; extracted_at: string }>(
+  'readTerraformResources',
+  `SELECT sealed, extracted_at FROM terraform_resources WHERE service_id = $1`,
+);
+
+/** Deployment, fence, service. */
+export const removeResources = statement(
+  'removeTerraformResources',
+  `DELETE FROM terraform_resources WHERE service_id = $3 AND ${fenced}`,
+);
+
 /** Deployment, fence, release, commit. */
 export const setReleaseCommit = statement(
   'setReleaseCommit',

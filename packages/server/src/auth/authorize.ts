@@ -159,7 +159,8 @@ async function placeOf(
   target: Exclude<Operation['target'], 'instance'>,
   ids: Ids,
 ): Promise<PlaceRow | undefined> {
-  const [first = '', second = ''] = Object.values(ids);
+  // Some paths begin with a word, as of a type.
+  const [first = '', second = ''] = Object.entries(ids).flatMap(([name, id]) => (name.endsWith('Id') ? [id] : []));
   if (target === 'invitation') {
     const place = await database.maybe(organizationOf.invitation, [second]);
     return place?.organization_id === first ? place : undefined;

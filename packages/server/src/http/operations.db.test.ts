@@ -215,6 +215,7 @@ async function makeIds(): Promise<Record<string, string>> {
     helmId: helm.id,
     terraformId: terraform.id,
     serviceId: application.id,
+    serviceType: 'APPLICATION',
     deploymentStageId: first?.id ?? '',
     stageId: second?.id ?? '',
     environmentVariableId: variable.id,
@@ -259,14 +260,19 @@ async function send(operation: Operation, token: string | null, idOf: Ids = know
   return fetch(`${server.baseUrl}${path}${queryOf(operation, idOf)}`, init);
 }
 
-/** What an operation needs in its query: ids, in all that there are but one. */
+const periods: Readonly<Record<string, string>> = {
+  from_date_time: '2026-01-01T00:00:00Z',
+  to_date_time: '2026-01-02T00:00:00Z',
+};
+
+/** What an operation needs in its query: periods and ids, in all that there are but one. */
 function queryOf(operation: Operation, idOf: Ids): string {
   if (operation.id === 'listVariables') {
     return `?${new URLSearchParams({ scope: 'PROJECT', parent_id: idOf('projectId') ?? '' }).toString()}`;
   }
   const query: { readonly required?: readonly string[] } = operation.query ?? {};
   const needed = query.required ?? [];
-  return needed.length === 0 ? '' : `?${needed.map((name) => `${name}=${idOf(name) ?? ''}`).join('&')}`;
+  return needed.length === 0 ? '' : `?${needed.map((name) => `${name}=${periods[name] ?? idOf(name) ?? ''}`).join('&')}`;
 }
 
 /** What exists: credentials are those of the operation's vendor, places its own. */
@@ -438,6 +444,12 @@ test.each(forPeople.map((operation) => [operation.id, operation] as const))(
   },
 );
 
+/** Reads that are refused here, with what, and why: whoever may read is told so. */
+const refusedReads: readonly (readonly [operations: RegExp, status: number, because: string])[] = [
+  [/^list(Application|Terraform|Helm)(Commit|Contributor)$/, 400, 'nothing here can look into a repository'],
+  [/^getClusterKubernetesEvents$/, 409, 'the cluster is no Kubernetes'],
+];
+
 const readable = operationList.filter(
   (operation) => operation.method === 'GET' && operation.scope === 'READ' && operation.audience !== 'people',
 );
@@ -445,15 +457,14 @@ test.each(readable.map((operation) => [operation.id, operation] as const))(
   '%s answers a token that may read',
   async (_id, operation) => {
     const response = await send(operation, owner.tokens.READ);
-    // Nothing here can look into a repository: whoever may read is told so.
-    const status = /^list(Application|Terraform|Helm)(Commit|Contributor)$/.test(operation.id) ? 400 : operation.status;
+    const status = refusedReads.find(([operations]) => operations.test(operation.id))?.[1] ?? operation.status;
     // A stream has no end.
     const text = operation.events === undefined ? await response.text() : await response.body?.cancel();
     expect({ status: response.status, text }).toMatchObject({ status });
   },
 );
 
-const secondIds = withId.filter((operation) => (operation.path.match(/\{/g)?.length ?? 0) > 1);
+const secondIds = withId.filter((operation) => (operation.path.match(/Id\}/g)?.length ?? 0) > 1);
 test.each(secondIds.map((operation) => [operation.id, operation] as const))(
   '%s answers 404 where its second id belongs elsewhere',
   async (_id, operation) => {

@@ -19,6 +19,8 @@ import { mountEvent } from './event/index.ts';
 import { mountGitEvent } from './git-event/index.ts';
 import { mountGitToken } from './git-token/index.ts';
 import { mountHelmRepository } from './helm-repository/index.ts';
+import { mountIngress } from './ingress/index.ts';
+import { mountJobCleaning } from './job-cleaning/index.ts';
 import { mountLabelGroup } from './label-group/index.ts';
 import { mountMember } from './member/index.ts';
 import { mountOrganization } from './organization/index.ts';
@@ -62,6 +64,8 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountDeploymentRule(mounting, deps);
   mountDeployment(mounting, deps);
   mountOverview(mounting, deps);
+  mountIngress(mounting, deps);
+  mountJobCleaning(mounting, deps);
   mountSourceCheck(mounting, deps);
   mountStream(mounting, deps);
   mountService(mounting, deps);

@@ -58,7 +58,10 @@ export async function createCluster(
     credentialsId,
   ];
   const row = await writing({ name: body.name, path: 'cloud_provider_credentials.' }, () =>
-    deps.database.maybe(store.clusterCreate, values),
+    deps.database.transaction(async (tx) => {
+      await request.shareReferences(tx, organizationId, body);
+      return tx.maybe(store.clusterCreate, values);
+    }),
   );
   if (row === undefined) throw notFound('organization');
   return toCluster(deps, row);
@@ -85,6 +88,7 @@ export async function editCluster(
       request.checkRequest(deps.catalogue, kind, spec);
       const wanted = { info: body.cloud_provider_credentials, path: 'cloud_provider_credentials' };
       const credentials = await request.wantedCredentials(tx, { ...kind, organizationId: stored.organization_id }, wanted);
+      await request.shareReferences(tx, stored.organization_id, body);
       return write(tx, stored, {
         name: body.name,
         description: body.description === undefined ? stored.description : (body.description ?? ''),
@@ -187,7 +191,7 @@ async function writing<Result>(
 
 async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
   const description = await descriptionOf(deps, row);
-  const { features, ssh_keys, instance_type, ...nodes } = row.spec;
+  const { features, ssh_keys, instance_type, labels_groups, ...others } = row.spec;
   const { id, created_at, updated_at, name, region, cloud_provider, kubernetes, is_default, is_demo, production } = row;
   return {
     id,
@@ -202,9 +206,10 @@ async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
     production,
     description: row.description,
     organization: { id: row.organization_id },
-    ...nodes,
+    ...others,
     ...(typeof instance_type === 'string' ? { instance_type } : {}),
     ssh_keys: [...(ssh_keys ?? [])],
+    labels_groups: (labels_groups ?? []).map((group) => ({ id: group })),
     features: chosenFeatures(deps, row, features ?? []),
     status: stateOf(row, description),
     has_access: true,

@@ -3,6 +3,8 @@ import { credentialProviders, type Body, type CloudProvider, type KubernetesMode
 import type { Queryable } from '@davit/db';
 import { isOffered, vendorOf, type Catalogue, type CatalogueFeature } from '../../catalogue/catalogue.ts';
 import { findCredentials } from '../cloud-credentials/index.ts';
+import { shareGitToken } from '../git-token/index.ts';
+import { shareLabelGroups } from '../label-group/index.ts';
 import { invalidReference, Problems } from '../shared/problems.ts';
 import type { ClusterSpec } from './store.ts';
 
@@ -106,7 +108,10 @@ function checkFeature(problems: Problems, path: string, feature: CatalogueFeatur
 /** The settings that a request names, over those that are stored. A feature without a value is taken away. */
 export function specOf(request: ClusterRequest, stored: ClusterSpec = {}): ClusterSpec {
   const { min_running_nodes, max_running_nodes, disk_size, disk_iops, disk_throughput, instance_type, ssh_keys } = request;
-  const named = { min_running_nodes, max_running_nodes, disk_size, disk_iops, disk_throughput, instance_type, ssh_keys };
+  const { metrics_parameters, infrastructure_charts_parameters, keda } = request;
+  const nodes = { min_running_nodes, max_running_nodes, disk_size, disk_iops, disk_throughput, instance_type, ssh_keys };
+  const labels_groups = request.labels_groups && [...new Set(request.labels_groups.map(({ id }) => id.toLowerCase()))];
+  const named = { ...nodes, metrics_parameters, infrastructure_charts_parameters, keda, labels_groups };
   const given = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
   if (request.features === undefined) return { ...stored, ...given };
   // The last one of an id counts.
@@ -145,6 +150,28 @@ export async function wantedCredentials(
   if (!isFitting)
     throw invalidReference(at('credentials.id'), `names credentials for ${found.provider}, not for ${cluster.provider}`);
   return found.id;
+}
+
+/**
+ * INVALID_REFERENCE for a label group or git token that the request names and the organization does not have. The others stay until
+ * the transaction ends, which must write what names them.
+ */
+export async function shareReferences(tx: Queryable, organizationId: string, request: ClusterRequest): Promise<void> {
+  const groups = (request.labels_groups ?? []).map(({ id }) => id.toLowerCase());
+  const found = groups.length === 0 ? new Set<string>() : await shareLabelGroups(tx, organizationId, groups);
+  const unknown = groups.findIndex((id) => !found.has(id));
+  if (unknown !== -1) {
+    throw invalidReference(
+      `labels_groups.${unknown}.id`,
+      'is not the id of a label group of this organization; create one first',
+    );
+  }
+  const token = request.infrastructure_charts_parameters?.eks_anywhere_parameters?.git_repository.git_token_id;
+  if (token === undefined || (await shareGitToken(tx, organizationId, token))) return;
+  throw invalidReference(
+    'infrastructure_charts_parameters.eks_anywhere_parameters.git_repository.git_token_id',
+    'is not the id of a git token of this organization; create one first',
+  );
 }
 
 /** Whether a text is a block of addresses, as in 10.0.0.0/16. */

@@ -4,6 +4,7 @@ import type { Mounting } from '../../http/mount.ts';
 import * as cluster from './cluster.ts';
 import * as deployment from './deployment.ts';
 import * as kubeconfig from './kubeconfig.ts';
+import * as kubernetes from './kubernetes.ts';
 import * as lock from './lock.ts';
 import * as settings from './settings.ts';
 import * as status from './status.ts';
@@ -23,6 +24,7 @@ export function mountCluster(mounting: Mounting, deps: Deps): void {
     );
   mountLifecycle(mounting, deps);
   mountSettings(mounting, deps);
+  mountKubernetes(mounting, deps);
 }
 
 function mountLifecycle(mounting: Mounting, deps: Deps): void {
@@ -41,6 +43,15 @@ function mountLifecycle(mounting: Mounting, deps: Deps): void {
     .on(operations.lockCluster, ({ caller, params, body }) => lock.lockCluster(deps, caller, params.clusterId, body))
     .on(operations.unlockCluster, ({ caller, params }) => lock.unlockCluster(deps, caller, params.clusterId))
     .on(operations.listClusterLock, ({ caller, params }) => lock.listClusterLocks(deps, caller, params.organizationId));
+}
+
+function mountKubernetes(mounting: Mounting, deps: Deps): void {
+  mounting
+    .on(operations.getClusterKubernetesEvents, ({ caller, params, query }) =>
+      kubernetes.readEvents(deps, caller, params.clusterId, query),
+    )
+    .on(operations.getClusterTokenByClusterId, ({ caller, params }) => kubernetes.readToken(deps, caller, params.clusterId))
+    .on(operations.getInstallationHelmValues, ({ caller, params }) => kubernetes.readInstallationValues(deps, caller, params));
 }
 
 function mountSettings(mounting: Mounting, deps: Deps): void {

@@ -1,8 +1,11 @@
-import type { CloudProvider, KubernetesMode, ServiceType } from '@davit/contract';
+import type { Body, CloudProvider, KubernetesMode, operations, ServiceType } from '@davit/contract';
 import { statement } from '@davit/db';
 
-/** What a user can set of a cluster's nodes and features, as it was asked for. */
-export interface ClusterSpec {
+type Request = Body<(typeof operations)['createCluster']>;
+type Installation = Pick<Request, 'metrics_parameters' | 'infrastructure_charts_parameters' | 'keda'>;
+
+/** What a user can set of a cluster's nodes, features and installation, as it was asked for. */
+export interface ClusterSpec extends Installation {
   readonly min_running_nodes?: number;
   readonly max_running_nodes?: number;
   readonly disk_size?: number;
@@ -14,6 +17,8 @@ export interface ClusterSpec {
     readonly id: string;
     readonly value: string | boolean | Readonly<Record<string, unknown>>;
   }[];
+  /** Ids. */
+  readonly labels_groups?: readonly string[];
 }
 
 export interface ClusterRow {

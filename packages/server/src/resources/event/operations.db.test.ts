@@ -24,6 +24,8 @@ const silent: Readonly<Record<string, string>> = {
   checkGitFile: 'looks at a repository and changes nothing',
   checkHelmRepository: 'looks at a repository and changes nothing',
   checkContainerImage: 'asks a registry and changes nothing',
+  cleanFailedJob: 'removes what ended runs left on the cluster, as happens by itself, and changes no record',
+  cleanFailedJobs: 'removes what ended runs left on the cluster, as happens by itself, and changes no record',
   deployHelm: 'always refused: no cluster of this version can run a Helm chart',
   redeployHelm: 'always refused: no cluster of this version can run a Helm chart',
   stopHelm: 'always refused: nothing of it can have been deployed',

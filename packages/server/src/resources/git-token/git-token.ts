@@ -82,6 +82,8 @@ export async function deleteGitToken(deps: Deps, caller: Caller, place: Place): 
   await readGitToken(deps, caller, place);
   const names = (await readUses(deps.database, 'gitToken', place.gitTokenId)).map(({ service_name }) => service_name);
   if (names.length > 0) throw inUse('The git token', { noun: 'the services', names });
+  const clusters = (await deps.database.many(store.gitTokenClusters, [place.gitTokenId])).map(({ name }) => name);
+  if (clusters.length > 0) throw inUse('The git token', { noun: 'the clusters', names: clusters });
   // Its last user went away between the two statements.
   await deleteGitToken(deps, caller, place);
 }
@@ -90,6 +92,11 @@ export async function listGitTokenServices(deps: Deps, caller: Caller, place: Pl
   const { id } = await readGitToken(deps, caller, place);
   const uses = await readUses(deps.database, 'gitToken', id);
   return { results: uses.map((use) => toAssociatedService(use, ['APPLICATION', 'CRON', 'LIFECYCLE', 'HELM', 'TERRAFORM'])) };
+}
+
+/** Whether the organization has it; it is not deleted before the transaction ends. */
+export async function shareGitToken(tx: Queryable, organizationId: string, id: string): Promise<boolean> {
+  return (await tx.maybe(store.gitTokenShare, [organizationId, id])) !== undefined;
 }
 
 /** User names under which the git hosts take a token as a password. */

@@ -1,2 +1,2 @@
 export { mountGitToken } from './routes.ts';
-export { gitCredentials, gitToken } from './git-token.ts';
+export { gitCredentials, gitToken, shareGitToken } from './git-token.ts';

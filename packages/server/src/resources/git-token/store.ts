@@ -16,6 +16,8 @@ export interface GitTokenRow {
 // Services name their tokens in their spec; the indexes service_git_token and service_values_git_token are on the same expressions.
 const users = `from service where (service.spec #>> '{git_repository,git_token_id}' = git_token.id::text
   or service.type = 'HELM' and service.spec #>> '{values_override,file,git,git_repository,git_token_id}' = git_token.id::text)`;
+const clusters = `from cluster where cluster.organization_id = git_token.organization_id
+  and lower(cluster.spec #>> '{infrastructure_charts_parameters,eks_anywhere_parameters,git_repository,git_token_id}') = git_token.id::text`;
 const columns = `id, created_at, updated_at, name, description, type, workspace, git_api_url,
   (select count(*) ${users}) as associated_services_count`;
 const visible = `organization_id = $1 and ($2::uuid is null or organization_id = $2)`;
@@ -54,7 +56,20 @@ export const gitTokenEdit = statement<GitTokenRow>(
 
 export const gitTokenDelete = statement(
   'git_token_delete',
-  `delete from git_token where ${visible} and id = $3 and not exists (select 1 ${users})`,
+  `delete from git_token where ${visible} and id = $3 and not exists (select 1 ${users}) and not exists (select 1 ${clusters})`,
+);
+
+/** Clusters that are installed from a repository with a token. Its id. */
+export const gitTokenClusters = statement<{ readonly name: string }>(
+  'git_token_clusters',
+  `select cluster.name from git_token, cluster where git_token.id = $1 and cluster.id in (select cluster.id ${clusters})
+    order by cluster.created_at, cluster.id`,
+);
+
+/** Organization, id. Nobody deletes it before the transaction ends. */
+export const gitTokenShare = statement(
+  'git_token_share',
+  'select id from git_token where organization_id = $1 and id = $2 for key share',
 );
 
 export const gitTokenSealed = statement<{

@@ -6,7 +6,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedItem } from '../service-use/index.ts';
-import { refuseTakenName } from '../shared/naming.ts';
+import { inUse, refuseTakenName } from '../shared/naming.ts';
 import { Problems } from '../shared/problems.ts';
 import { checkKeys, checkLabelValues } from '../shared/qualified-name.ts';
 import * as store from './store.ts';
@@ -54,12 +54,14 @@ export async function editLabelGroup(deps: Deps, caller: Caller, place: Place, r
   return row;
 }
 
-/** NOT_FOUND; IN_USE while a service uses it. */
+/** NOT_FOUND; IN_USE while a service or a cluster uses it. */
 export async function deleteLabelGroup(deps: Deps, caller: Caller, place: Place): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const row = await tx.maybe(store.labelGroupLock, placeValues(caller, place));
     if (row === undefined) throw notFound('label group');
     await refuseUsed(tx, 'labelGroup', { id: row.id, noun: 'label group' });
+    const names = (await tx.many(store.labelGroupClusters, [row.id])).map(({ name }) => name);
+    if (names.length > 0) throw inUse('The label group', { noun: 'the clusters', names });
     await tx.run(store.labelGroupDelete, [row.id]);
   });
 }
@@ -67,7 +69,14 @@ export async function deleteLabelGroup(deps: Deps, caller: Caller, place: Place)
 export async function listLabelGroupItems(deps: Deps, caller: Caller, place: Place): Promise<Items> {
   const { id } = await readLabelGroup(deps, caller, place);
   const uses = await readUses(deps.database, 'labelGroup', id);
-  return { results: uses.map((use) => toAssociatedItem(use, groupItemTypes)) };
+  const clusters = await deps.database.many(store.labelGroupClusters, [id]);
+  return {
+    results: [...uses.map((use) => toAssociatedItem(use, groupItemTypes)), ...clusters.map((cluster) => toClusterItem(cluster))],
+  };
+}
+
+function toClusterItem({ id, name }: { readonly id: string; readonly name: string }): Items['results'][number] {
+  return { cluster_id: id, cluster_name: name, item_id: id, item_name: name, item_type: 'CLUSTER' };
 }
 
 /** Those of these ids that there are, in no order. */

@@ -15,7 +15,9 @@ const visible = `organization_id = $1 and ($2::uuid is null or organization_id =
 export const labelGroupList = statement<LabelGroupRow & { associated_items_count: number }>(
   'label_group_list',
   `select ${columns}, (select count(*) from service where service.spec ? 'labels_groups'
-      and service.spec -> 'labels_groups' ? label_group.id::text) as associated_items_count
+      and service.spec -> 'labels_groups' ? label_group.id::text)
+    + (select count(*) from cluster where cluster.organization_id = $1 and cluster.spec -> 'labels_groups' ? label_group.id::text)
+      as associated_items_count
      from label_group where ${visible} order by created_at, id`,
 );
 
@@ -47,6 +49,13 @@ export const labelGroupLock = statement<{ id: string }>(
 );
 
 export const labelGroupDelete = statement('label_group_delete', 'delete from label_group where id = $1');
+
+/** The clusters that have it, oldest first. Its id. */
+export const labelGroupClusters = statement<{ readonly id: string; readonly name: string }>(
+  'label_group_clusters',
+  `select cluster.id, cluster.name from cluster join label_group on label_group.organization_id = cluster.organization_id
+    where label_group.id = $1 and cluster.spec -> 'labels_groups' ? label_group.id::text order by cluster.created_at, cluster.id`,
+);
 
 /** Ids. */
 export const labelGroupsRead = statement<LabelGroupRow>(

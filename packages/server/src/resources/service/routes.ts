@@ -5,11 +5,12 @@ import * as action from './facets/action/action.ts';
 import { listApplications, removeApplication } from './facets/database/applications.ts';
 import * as database from './facets/database/database.ts';
 import type { Removal } from './facets/action/terraform.ts';
-import { readHistory, readOldHistory } from './facets/history/history.ts';
+import { assertVisible, readHistory, readOldHistory } from './facets/history/history.ts';
 import * as settings from './facets/settings/settings.ts';
 import { readLinks } from './facets/link/link.ts';
 import { readLog } from './facets/log/log.ts';
 import { readMetrics } from './facets/metrics/metrics.ts';
+import { listTerraformResources } from './facets/terraform/resources.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
 import type { ServiceReference } from './lock.ts';
 import { listOutdated, listServicesOfType } from './list.ts';
@@ -20,6 +21,12 @@ import type { SettingsType } from './shapes/advanced-settings.ts';
 export function mountService(mounting: Mounting, deps: Deps): void {
   for (const kind of Object.values(kinds)) mountKind(mounting, deps, kind);
   mounting.on(operations.listTerraformVersions, async () => ({ results: [...(await deps.engine.terraformVersions())] }));
+  mounting.on(operations.getTerraformResources, ({ caller, params }) => listTerraformResources(deps, caller, params.terraformId));
+  mounting.on(operations.getHelmKubernetesServices, async ({ caller, params }) => {
+    await assertVisible(deps, caller, params.helmId, 'HELM');
+    // Nothing of a chart can have been made: none is deployed.
+    return { results: [] };
+  });
   const defaults = (type: SettingsType) => async () => settings.defaultSettings(deps, type);
   mounting
     .onAny(operations.getDefaultApplicationAdvancedSettings, defaults('APPLICATION'))

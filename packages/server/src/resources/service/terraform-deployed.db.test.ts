@@ -14,7 +14,13 @@ variable "password" {
   type      = string
   sensitive = true
 }
+variable "token" { type = string }
 resource "terraform_data" "hello" { input = var.greeting }
+resource "terraform_data" "marked" { input = { user = "ada", password = var.password } }
+resource "terraform_data" "unmarked" {
+  input            = { token = "is \${var.token}!" }
+  triggers_replace = "open"
+}
 output "bucket-name" { value = terraform_data.hello.output }
 output "password" {
   value     = var.password
@@ -67,6 +73,7 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     const tf_vars = [
       { key: 'greeting', value: 'hello', secret: false },
       { key: 'password', value: 'sesame', secret: true },
+      { key: 'token', value: 'poppy', secret: true },
     ];
     const body = { name: 'infra', terraform_files_source: { git_repository }, terraform_variables_source: { tf_vars } };
     const { id } = await client.call('createTerraform', { params: { environmentId }, body });
@@ -93,6 +100,19 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     expect(one('bucket_name')).toMatchObject({ scope: 'ENVIRONMENT', variable_type: 'ALIAS', is_secret: false });
     expect(one(key('password'))).toMatchObject({ scope: 'BUILT_IN', value: null, is_secret: true });
     expect(JSON.stringify(seen)).not.toContain('sesame');
+    const listed = await client.call('getTerraformResources', { params });
+    expect(listed.results.map(({ address, mode }) => `${mode} ${address}`)).toEqual([
+      'managed terraform_data.hello',
+      'managed terraform_data.marked',
+      'managed terraform_data.unmarked',
+    ]);
+    expect(listed.results).toMatchObject([
+      { resource_type: 'terraform_data', provider: 'terraform.io/builtin/terraform', attributes: { output: 'hello' } },
+      { attributes: { input: { user: 'ada' } } },
+      { attributes: { triggers_replace: 'open' } },
+    ]);
+    expect(JSON.stringify(listed)).not.toMatch(/sesame|poppy/);
+    expect(await client.call('getTerraformResources', { params })).toEqual(listed);
     const environment = await client.call('getEnvironmentStatuses', { params: { environmentId } });
     expect(environment.terraforms).toMatchObject([{ state: 'DEPLOYED', service_deployment_status: 'UP_TO_DATE' }]);
     await client.call('deleteTerraform', { params });

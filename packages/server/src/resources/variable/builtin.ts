@@ -1,6 +1,6 @@
 import type { DatabaseType, ServiceType } from '@davit/contract';
 import type { ValuePart } from '@davit/engine/port';
-import { derivedId } from './derived-id.ts';
+import { derivedId } from '../shared/derived-id.ts';
 import type { Level } from './row.ts';
 
 export interface ProjectFacts {

@@ -1,7 +1,7 @@
 import { canonicalJson } from '@davit/base';
 import type { ReleaseFile, ReleaseValue, ValuePart } from '@davit/engine/port';
 import type { BuiltIn } from './builtin.ts';
-import { derivedId } from './derived-id.ts';
+import { derivedId } from '../shared/derived-id.ts';
 import { circle, groups, pieces, referenceKeys } from './references.ts';
 import { level, rootId, type VariableRow } from './row.ts';
 

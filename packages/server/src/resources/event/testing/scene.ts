@@ -120,7 +120,7 @@ export class Scene {
     const helmId = await this.make(`/environment/${charts}/helm`, { name: 'chart', source });
     const terraformId = await this.make(`${at}/terraform`, { name: 'infra', terraform_files_source: source });
     const services = { applicationId, containerId, jobId, databaseId, helmId, terraformId };
-    return { ...this.here, projectId, environmentId, ...services, serviceId: applicationId };
+    return { ...this.here, projectId, environmentId, ...services, serviceId: applicationId, serviceType: 'APPLICATION' };
   }
 
   /** The same, with a deployment of one of the services that waits. */

@@ -154,6 +154,8 @@ export const serviceRecipes: Recipes = {
     })),
   ),
   ...recipesOfService('Database', () => ({ type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' })),
+  cleanFailedJobs: { ids: here, body: ({ jobId }) => ({ job_ids: [jobId] }), event: '' },
+  cleanFailedJob: { ids: here, event: '' },
   createHelm: { ids: here, body: () => ({ ...named(), source }), event: 'CREATE HELM' },
   editHelm: { ids: here, body: () => ({ ...named(), source }), event: 'UPDATE HELM' },
   deleteHelm: { ids: fresh, event: 'DELETE HELM' },

@@ -1,0 +1,74 @@
+import Type from 'typebox';
+import { Nullable, Optionals, Uuid, Words } from '../shape.ts';
+import { gitProviders } from '../shared/words.ts';
+
+/* What runs on a Kubernetes cluster beside services: recorded for its installation. */
+
+const Enabled = Type.Object({ enabled: Type.Boolean() });
+const Short = Type.String({ maxLength: 255 });
+
+const Alerting = Type.Object({
+  enabled: Type.Boolean(),
+  default_rule_labels: Type.Optional(Nullable(Type.Record(Type.String({ maxLength: 255 }), Type.String({ maxLength: 1000 })))),
+  spec_config_secret: Type.Optional(Short),
+  spec_external_url: Type.Optional(Type.String({ maxLength: 2048 })),
+  config_name: Type.Optional(Short),
+});
+
+/** Whether and how a cluster's metrics are collected. */
+export const MetricsParameters = Optionals({
+  enabled: Type.Boolean(),
+  configuration: Optionals({
+    kind: Words(['MANAGED_BY_SERVICE'] as const),
+    resource_profile: Words(['LOW', 'NORMAL', 'HIGH'] as const),
+    cloud_watch_export_config: Enabled,
+    high_availability: Type.Boolean(),
+    internal_network_monitoring: Enabled,
+    alerting: Alerting,
+  }),
+});
+
+const Backup = Type.Object({
+  enabled: Type.Optional(Type.Boolean({ default: true })),
+  timeout_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, default: 300 })),
+  certs_secret_name: Type.Optional(Short),
+  s3: Type.Object({ bucket: Short, region: Short, role_arn: Short, key_prefix: Type.Optional(Type.String({ maxLength: 1024 })) }),
+});
+
+/** Values for the charts that a cluster is installed with. */
+export const InfrastructureChartsParameters = Optionals({
+  nginx_parameters: Optionals({
+    replica_count: Type.Integer({ minimum: 0, maximum: 1000 }),
+    default_ssl_certificate: Short,
+    publish_status_address: Short,
+    annotation_metal_lb_load_balancer_ips: Short,
+    annotation_external_dns_kubernetes_target: Short,
+  }),
+  cert_manager_parameters: Optionals({ kubernetes_namespace: Short }),
+  metal_lb_parameters: Optionals({ ip_address_pools: Type.Array(Short, { maxItems: 100 }) }),
+  eks_anywhere_parameters: Type.Object({
+    git_repository: Type.Object({
+      url: Type.String({ maxLength: 2048, pattern: '^[A-Za-z][A-Za-z0-9+.-]*://\\S+$' }),
+      branch: Type.Optional(Short),
+      commit_id: Type.Optional(Short),
+      git_token_id: Uuid,
+      provider: Type.Optional(Words(gitProviders)),
+    }),
+    yaml_file_path: Type.String({ minLength: 1, maxLength: 1024 }),
+    cluster_backup: Type.Optional(Backup),
+  }),
+});
+
+/** Scaling by events. */
+export const Keda = Enabled;
+
+/** By their ids: labels for what the cluster's vendor makes. */
+export const ClusterLabelsGroups = Type.Array(Type.Object({ id: Uuid }), { maxItems: 100 });
+
+/** Members of a cluster's record and of its requests alike. */
+export const installation = {
+  metrics_parameters: Type.Optional(MetricsParameters),
+  infrastructure_charts_parameters: Type.Optional(InfrastructureChartsParameters),
+  keda: Type.Optional(Keda),
+  labels_groups: Type.Optional(ClusterLabelsGroups),
+};

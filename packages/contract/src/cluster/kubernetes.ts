@@ -1,0 +1,78 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, List, Optionals } from '../shape.ts';
+
+/* What only a cluster of Kubernetes can tell. */
+
+const tag = 'Cluster';
+
+const KubernetesEvent = Optionals({
+  created_at: DateTime,
+  kind: Type.String(),
+  namespace: Type.String(),
+  name: Type.String(),
+  reason: Type.String(),
+  message: Type.String(),
+  type: Type.String(),
+  reporting_component: Type.String(),
+  count: Type.Integer(),
+  first_occurrence: DateTime,
+  last_occurrence: DateTime,
+});
+
+const filter = Type.String({ maxLength: 255 });
+
+export const getClusterKubernetesEvents = operation({
+  id: 'getClusterKubernetesEvents',
+  method: 'GET',
+  path: '/cluster/{clusterId}/events',
+  tag,
+  summary: 'Read the events of a Kubernetes cluster; refused where Davit reads none, with what tells the same',
+  scope: 'READ',
+  target: 'cluster',
+  query: Type.Object({
+    from_date_time: DateTime,
+    to_date_time: DateTime,
+    node_name: Type.Optional(filter),
+    pod_name: Type.Optional(filter),
+    reporting_component: Type.Optional(filter),
+  }),
+  status: 200,
+  response: List(KubernetesEvent),
+  errors: [400, 409],
+});
+
+/** As kubectl takes it from a plug-in: an `ExecCredential`. */
+const ClusterToken = Type.Object({
+  apiVersion: Type.String(),
+  kind: Type.String(),
+  spec: Type.Object({}),
+  status: Type.Object({ token: Type.String(), expirationTimestamp: DateTime }),
+});
+
+export const getClusterTokenByClusterId = operation({
+  id: 'getClusterTokenByClusterId',
+  method: 'GET',
+  path: '/cluster/{clusterId}/token',
+  tag,
+  summary: 'Read a token for a managed Kubernetes cluster; refused for others, with where their credentials are',
+  scope: 'ADMIN',
+  target: 'cluster',
+  status: 200,
+  response: ClusterToken,
+  errors: [409],
+});
+
+export const getInstallationHelmValues = operation({
+  id: 'getInstallationHelmValues',
+  method: 'GET',
+  path: '/organization/{organizationId}/cluster/{clusterId}/installationHelmValues',
+  tag,
+  summary: 'Read the values that a cluster of one’s own is installed with; refused, as Davit needs nothing installed',
+  scope: 'ADMIN',
+  target: 'organization',
+  status: 200,
+  response: Type.String(),
+  mediaType: 'application/x-yaml',
+  errors: [409],
+});

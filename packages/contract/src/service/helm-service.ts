@@ -1,0 +1,26 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { List, Optionals } from '../shape.ts';
+import { kinds } from './kinds.ts';
+
+const KubernetesService = Type.Object({
+  metadata: Optionals({ name: Type.String() }),
+  service_spec: Optionals({
+    type: Type.String(),
+    ports: Type.Array(Type.Object({ name: Type.Optional(Type.String()), port: Type.Integer() })),
+    selectors: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })),
+  }),
+});
+
+export const getHelmKubernetesServices = operation({
+  id: 'getHelmKubernetesServices',
+  method: 'GET',
+  path: '/helm/{helmId}/listServices',
+  tag: kinds.HELM.Noun,
+  summary: 'List the Kubernetes services that a deployed chart made; none while it is not deployed',
+  scope: 'READ',
+  target: 'service',
+  status: 200,
+  response: List(KubernetesService),
+  errors: [],
+});

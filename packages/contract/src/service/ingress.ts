@@ -1,0 +1,21 @@
+import { operation } from '../operation.ts';
+import { Optionals, Uuid, Words } from '../shape.ts';
+import { serviceStates } from '../shared/words.ts';
+
+/** Types whose ports the gateway serves; the first word of the path. */
+export const ingressTypes = ['CONTAINER', 'APPLICATION', 'HELM'] as const;
+
+export const getIngressDeploymentStatus = operation({
+  id: 'getIngressDeploymentStatus',
+  method: 'GET',
+  path: '/{serviceType}/{serviceId}/ingressDeploymentStatus',
+  tag: 'Custom domain',
+  summary:
+    'Read whether the gateway serves a service: DEPLOYED when all its routes lead to instances and its certificates are there. `serviceType`: CONTAINER, APPLICATION or HELM',
+  scope: 'READ',
+  target: 'service',
+  status: 200,
+  // No `routerId`: the gateway has nothing of it.
+  response: Optionals({ routerId: Uuid, status: Words(serviceStates) }),
+  errors: [],
+});

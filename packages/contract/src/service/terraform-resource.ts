@@ -1,0 +1,29 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { DateTime, List, Uuid, Words } from '../shape.ts';
+import { kinds } from './kinds.ts';
+
+const TerraformResource = Type.Object({
+  // The same as long as the address is.
+  id: Uuid,
+  resource_type: Type.String(),
+  name: Type.String(),
+  address: Type.String(),
+  provider: Type.String(),
+  mode: Words(['managed', 'data'] as const),
+  attributes: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true }),
+  extracted_at: DateTime,
+});
+
+export const getTerraformResources = operation({
+  id: 'getTerraformResources',
+  method: 'GET',
+  path: '/terraform/{terraformId}/terraformResources',
+  tag: kinds.TERRAFORM.Noun,
+  summary: 'List what the latest apply of a Terraform configuration left in the world, without sensitive values',
+  scope: 'READ',
+  target: 'service',
+  status: 200,
+  response: List(TerraformResource),
+  errors: [],
+});

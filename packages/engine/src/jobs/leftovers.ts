@@ -1,0 +1,51 @@
+import { AppError } from '@davit/base';
+import type { Database } from '@davit/db';
+import { DriverError, type Instance } from '@davit/drivers';
+import type { ClearedRuns } from '../port.ts';
+import { driversOf, type EngineParts } from '../parts.ts';
+import { openRollouts } from '../store/jobs.ts';
+
+const timeoutMilliseconds = 60_000;
+
+/**
+ * Removes what runs that have ended left on a cluster, at once: the keeper does the same when it looks. A run that somebody still waits
+ * for stays, also between its attempts. CLUSTER_UNREACHABLE.
+ */
+export async function clearEndedRuns(
+  parts: EngineParts,
+  database: Database,
+  { driver, serviceIds }: { readonly driver: string; readonly serviceIds: readonly string[] },
+): Promise<ClearedRuns[]> {
+  // Nothing can have run where there is no driver.
+  if (parts.drivers[driver] === undefined || serviceIds.length === 0) return [];
+  const { cluster } = driversOf(parts, driver);
+  const signal = AbortSignal.timeout(timeoutMilliseconds);
+  const call = { signal, log: (line: string): void => parts.log.info({ driver }, line) };
+  try {
+    // First what is there, then who still wants it: a run is noted before its instance is made.
+    const found = await Promise.all(serviceIds.map((service) => cluster.observe({ service }, signal)));
+    const open = new Set((await database.many(openRollouts, [serviceIds])).map(({ id }) => id));
+    const left = found.flat().filter(({ rollout }) => !open.has(rollout));
+    const byRun = Map.groupBy(left, ({ service, rollout }) => `${service} ${rollout}`);
+    await Promise.all(
+      [...byRun.values()].map(async ([one]) => {
+        if (one === undefined) return;
+        await cluster.retire({ service: one.service, rollout: one.rollout }, parts.settings.terminationGraceSeconds, call);
+      }),
+    );
+    return toCleared(left);
+  } catch (error) {
+    if (!(error instanceof DriverError) && !signal.aborted) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AppError({
+      code: 'CLUSTER_UNREACHABLE',
+      message: `The cluster could not be cleaned: ${reason}. Davit removes what is left by itself as soon as it can.`,
+      cause: error,
+    });
+  }
+}
+
+function toCleared(left: readonly Instance[]): ClearedRuns[] {
+  const byService = Map.groupBy(left, ({ service }) => service);
+  return [...byService].map(([serviceId, instances]) => ({ serviceId, instances: instances.map(({ name }) => name) }));
+}

@@ -1,0 +1,13 @@
+import type { operations, Response } from '@davit/contract';
+import type { Deps } from '../../deps.ts';
+import { certificateStatus } from '../certificate/index.ts';
+import * as store from './store.ts';
+
+export type CertificateWord = Response<(typeof operations)['getCustomDomainStatus']>['certificate_status'];
+
+/** Of a service's domains among these hosts, as they are known; nobody is asked. */
+export async function certificateStatuses(deps: Deps, serviceId: string, hosts: ReadonlySet<string>): Promise<CertificateWord[]> {
+  const rows = (await deps.database.many(store.listDomains, [serviceId])).filter(({ host }) => hosts.has(host));
+  const statuses = await Promise.all(rows.map((row) => certificateStatus(deps, row, row.proven_at !== null)));
+  return statuses.map(({ certificate_status }) => certificate_status);
+}

@@ -1,0 +1,1 @@
+export { mountIngress } from './routes.ts';

@@ -1,0 +1,10 @@
+import { operations } from '@davit/contract';
+import type { Deps } from '../../deps.ts';
+import type { Mounting } from '../../http/mount.ts';
+import { readIngressStatus } from './ingress.ts';
+
+export function mountIngress(mounting: Mounting, deps: Deps): void {
+  mounting.on(operations.getIngressDeploymentStatus, ({ caller, params }) =>
+    readIngressStatus(deps, caller, { type: params.serviceType, id: params.serviceId }),
+  );
+}

@@ -1,0 +1,1 @@
+export { mountJobCleaning } from './routes.ts';

@@ -1,0 +1,39 @@
+import type { Body, operations, Response } from '@davit/contract';
+import { notFound } from '../../auth/authorize.ts';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { invalidReference } from '../shared/problems.ts';
+import * as store from './store.ts';
+
+type JobsRequest = Body<(typeof operations)['cleanFailedJobs']>;
+type JobsAnswer = Response<(typeof operations)['cleanFailedJobs']>;
+type JobAnswer = Response<(typeof operations)['cleanFailedJob']>;
+
+/** Of the jobs that are named, or all of the environment. NOT_FOUND, INVALID_REFERENCE, CLUSTER_UNREACHABLE. */
+export async function cleanJobs(
+  deps: Deps,
+  caller: Caller,
+  environmentId: string,
+  request: JobsRequest | undefined,
+): Promise<JobsAnswer> {
+  const { driver } = await openEnvironment(deps.database, caller, environmentId, 'read');
+  const all = (await deps.database.many(store.jobsOfEnvironment, [environmentId])).map(({ id }) => id);
+  const wanted = request?.job_ids?.map((id) => id.toLowerCase());
+  const unknown = wanted?.findIndex((id) => !all.includes(id)) ?? -1;
+  if (unknown !== -1) throw invalidReference(`job_ids.${unknown}`, 'is not the id of a job of this environment');
+  const serviceIds = [...new Set(wanted ?? all)];
+  const cleared = await deps.engine.clearEndedRuns({ driver, serviceIds });
+  return {
+    clean_job_ids: cleared.map(({ serviceId }) => serviceId),
+    clean_kubernetes_jobs: cleared.flatMap(({ instances }) => instances),
+  };
+}
+
+/** NOT_FOUND, CLUSTER_UNREACHABLE. */
+export async function cleanJob(deps: Deps, caller: Caller, jobId: string): Promise<JobAnswer> {
+  const place = await deps.database.maybe(store.jobPlace, [jobId, caller.organizationId]);
+  if (place === undefined) throw notFound('service');
+  const cleared = await deps.engine.clearEndedRuns({ driver: place.driver, serviceIds: [jobId.toLowerCase()] });
+  return { clean_kubernetes_jobs: cleared.flatMap(({ instances }) => instances) };
+}

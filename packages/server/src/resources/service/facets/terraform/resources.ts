@@ -1,0 +1,26 @@
+import type { operations, Response } from '@davit/contract';
+import type { Caller } from '../../../../auth/caller.ts';
+import type { Deps } from '../../../../deps.ts';
+import { derivedId } from '../../../shared/derived-id.ts';
+import { assertVisible } from '../history/history.ts';
+
+type Resources = Response<(typeof operations)['getTerraformResources']>;
+
+/** What the latest apply left in the world, in the order of the state; nothing before one. NOT_FOUND. */
+export async function listTerraformResources(deps: Deps, caller: Caller, serviceId: string): Promise<Resources> {
+  await assertVisible(deps, caller, serviceId, 'TERRAFORM');
+  const found = await deps.engine.terraformResources(deps.database, serviceId);
+  if (found === null) return { results: [] };
+  return {
+    results: found.resources.map(({ address, type, name, provider, mode, attributes }) => ({
+      id: derivedId(serviceId.toLowerCase(), mode, address),
+      resource_type: type,
+      name,
+      address,
+      provider,
+      mode,
+      attributes,
+      extracted_at: found.extractedAt,
+    })),
+  };
+}
