@@ -110,6 +110,11 @@ describe('a deployment', () => {
     await world.reaches(other.serviceId, 'CANCELED');
     await world.reaches(later.serviceId, 'CANCELED');
     expect(world.fake.instances).toHaveLength(0);
+    const { lines } = await world.engine.port.deploymentLog(world.database.database, environmentOf(), null);
+    const ends = lines.filter(({ step }) => step === 'end').map(({ message }) => message);
+    expect(ends).toEqual(
+      expect.arrayContaining(['bad: exit 1', 'other: canceled, as bad failed.', 'later: canceled, as bad failed.']),
+    );
   });
 
   test('runs stages in their order and takes them down in reverse', async () => {

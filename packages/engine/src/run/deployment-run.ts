@@ -37,6 +37,8 @@ export class DeploymentRun {
   readonly #journal: Journal;
   readonly #log: DeploymentLog;
   #tasks: readonly TaskState[] = [];
+  /** Name of the service that failed first, which is why others are canceled. */
+  #firstFailed: string | null = null;
   /** Former instances that drain and stop while the next stage goes on. */
   readonly #tails: Promise<void>[] = [];
   /** Aborts with the run that has to be given up in the middle, so that nothing of it goes on beside the run that takes it up. */
@@ -105,6 +107,7 @@ export class DeploymentRun {
         this.#input.builds.use(() => this.#runSteps(member, member.plan.build, cancel)),
       );
       if (failure === null) return;
+      this.#firstFailed ??= member.task.name;
       stageFailed.abort();
       await this.#fail(member, 'BUILD_FAILED', failure);
     });
@@ -226,6 +229,7 @@ export class DeploymentRun {
 
   async #fail(member: TaskState, phase: 'BUILD_FAILED' | 'FAILED', failure: FailureRecord): Promise<void> {
     const { serviceId, name } = member.task;
+    this.#firstFailed ??= name;
     const evidence = failure.evidence.lines ?? [];
     for (const line of evidence) this.#log.add('evidence', line, { serviceId });
     this.#log.add('end', `${name}: ${failure.message}`, { serviceId, level: 'ERROR', error: failure });
@@ -235,10 +239,23 @@ export class DeploymentRun {
     await this.#journal.setPhase(serviceId, phase, failure);
   }
 
+  #cause(): string {
+    if (this.#input.cancel.aborted) return '';
+    // What failed before this process took the deployment up is known by its phase.
+    const isFailed = ({ phase }: TaskState): boolean => phase === 'FAILED' || phase === 'BUILD_FAILED';
+    const failed = this.#firstFailed ?? this.#tasks.find(isFailed)?.task.name;
+    return failed === undefined ? '' : `, as ${failed} failed`;
+  }
+
   async #cancelTask(member: TaskState): Promise<void> {
     if (member.phase === 'WORKING') await this.#enter(member, 'CANCELING');
     await this.#undo(member);
-    this.#log.add('end', `${member.task.name}: canceled.`, { serviceId: member.task.serviceId, level: 'WARNING' });
+    await this.#endCanceled(member);
+  }
+
+  async #endCanceled(member: TaskState): Promise<void> {
+    const { serviceId, name } = member.task;
+    this.#log.add('end', `${name}: canceled${this.#cause()}.`, { serviceId, level: 'WARNING' });
     await this.#log.flush();
     await this.#enter(member, 'CANCELED');
   }
@@ -283,15 +300,14 @@ export class DeploymentRun {
     const interrupted = member.phase === 'CANCELING' && !isAwaited && !(await this.#isRouted(member));
     if (member.phase !== 'WAITING' && !interrupted) return false;
     if (interrupted) await this.#undo(member);
-    await this.#enter(member, 'CANCELED');
+    await this.#endCanceled(member);
     return true;
   }
 
   /** After a failure nothing that has not begun will begin. */
   async #cancelRest(): Promise<void> {
     for (const member of this.#tasks) {
-      if (isFinished(member.phase)) continue;
-      await this.#enter(member, 'CANCELED');
+      if (!isFinished(member.phase)) await this.#endCanceled(member);
     }
   }
 
