@@ -62,7 +62,14 @@ Ready after ${seconds} s. ./up down stops it; ./davit --help tells the rest.`);
 async function down(): Promise<void> {
   if (!(await isAnswering(`${server.address}/healthz`))) return say('Davit is not running');
   const environment = await findHello(signedIn());
-  if (environment !== undefined) await stopHello(signedIn(), environment, say);
+  if (environment !== undefined) {
+    try {
+      await stopHello(signedIn(), environment, say);
+    } catch (error) {
+      // An engine that does not answer is no reason to leave the server running.
+      say(`the example could not be stopped and may go on running: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
   await stopServer(server);
   const left = await stopOwnPrograms(stateFolder);
   if (left > 0) say(`${left} containers of other services go on running, and with them the gateway and the engine`);

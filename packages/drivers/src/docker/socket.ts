@@ -34,6 +34,8 @@ export interface DockerEngine {
   readonly memoryMiB: number;
   readonly isDirect: boolean;
   readonly isLocal: boolean;
+  /** Starts the engine again where it is a Podman service of Davit's own and does not answer; null: it is the operator's. */
+  readonly startAgain: ((signal: AbortSignal) => Promise<void>) | null;
 }
 
 /** The newest version of the API that Davit was written against; engines of today answer it for years to come. */
@@ -63,7 +65,10 @@ export async function openDockerEngine(input: DockerEngineInput): Promise<Docker
     }
   }
   const own = input.startsOwn === false ? runningOwn(input.stateFolder) : await startOwnPodman(input.stateFolder, signal);
-  if (own !== null) return open(`unix://${own}`, input, signal);
+  if (own !== null) {
+    const startAgain = async (again: AbortSignal): Promise<void> => void (await startOwnPodman(input.stateFolder, again));
+    return { ...(await open(`unix://${own}`, input, signal)), startAgain };
+  }
   throw new DriverError({
     cause: 'ENGINE_UNREACHABLE',
     message:
@@ -121,6 +126,7 @@ async function open(address: string, input: DockerEngineInput, signal: AbortSign
     memoryMiB: Math.floor(info.MemTotal / 1024 / 1024),
     isDirect,
     isLocal,
+    startAgain: null,
   };
 }
 

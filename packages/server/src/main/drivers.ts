@@ -1,5 +1,6 @@
 import path from 'node:path';
 import {
+  DriverError,
   createDockerDriver,
   createGateway,
   createGitSource,
@@ -21,8 +22,10 @@ export interface LocalDrivers {
   detach(): void;
 }
 
-interface Connected {
+export interface Connected {
   readonly cluster: ClusterDriver;
+  /** See `DockerEngine`. */
+  readonly startAgain: ((signal: AbortSignal) => Promise<void>) | null;
   readonly builder: ImageBuilder;
   readonly imageStore: ImageStore;
 }
@@ -45,6 +48,7 @@ export function localDrivers(config: Configuration, installation: string, log: E
     log.info({ engine: engine.engine, version: engine.version, address: engine.address }, 'found the container engine');
     return {
       cluster: createDockerDriver({ ...engine, installation }),
+      startAgain: engine.startAgain,
       builder: createImageBuilder({ docker: engine.docker, installation }),
       imageStore: createImageStore({ ...engine, installation }),
     };
@@ -99,7 +103,8 @@ function abortable<Result>(pending: Promise<Result>, signal: AbortSignal): Promi
 // For calls that take no signal.
 const forever = new AbortController().signal;
 
-function lateCluster(connect: Connect): ClusterDriver {
+/** A cluster that is looked for when it is needed. */
+export function lateCluster(connect: Connect): ClusterDriver {
   const cluster = async (signal: AbortSignal): Promise<ClusterDriver> => (await connect(signal)).cluster;
   return {
     kind: 'docker',
@@ -118,7 +123,17 @@ function lateCluster(connect: Connect): ClusterDriver {
     readFile: async (instanceId, file, signal) => (await cluster(signal)).readFile(instanceId, file, signal),
     takeOut: async (instanceId, from, signal) => (await cluster(signal)).takeOut(instanceId, from, signal),
     putInto: async (instanceId, what, signal) => (await cluster(signal)).putInto(instanceId, what, signal),
-    watch: async (onEvent, signal) => (await cluster(signal)).watch(onEvent, signal),
+    watch: async (onEvent, signal) => {
+      const connected = await connect(signal);
+      try {
+        await connected.cluster.watch(onEvent, signal);
+      } catch (error) {
+        // Nobody else would: the service is Davit's own, and the keeper, which watches all the time, is the first to see it gone.
+        const isGone = error instanceof DriverError && error.code === 'ENGINE_UNREACHABLE';
+        if (isGone && connected.startAgain !== null && !signal.aborted) await connected.startAgain(signal);
+        throw error;
+      }
+    },
     metrics: {
       usage: async (signal) => (await cluster(signal)).metrics?.usage(signal) ?? [],
       volumes: async (signal) => (await cluster(signal)).metrics?.volumes(signal) ?? [],

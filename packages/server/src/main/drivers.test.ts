@@ -1,0 +1,43 @@
+import { createFakeCluster, DriverError } from '@davit/drivers';
+import { expect, test } from 'vitest';
+import { lateCluster, type Connected } from './drivers.ts';
+
+const gone = new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'nobody answers', retryable: true });
+
+/** How often the engine is started again while its events are watched and end with this. */
+async function starts(failure: Error | null, { isOwn = true, isAborted = false } = {}): Promise<number> {
+  let count = 0;
+  const fake = createFakeCluster();
+  const cluster = {
+    ...fake.cluster,
+    watch: () => (failure === null ? Promise.resolve() : Promise.reject(failure)),
+  };
+  const startAgain = (): Promise<void> => {
+    count += 1;
+    return Promise.resolve();
+  };
+  const connected: Connected = {
+    cluster,
+    startAgain: isOwn ? startAgain : null,
+    builder: fake.builder,
+    imageStore: fake.imageStore,
+  };
+  const signal = isAborted ? AbortSignal.abort() : new AbortController().signal;
+  const end = lateCluster(() => Promise.resolve(connected))
+    .watch(() => undefined, signal)
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
+  // Whoever watches is told all the same.
+  expect(await end).toBe(failure);
+  return count;
+}
+
+test("an engine of Davit's own that is gone is started again, and only that", async () => {
+  expect(await starts(gone)).toBe(1);
+  expect(await starts(gone, { isOwn: false })).toBe(0);
+  expect(await starts(gone, { isAborted: true })).toBe(0);
+  expect(await starts(null)).toBe(0);
+  expect(await starts(new DriverError({ cause: 'ENGINE_FAILED', message: 'no events', retryable: false }))).toBe(0);
+});
