@@ -77,7 +77,7 @@ test('what is configured runs, what is edited is out of date until it is deploye
     failure: null,
   });
   expect(deployed.steps?.details.map(({ step_name }) => step_name)).toContain('DEPLOYMENT');
-  expect(started(id)).toMatchObject({ GREETING: 'hello $HOME "Test"', URL: 'db://hello $HOME "Test"', DAVIT_APPLICATION_ID: id });
+  expect(started(id)).toMatchObject({ GREETING: 'hello $HOME "live"', URL: 'db://hello $HOME "live"', DAVIT_APPLICATION_ID: id });
   const commit =
     server.fake.branches.get(`${git_repository.url}#main`) ??
     (await api.call('getApplication', at(id))).git_repository?.deployed_commit_id;
