@@ -11,7 +11,7 @@ export interface Process {
 }
 
 /** All processes of this machine that can be looked at. */
-export function listProcesses(): Process[] {
+function listProcesses(): Process[] {
   return readdirSync('/proc').flatMap((entry) => {
     const pid = Number(entry);
     if (!Number.isInteger(pid)) return [];

@@ -1,8 +1,8 @@
 import { Agent, request } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statement } from '../packages/db/src/index.ts';
+import { freePort } from '../packages/testkit/src/site.ts';
 import { TestDns } from '../packages/testkit/src/dns.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { hasPebble, Pebble } from '../packages/testkit/src/pebble.ts';
@@ -116,11 +116,3 @@ describe.each(testEngineKinds())('HTTPS of a custom domain on %s', (kind) => {
     });
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo; // oxlint-disable-line typescript/no-unsafe-type-assertion -- listens on TCP
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

@@ -9,7 +9,7 @@ import { pack, type Pack } from 'tar-stream';
  * shell in it, so commands are in exec form, as `CMD ["node", "server.js"]`.
  */
 
-export const baseImage = 'davit-base/node:24';
+const baseImage = 'davit-base/node:24';
 
 /** Makes the image on the engine that Davit uses, if it does not have the one of this Node.js yet. Returns whether it did. */
 export async function ensureBaseImage(stateFolder: string): Promise<boolean> {

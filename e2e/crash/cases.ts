@@ -1,6 +1,6 @@
 import type { Action, JobEvent, ReleaseConfig } from '../../packages/engine/src/model.ts';
 import { planStages } from '../../packages/engine/src/plan/plan.ts';
-import { config } from '../../packages/engine/src/testing/config.ts';
+import { config, terraformSource } from '../../packages/engine/src/testing/config.ts';
 
 /** What is done to whom while a deployment is at one of its points. */
 export interface CrashCase {
@@ -41,23 +41,6 @@ const subjects = {
   'cron job': { config: config(events('CRON')), actions: ['DEPLOY', 'STOP', 'DELETE'] },
   terraform: { config: config({ source: terraformSource() }), actions: ['DEPLOY', 'UNINSTALL', 'DELETE'] },
 } as const satisfies Record<string, { readonly config: ReleaseConfig; readonly actions: readonly Action[] }>;
-
-function terraformSource(): ReleaseConfig['source'] {
-  return {
-    type: 'TERRAFORM',
-    action: 'APPLY',
-    git: { url: 'x', branch: 'main', rootPath: '/', gitTokenId: null },
-    engine: 'TERRAFORM',
-    version: null,
-    backend: { kubernetes: {} },
-    variableFiles: [],
-    variables: [],
-    extraArguments: {},
-    timeoutSeconds: 600,
-    storageGiB: 1,
-    hasFragment: false,
-  };
-}
 
 /** Where the server is killed: before a step, after it was done but not recorded, and after it was recorded. */
 const moments = ['before', 'after', 'recorded'] as const;

@@ -80,3 +80,11 @@ export type Body<O extends Operation> = O['body'] extends TSchema
     : Static<O['body']>
   : undefined;
 export type Response<O extends Operation> = O['response'] extends TSchema ? Static<O['response']> : undefined;
+
+/** Operations by their ids. */
+export type ById<O extends Operation> = { readonly [One in O as One['id']]: One };
+
+export function byId<O extends Operation>(all: readonly O[]): ById<O> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- TypeScript does not know the keys that `fromEntries` makes
+  return Object.fromEntries(all.map((one) => [one.id, one])) as unknown as ById<O>;
+}

@@ -20,7 +20,7 @@ import * as selection from './environment/selection.ts';
 import * as gitCommit from './git/commit.ts';
 import * as gitEvent from './git/event.ts';
 import * as gitImage from './git/image.ts';
-import type { Operation } from './operation.ts';
+import type { ById, Operation } from './operation.ts';
 import * as account from './organization/account.ts';
 import * as certificateAuthority from './organization/certificate-authority.ts';
 import * as event from './organization/event.ts';
@@ -105,7 +105,6 @@ export const serviceOperations = {
   TERRAFORM: terraformOperations,
 };
 
-type ById<O extends Operation> = { [One in O as One['id']]: One };
 type ValueOf<T> = T[keyof T];
 type InModules = {
   [Name in keyof typeof modules as (typeof modules)[Name] extends Operation ? Name : never]: (typeof modules)[Name];

@@ -35,6 +35,8 @@ export async function acquireSessionLock(connectionString: string, name: string)
   const lost = (async () => {
     await connection.lost;
     held = false;
+    // Where it only did not answer in time its session lives on, and with it the lock, which nobody could take then.
+    connection.close().catch(() => undefined);
   })();
   return {
     get held() {

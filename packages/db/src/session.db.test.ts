@@ -68,6 +68,23 @@ test('a lock is lost with its connection, and its holder is told', async () => {
   await vi.waitFor(async () => expect(await heldSessionLocks(home.database, ['runner 7'])).toEqual(new Set()));
 });
 
+test('a lock whose server did not answer in time is lost, and can be taken again', async () => {
+  // The process stood still while the answer was on its way: it sees that the time is over before it sees the answer.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+  const lock = await acquireSessionLock(home.connectionString, 'runner 8');
+  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(5_000);
+  vi.useRealTimers();
+  await lock?.lost;
+  expect(lock?.held).toBe(false);
+  const again = await vi.waitFor(async () => {
+    const taken = await acquireSessionLock(home.connectionString, 'runner 8');
+    expect(taken?.held).toBe(true);
+    return taken;
+  });
+  await again?.release();
+});
+
 test('locks whose numbers are negative or use all 64 bits are seen as held', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `name ${index}`);
   const locks = await Promise.all(names.map((name) => acquireSessionLock(home.connectionString, name)));

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { statement } from '@davit/db';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReleaseConfig, RequestedService, TerraformReleaseSource } from './port.ts';
-import { config } from './testing/config.ts';
+import { config, terraformSource } from './testing/config.ts';
 import { createWorld, eventually, service, type World } from './testing/world.ts';
 
 const hasTerraform = spawnSync('terraform', ['version']).status === 0;
@@ -44,25 +44,10 @@ const holdLock = statement(
 const states = (serviceId: string) => world.database.database.many(stateRows, [serviceId]);
 
 function terraform(source: Partial<TerraformReleaseSource> = {}, more: Partial<ReleaseConfig> = {}): RequestedService {
-  const whole: TerraformReleaseSource = {
-    type: 'TERRAFORM',
-    action: 'APPLY',
-    git: { url: 'https://git.example/infra', branch: 'main', rootPath: '/', gitTokenId: null },
-    engine: 'TERRAFORM',
-    version: null,
-    backend: { kubernetes: {} },
-    variableFiles: [],
-    variables: [],
-    extraArguments: {},
-    timeoutSeconds: 600,
-    storageGiB: 1,
-    hasFragment: false,
-    ...source,
-  };
   return service({
     serviceType: 'TERRAFORM',
     name: 'infra',
-    config: config({ source: whole, ports: [], instances: 0, ...more }),
+    config: config({ source: terraformSource(source), ports: [], instances: 0, ...more }),
   });
 }
 

@@ -1,9 +1,9 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { freePort } from './site.ts';
 import { testCertificate } from './certificate.ts';
 
 export const hasPebble = spawnSync('pebble', ['-h']).error === undefined;
@@ -102,12 +102,4 @@ export class Pebble {
       sent.end();
     });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // oxlint-disable-line typescript/no-unsafe-type-assertion -- listens on TCP
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { operation, type Operation } from '../operation.ts';
+import { byId, operation } from '../operation.ts';
 import { kinds, type Kind } from '../service/kinds.ts';
 import { DateTime, List, Uuid, Words } from '../shape.ts';
 
@@ -86,11 +86,9 @@ export const restrictionOperations = {
   TERRAFORM: restrictions(kinds.TERRAFORM),
 } as const;
 
-type All = (typeof restrictionOperations)[keyof typeof restrictionOperations];
-type ById<O extends Operation> = { [One in O as One['id']]: One };
-type Declared = ById<All[keyof All]>;
-
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type says the same of the keys that this loop makes
-export const allRestrictions = Object.fromEntries(
-  Object.values(restrictionOperations).flatMap((byRole) => Object.values(byRole).map((one) => [one.id, one])),
-) as unknown as Declared;
+export const allRestrictions = byId([
+  ...Object.values(restrictionOperations.APPLICATION),
+  ...Object.values(restrictionOperations.JOB),
+  ...Object.values(restrictionOperations.HELM),
+  ...Object.values(restrictionOperations.TERRAFORM),
+]);

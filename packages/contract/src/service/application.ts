@@ -7,7 +7,7 @@ import { customDomainOperations, customDomainStatusOperations } from './custom-d
 import { kinds } from './kinds.ts';
 import { networkOperations } from './network.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, ServicePort, processFields, Storage } from './parts.ts';
-import { Commit } from '../shared/deployment.ts';
+import { Commit, DryRun } from '../shared/deployment.ts';
 import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
@@ -75,6 +75,7 @@ export const applicationOperations = {
     edit: ApplicationEditRequest,
   }),
   ...shared.deployOperations(kinds.APPLICATION, {
+    query: DryRun,
     body: DeployRequest,
     answer: Type.Partial(Type.Object({ status: Type.String(), application_id: Uuid, created_at: DateTime })),
     summary: 'Deploy an application: the newest commit of its branch, `git_commit_id`, or an earlier release by `release_id`',

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
+import { DryRun } from '../shared/deployment.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
 import { advancedSettingsOperations, containerSettings } from './advanced-settings.ts';
 import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
@@ -68,6 +69,7 @@ const DeployRequest = Type.Object({
 export const containerOperations = {
   ...shared.recordOperations(kinds.CONTAINER, { record: Container, create: ContainerRequest, edit: ContainerEditRequest }),
   ...shared.deployOperations(kinds.CONTAINER, {
+    query: DryRun,
     body: DeployRequest,
     answer: Type.Object({}),
     summary: 'Deploy a container: its image at its tag, at `image_tag`, which it keeps, or an earlier release by `release_id`',

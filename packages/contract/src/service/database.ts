@@ -75,6 +75,7 @@ const tag = kinds.DATABASE.Noun;
 const target = 'service' as const;
 
 const { deploy, redeploy, uninstall } = shared.deployOperations(kinds.DATABASE, {
+  query: DryRun,
   body: Type.Object({}),
   answer: Type.Object({}),
   summary: 'Deploy a database with the configuration of now, always at once: there are no maintenance windows',

@@ -90,24 +90,19 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
   };
 }
 
-interface DeployShapes<Request, Answer> {
+interface DeployShapes<Query, Request, Answer> {
+  /** `DryRun`, and what a kind asks for beside that. */
+  readonly query: Query;
   readonly body: Request;
   readonly answer: Answer;
   readonly summary: string;
 }
 
-/**
- * Deploy and redeploy: what may be asked of a deployment of this kind, and what its answer has beside the status. `query`: where a
- * kind asks for more than a dry run.
- */
-export function deployOperations<
-  const K extends Kind,
-  Request extends TSchema,
-  Answer extends TSchema,
-  Query extends TSchema = typeof DryRun,
->(kind: K, { body, answer, summary, query }: DeployShapes<Request, Answer> & { readonly query?: Query }) {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the default of the type is the default of the value
-  const asked = (query ?? DryRun) as Query;
+/** Deploy and redeploy: what may be asked of a deployment of this kind, and what its answer has beside the status. */
+export function deployOperations<const K extends Kind, Request extends TSchema, Answer extends TSchema, Query extends TSchema>(
+  kind: K,
+  { query, body, answer, summary }: DeployShapes<Query, Request, Answer>,
+) {
   const at = `/${kind.noun as K['noun']}/{${kind.noun as K['noun']}Id}` as const;
   const tag = kind.Noun;
   return {
@@ -119,7 +114,7 @@ export function deployOperations<
       summary: `${summary}; \`dry_run\` answers the plan instead`,
       scope: 'DEPLOY',
       target,
-      query: asked,
+      query,
       body,
       bodyRequired: false,
       status: 202,
@@ -135,7 +130,7 @@ export function deployOperations<
       event: 'TRIGGER_REDEPLOY',
       scope: 'DEPLOY',
       target,
-      query: asked,
+      query,
       status: 202,
       response: StatusOrPlan,
       errors: [400, 409],

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { DateTime, List, Name, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
+import { DryRun } from '../shared/deployment.ts';
 import { terraformActions, terraformEngines } from '../shared/words.ts';
 import { advancedSettingsOperations, terraformSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
@@ -145,6 +146,7 @@ const DeployRequest = Type.Object({
 const Removal = Type.Partial(Type.Object({ force_terraform_action: Words(['SKIP_DESTROY'] as const) }));
 
 const actions = shared.deployOperations(kinds.TERRAFORM, {
+  query: DryRun,
   body: DeployRequest,
   answer: Type.Object({}),
   summary:

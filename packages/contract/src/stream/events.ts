@@ -101,8 +101,11 @@ export const streamControls = {
 } as const;
 
 export type StreamKind = keyof typeof streamEvents;
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of the object above
-export const streamKinds = Object.keys(streamEvents) as readonly StreamKind[];
+export const streamKinds: readonly StreamKind[] = Object.keys(streamEvents).filter(isStreamKind);
+
+function isStreamKind(name: string): name is StreamKind {
+  return Object.hasOwn(streamEvents, name);
+}
 
 export type StreamData = { readonly [Kind in StreamKind]: Static<(typeof streamEvents)[Kind]> };
 export type StreamControlData = { readonly [Name in keyof typeof streamControls]: Static<(typeof streamControls)[Name]> };

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { operation, type Operation, type Target } from '../operation.ts';
+import { byId, operation, type ById, type Operation, type Target } from '../operation.ts';
 import { List } from '../shape.ts';
 import {
   AliasRequest,
@@ -208,9 +208,6 @@ export function serviceOperations<const S extends ServiceWords>(words: S) {
   };
 }
 
-/** Operations by their ids. */
-type ById<O extends Operation> = { readonly [Id in O['id']]: Extract<O, { readonly id: Id }> };
-
 /** All operations of a scope by their ids. */
 export function operationsOf<V extends Operation, S extends Operation, I extends Operation = never>(scoped: {
   readonly variables: Readonly<Record<string, V>>;
@@ -218,7 +215,5 @@ export function operationsOf<V extends Operation, S extends Operation, I extends
   readonly import?: I;
 }): ById<V | S | I> {
   const rest = scoped.import === undefined ? [] : [scoped.import];
-  const all = [...Object.values(scoped.variables), ...Object.values(scoped.secrets), ...rest];
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- TypeScript does not know the keys that `fromEntries` makes
-  return Object.fromEntries(all.map((one) => [one.id, one])) as unknown as ById<V | S | I>;
+  return byId([...Object.values(scoped.variables), ...Object.values(scoped.secrets), ...rest]);
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { describe, expect, it } from 'vitest';
 import type { CallContext, ClusterDriver } from '../driver.ts';
+import { testWorkload } from '../testing/workload.ts';
 import type { Probe, Selector, Workload } from '../workload.ts';
 
 /**
@@ -54,32 +55,19 @@ export class Stage {
   workload(behaviour: Behaviour, changes: Partial<Workload> & { environmentId?: string } = {}): Workload {
     const { environmentId = this.environment, ...rest } = changes;
     this.#environments.add(environmentId);
-    return {
+    const { installation } = this;
+    return testWorkload({
       owner: {
-        installation: this.installation,
+        installation,
         organization: 'organization',
         project: 'project',
         environment: environmentId,
         service: randomUUID(),
       },
       name: 'Conformance',
-      release: randomUUID(),
-      rollout: randomUUID(),
       ...this.#subject.program(behaviour),
-      environment: [],
-      files: [],
-      ports: [{ id: 'port', internalPort: 8080, protocol: 'HTTP' }],
-      volumes: [],
-      cpuMillicores: 500,
-      memoryMiB: 64,
-      instances: 1,
-      hostnames: [],
-      readiness: null,
-      liveness: null,
-      readyTimeoutSeconds: 20,
-      terminationGraceSeconds: 2,
       ...rest,
-    };
+    });
   }
 
   async run(workload: Workload): Promise<readonly string[]> {

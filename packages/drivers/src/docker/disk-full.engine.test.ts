@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { Sensitive } from '@davit/base';
 import { loadBusyboxImage } from '@davit/testkit/engine-images';
 import { testEngineKinds, testEnginesFolder } from '@davit/testkit/engines';
+import { testWorkload } from '../testing/workload.ts';
 import { createDockerDriver, openDockerEngine, ownPodmanPlaces, startOwnPodman } from './index.ts';
 import { busybox } from './testing.ts';
 
@@ -24,27 +25,18 @@ describe.skipIf(!canMount)('the docker driver on a full disk', () => {
       const installation = randomUUID();
       const driver = createDockerDriver({ ...engine, installation });
       const owner = { installation, organization: 'o', project: 'p', environment: 'e', service: 's' };
-      const workload = (mebibytes: number, rollout: string): Parameters<typeof driver.start>[0] => ({
-        owner,
-        name: 'Shop',
-        release: 'r',
-        rollout,
-        image: busybox,
-        entrypoint: ['/bin/sh', '-c'],
-        arguments: ['sleep 60'],
-        environment: [],
-        files: [{ path: '/opt/large', content: new Sensitive('x'.repeat(mebibytes * 1024 * 1024)) }],
-        ports: [],
-        volumes: [],
-        cpuMillicores: 500,
-        memoryMiB: 64,
-        instances: 1,
-        hostnames: [],
-        readiness: null,
-        liveness: null,
-        readyTimeoutSeconds: 10,
-        terminationGraceSeconds: 1,
-      });
+      const workload = (mebibytes: number, rollout: string): Parameters<typeof driver.start>[0] =>
+        testWorkload({
+          owner,
+          rollout,
+          image: busybox,
+          entrypoint: ['/bin/sh', '-c'],
+          arguments: ['sleep 60'],
+          files: [{ path: '/opt/large', content: new Sensitive('x'.repeat(mebibytes * 1024 * 1024)) }],
+          ports: [],
+          readyTimeoutSeconds: 10,
+          terminationGraceSeconds: 1,
+        });
       const context = { signal, log: (): void => undefined };
       await expect(driver.start(workload(40, 'large'), context)).rejects.toMatchObject({ code: 'DISK_FULL', retryable: false });
       expect((await driver.observe({}, signal)).map((instance) => instance.state)).not.toContain('RUNNING');

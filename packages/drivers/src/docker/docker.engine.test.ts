@@ -10,6 +10,7 @@ import { loadNodeImage } from '@davit/testkit/engine-images';
 import { testEngineKinds } from '@davit/testkit/engines';
 import type { ClusterDriver, InstanceUsage } from '../driver.ts';
 import { DriverError } from '../errors.ts';
+import { testWorkload } from '../testing/workload.ts';
 import type { Instance, LogLine, Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { createDockerDriver } from './driver.ts';
@@ -39,27 +40,13 @@ for (const kind of testEngineKinds()) {
     });
     afterAll(async () => driver.removeEnvironment(environment, context));
 
-    const workload = (changes: Partial<Workload> = {}): Workload => ({
-      owner: { installation, organization: 'o', project: 'p', environment, service: randomUUID() },
-      name: 'Shop',
-      release: randomUUID(),
-      rollout: randomUUID(),
-      image: busybox,
-      ...sh(serving(8080)),
-      environment: [],
-      files: [],
-      ports: [{ id: 'port', internalPort: 8080, protocol: 'HTTP' }],
-      volumes: [],
-      cpuMillicores: 500,
-      memoryMiB: 64,
-      instances: 1,
-      hostnames: [],
-      readiness: null,
-      liveness: null,
-      readyTimeoutSeconds: 20,
-      terminationGraceSeconds: 2,
-      ...changes,
-    });
+    const workload = (changes: Partial<Workload> = {}): Workload =>
+      testWorkload({
+        owner: { installation, organization: 'o', project: 'p', environment, service: randomUUID() },
+        image: busybox,
+        ...sh(serving(8080)),
+        ...changes,
+      });
 
     const run = async (asked: Workload): Promise<Instance> => {
       await driver.start(asked, context);

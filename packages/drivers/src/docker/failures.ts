@@ -5,7 +5,6 @@ import { inspect, type Inspection, type Scope } from './instances.ts';
 import { formatListener, isReachable, type Listener } from './listening.ts';
 import { listenersOf } from './listeners-of.ts';
 import { lastLines } from './logs.ts';
-import { describeCheck } from './probes/probe.ts';
 
 const shownLines = 50;
 
@@ -127,9 +126,4 @@ export function describeClosed(
 
 function formatPorts(ports: readonly number[]): string {
   return `port${ports.length > 1 ? 's' : ''} ${ports.join(', ')}`;
-}
-
-/** The check a workload waits for, for the log. */
-export function describeWait(workload: Workload): string {
-  return workload.readiness ? describeCheck(workload.readiness.check) : 'its ports';
 }

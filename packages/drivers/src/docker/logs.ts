@@ -12,7 +12,7 @@ interface LogQuery {
 }
 
 /** Lines of a container, as the engine kept them. Follows until it ends, or the signal aborts. See `ClusterDriver.followLogs`. */
-export async function followLines(
+async function followLines(
   docker: Dockerode,
   container: string,
   query: LogQuery,

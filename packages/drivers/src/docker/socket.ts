@@ -86,7 +86,7 @@ function runningOwn(stateFolder: string): string | null {
 }
 
 /** Where engines listen when nobody says otherwise, in the order in which they are asked. */
-export function usualSockets(environment: Readonly<Record<string, string | undefined>>): string[] {
+function usualSockets(environment: Readonly<Record<string, string | undefined>>): string[] {
   const user = environment.XDG_RUNTIME_DIR;
   return [
     '/var/run/docker.sock',

@@ -57,6 +57,14 @@ async function bench(id: string, script: string): Promise<Instance> {
   }, `a bench with ${script}`);
 }
 
+async function anotherBench(id: string, former: Instance): Promise<void> {
+  await eventually(async () => {
+    await Promise.resolve();
+    const now = benchOf(id);
+    return now !== undefined && now.id !== former.id ? true : undefined;
+  }, 'another bench');
+}
+
 /** Lets the dump of a backup succeed. */
 async function dumped(id: string, content = 'all of the data'): Promise<void> {
   const instance = await bench(id, 'dump.sh');
@@ -143,19 +151,11 @@ describe('a backup', () => {
     const { id } = await add();
     const first = await bench(id, 'dump.sh');
     await world.restart();
-    await eventually(async () => {
-      await Promise.resolve();
-      const now = benchOf(id);
-      return now !== undefined && now.id !== first.id ? true : undefined;
-    }, 'another bench');
+    await anotherBench(id, first);
     await dumped(id);
     const proving = await bench(id, 'prove.sh');
     await world.restart();
-    await eventually(async () => {
-      await Promise.resolve();
-      const now = benchOf(id);
-      return now !== undefined && now.id !== proving.id ? true : undefined;
-    }, 'another bench');
+    await anotherBench(id, proving);
     const dumps = world.fake.calls.filter(({ method }) => method === 'takeOut');
     expect(dumps).toHaveLength(1);
     await given(id, 'prove.sh');
@@ -277,11 +277,7 @@ describe('a restore', () => {
     const { backups } = world.engine.port;
     expect(await world.database.database.transaction((tx) => backups.remove(tx, backupId))).toBe('in use');
     await world.restart();
-    await eventually(async () => {
-      await Promise.resolve();
-      const now = benchOf(id);
-      return now !== undefined && now.id !== first.id ? true : undefined;
-    }, 'another bench');
+    await anotherBench(id, first);
     await given(id, 'restore.sh');
     expect((await over(id)).status).toBe('SUCCEEDED');
   });

@@ -47,7 +47,7 @@ async function readUses(parts: ImageParts, driver: string, images: ImageStore, s
 }
 
 /** Whether the disk has less free than twice the least, and less than the least. */
-export function pressureOf({ freeBytes }: Pick<DiskSpace, 'freeBytes'>, leastFreeMiB: number): 'NONE' | 'NEAR' | 'FULL' {
+function pressureOf({ freeBytes }: Pick<DiskSpace, 'freeBytes'>, leastFreeMiB: number): 'NONE' | 'NEAR' | 'FULL' {
   const least = leastFreeMiB * 1024 * 1024;
   if (freeBytes < least) return 'FULL';
   return freeBytes < 2 * least ? 'NEAR' : 'NONE';

@@ -3,13 +3,14 @@ import { isAppError, redactor, retry } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
 import { toAttempt } from '../steps/job.ts';
 import * as store from '../store/jobs.ts';
 import { insertServiceLog } from '../store/logs.ts';
-import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
+import { secretIds, terminationGrace } from '../workload.ts';
 import { nextRun } from './cron.ts';
 import { publishOutputs } from './outputs.ts';
 import { awaitRun } from './run.ts';
@@ -175,29 +176,11 @@ export class Scheduler {
   }
 
   async #workload(run: store.RunRow, attempt: number): Promise<Workload> {
-    const { hooks, settings } = this.#parts;
-    const { config } = run;
+    const { config, image_id } = run;
     const command = config.job?.events.CRON;
-    if (command === undefined || run.image_id === null) throw new Error(`${config.name} has nothing to run by its schedule`);
-    const workload = toWorkload({
-      owner: {
-        installation: settings.installation,
-        organization: run.organization_id,
-        project: run.project_id,
-        environment: run.environment_id,
-        service: run.service_id,
-      },
-      release: run.release_id,
-      rollout: run.id,
-      image: run.image_id,
-      config,
-      commit: run.commit,
-      secrets: await hooks.secrets(secretIds(config)),
-      builtInPrefix: settings.builtInPrefix,
-      readyTimeoutSeconds: settings.readyTimeoutSeconds,
-      terminationGraceSeconds: settings.terminationGraceSeconds,
-    });
-    return toAttempt(workload, { event: 'CRON', command, attempt, builtInPrefix: settings.builtInPrefix });
+    if (command === undefined || image_id === null) throw new Error(`${config.name} has nothing to run by its schedule`);
+    const workload = await placedWorkload(this.#parts, { ...run, image_id, rollout: run.id }, true);
+    return toAttempt(workload, { event: 'CRON', command, attempt, builtInPrefix: this.#parts.settings.builtInPrefix });
   }
 
   /** A line among the job's own output: who looks there for what it did must find what it did not do. */

@@ -34,7 +34,7 @@ export interface ServedService {
 }
 
 /** Routes of one service: each public port that the gateway carries, with the instances that serve it. */
-export function routesOf(config: ReleaseConfig, instances: readonly Instance[]): ServiceRoutes {
+function routesOf(config: ReleaseConfig, instances: readonly Instance[]): ServiceRoutes {
   const open = config.ports.filter((port) => port.public);
   return {
     http: open.flatMap((port): HttpRoute[] =>

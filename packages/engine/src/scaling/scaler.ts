@@ -3,11 +3,12 @@ import { DriverError, type CallContext, type ClusterDescription, type Workload }
 import type { Keeper } from '../keeper/keeper.ts';
 import type { Pass } from '../metrics/meter.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { placedWorkload } from '../placed-workload.ts';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import * as store from '../store/scaling.ts';
-import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
+import { terminationGrace } from '../workload.ts';
 import { scalingObstacle } from './instances.ts';
 import { decide, type InstanceLoad, type ScalingMemory } from './decide.ts';
 
@@ -241,25 +242,7 @@ export class Scaler {
   }
 
   async #workload(row: store.ScaledRow): Promise<Workload> {
-    const { hooks, settings } = this.#parts;
-    const workload = toWorkload({
-      owner: {
-        installation: settings.installation,
-        organization: row.organization_id,
-        project: row.project_id,
-        environment: row.environment_id,
-        service: row.service_id,
-      },
-      release: row.release_id,
-      rollout: row.rollout,
-      image: row.image_id,
-      config: row.config,
-      commit: row.commit,
-      secrets: await hooks.secrets(secretIds(row.config)),
-      builtInPrefix: settings.builtInPrefix,
-      readyTimeoutSeconds: settings.readyTimeoutSeconds,
-      terminationGraceSeconds: settings.terminationGraceSeconds,
-    });
+    const workload = await placedWorkload(this.#parts, row, true);
     return { ...workload, instances: row.instances, firstInstance: row.settled_instances };
   }
 

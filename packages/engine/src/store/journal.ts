@@ -4,7 +4,7 @@ import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 
 /** How long a runner may be silent before another one takes over although its session still stands. */
-export const leaseSeconds = 15;
+const leaseSeconds = 15;
 
 export interface ClaimedDeployment {
   readonly id: string;
@@ -84,11 +84,6 @@ export const renewLeases = statement<{ id: string; fence: number; canceling: boo
 export const registerRunner = statement(
   'registerRunner',
   `INSERT INTO runner (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()`,
-);
-
-export const forgetRunners = statement(
-  'forgetRunners',
-  `DELETE FROM runner WHERE seen_at < clock_timestamp() - interval '1 hour' AND id <> $1`,
 );
 
 export const fenced = `EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;

@@ -1,4 +1,4 @@
-import type { ReleaseConfig } from '../model.ts';
+import type { ReleaseConfig, TerraformReleaseSource } from '../model.ts';
 
 /** A release's configuration with one public port. */
 export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
@@ -39,6 +39,25 @@ export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
     instances: 1,
     readiness: null,
     liveness: null,
+    ...overrides,
+  };
+}
+
+/** The source of a Terraform configuration that is applied. */
+export function terraformSource(overrides: Partial<TerraformReleaseSource> = {}): TerraformReleaseSource {
+  return {
+    type: 'TERRAFORM',
+    action: 'APPLY',
+    git: { url: 'https://git.example/infra', branch: 'main', rootPath: '/', gitTokenId: null },
+    engine: 'TERRAFORM',
+    version: null,
+    backend: { kubernetes: {} },
+    variableFiles: [],
+    variables: [],
+    extraArguments: {},
+    timeoutSeconds: 600,
+    storageGiB: 1,
+    hasFragment: false,
     ...overrides,
   };
 }

@@ -6,7 +6,7 @@ import { KeySet } from './key-set.ts';
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 
 /** How far clocks may differ. */
-export const toleranceSeconds = 30;
+const toleranceSeconds = 30;
 
 export interface IssuersOptions {
   readonly issuers: readonly string[];

@@ -69,7 +69,7 @@ function withoutVersion(): AppError {
 const tag = /\s*(W\/)?"([\x21\x23-\x7e]*)"\s*(?:,|$)/y;
 
 /** Versions of an `If-Match`; null: any will do. A weak tag is never the same as another (RFC 9110, 13.1.1). */
-export function expectedVersions(header: string): readonly string[] | null {
+function expectedVersions(header: string): readonly string[] | null {
   if (header.trim() === '*') return null;
   const versions: string[] = [];
   tag.lastIndex = 0;

@@ -63,7 +63,7 @@ export function refuseUnstorable(value: unknown, path: string): void {
   }
 }
 
-export function isStorable(text: string): boolean {
+function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 

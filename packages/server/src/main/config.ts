@@ -7,7 +7,7 @@ import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 
 export const roles = ['all', 'api', 'worker'] as const;
-export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 /** Everything that an operator can set. `docs/operate.md` explains each variable; a test holds that list equal to this file. */
 export interface Configuration {

@@ -75,9 +75,7 @@ type Connect = (signal: AbortSignal) => Promise<Connected>;
  * Calls `open` until it succeeds, one call at a time however many wait for it. Each waits under its own signal; the search goes
  * on for the others.
  */
-export function rememberSuccess<Result>(
-  open: (signal: AbortSignal) => Promise<Result>,
-): (signal: AbortSignal) => Promise<Result> {
+function rememberSuccess<Result>(open: (signal: AbortSignal) => Promise<Result>): (signal: AbortSignal) => Promise<Result> {
   let known: Result | undefined;
   let opening: Promise<Result> | undefined;
   return async (signal) => {

@@ -22,7 +22,7 @@ export interface Serving {
 }
 
 /** Log of the server: JSON lines on standard error, as standard output is for people. Headers never get into it. */
-export function createLogger(config: Configuration): Logger {
+function createLogger(config: Configuration): Logger {
   const paths = ['req.headers', 'request.headers', '*.authorization', '*.token', '*.password'];
   return pino({ level: config.logLevel, base: null, redact: { paths, censor: '[REDACTED]' } }, pino.destination(2));
 }

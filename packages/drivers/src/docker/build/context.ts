@@ -66,7 +66,7 @@ export function packDockerfile(dockerfile: string): Readable {
 }
 
 /** The rule of a `.dockerignore`: the Dockerfile is never left out, as the engine must read it. */
-export function ignoreRule(patterns: string, dockerfilePath: string): IgnoreRule {
+function ignoreRule(patterns: string, dockerfilePath: string): IgnoreRule {
   const rules = dockerignore.default({ ignorecase: false }).add(patterns.replace(/^\uFEFF/, ''));
   const isIgnored = (path: string): boolean => path !== dockerfilePath && rules.ignores(path);
   // With an exception something below a folder that is left out may be wanted. So may the Dockerfile.

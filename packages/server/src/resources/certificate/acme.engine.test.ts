@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connect } from 'node:tls';
@@ -8,6 +7,7 @@ import type { Client } from '@davit/client';
 import { statement } from '@davit/db';
 import { createFakeCluster, createGateway, type LocalGateway } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
+import { freePort } from '@davit/testkit/site';
 import { TestDns } from '@davit/testkit/dns';
 import { hasPebble, Pebble } from '@davit/testkit/pebble';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
@@ -78,14 +78,6 @@ afterAll(async () => {
 function newBackground(): Background {
   const { connectionString } = server.database;
   return new Background({ deps: server.api.deps, connectionString, version: '1', log: { warn: () => undefined } });
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo; // oxlint-disable-line typescript/no-unsafe-type-assertion -- listens on TCP
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 const unique = (): string => `d${randomUUID().slice(0, 8)}.example.org`;

@@ -1,39 +1,25 @@
 import { randomUUID, X509Certificate } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
 import { statement } from '@davit/db';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Background } from '../../background/background.ts';
 import { renewalOf } from './issuer.ts';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let background: Background;
 let api: Client;
 let organizationId: string;
 let environmentId: string;
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_GATEWAY_HTTPS_PORT: '4443', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
-  });
-  await engine?.start();
+  server = await startRunningServer({ DAVIT_GATEWAY_HTTPS_PORT: '4443' });
   background = newBackground();
   await background.start();
-  const organization = await server.organization();
-  organizationId = organization.id;
-  api = server.client(organization.tokens.WRITE);
-  const project = await api.call('createProject', { params: { organizationId }, body: { name: 'shop' } });
-  environmentId = (await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } })).id;
+  ({ organizationId, environmentId, api } = await makePlace(server));
 });
 afterAll(async () => {
   await background.stop();
-  await engine?.stop();
   await server.close();
 });
 
@@ -87,7 +73,7 @@ const isServed = async (made: Made) => {
   const status = await read(made);
   return status.certificate_status === 'SERVED' ? status : undefined;
 };
-const shown = (domain: string) => fake.routes.certificates?.find(({ host }) => host === domain);
+const shown = (domain: string) => server.fake.routes.certificates?.find(({ host }) => host === domain);
 
 const dueNow = statement('test_certificate_due', 'update certificate set due_at = clock_timestamp() where host = $1');
 const directoryOf = statement<{ directory: string }>(

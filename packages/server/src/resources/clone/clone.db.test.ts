@@ -1,33 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
 import { statement } from '@davit/db';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
+import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let owner: TestOrganization;
 let api: Client;
 let projectId: string;
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
-  });
-  await engine?.start();
+  server = await startRunningServer();
   owner = await server.organization();
   api = server.client(owner.tokens.WRITE);
   projectId = (await api.call('createProject', { params: { organizationId: owner.id }, body: { name: 'shop' } })).id;
 });
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 type At = { readonly params: { readonly environmentId: string } };
 const at = (environmentId: string): At => ({ params: { environmentId } });
@@ -56,8 +45,8 @@ async function deployedEnvironment(applicationId: string): Promise<Record<string
     if (Date.now() > until) throw new Error(`the state stays ${state}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  const instance = fake.instances.filter(({ service }) => service === applicationId).at(-1);
-  const workload = instance === undefined ? undefined : fake.workloads.get(instance.id);
+  const instance = server.fake.instances.filter(({ service }) => service === applicationId).at(-1);
+  const workload = instance === undefined ? undefined : server.fake.workloads.get(instance.id);
   return Object.fromEntries((workload?.environment ?? []).map(({ name, value }) => [name, value.reveal()]));
 }
 

@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
 import { TestDns } from '@davit/testkit/dns';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let dns: TestDns;
 let api: Client;
 let organizationId: string;
@@ -17,27 +13,11 @@ let environmentId: string;
 const gatewayDomain = 'apps.example.net';
 
 beforeAll(async () => {
-  fake = createFakeCluster();
   dns = await TestDns.start();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: {
-      DAVIT_GATEWAY_DOMAIN: gatewayDomain,
-      DAVIT_DNS_SERVERS: dns.server,
-      DAVIT_READY_TIMEOUT_SECONDS: '5',
-      DAVIT_DRAIN_SECONDS: '1',
-      DAVIT_TERMINATION_GRACE_SECONDS: '1',
-    },
-  });
-  await engine?.start();
-  const organization = await server.organization();
-  organizationId = organization.id;
-  api = server.client(organization.tokens.WRITE);
-  const project = await api.call('createProject', { params: { organizationId }, body: { name: 'shop' } });
-  environmentId = (await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } })).id;
+  server = await startRunningServer({ DAVIT_GATEWAY_DOMAIN: gatewayDomain, DAVIT_DNS_SERVERS: dns.server });
+  ({ organizationId, environmentId, api } = await makePlace(server));
 });
 afterAll(async () => {
-  await engine?.stop();
   await server.close();
   await dns.close();
 });
@@ -69,7 +49,7 @@ async function deploy(id: string, body: object = {}) {
   }
 }
 
-const hostsOf = (portId: string): readonly string[] => fake.routes.http.find(({ id }) => id === portId)?.hosts ?? [];
+const hostsOf = (portId: string): readonly string[] => server.fake.routes.http.find(({ id }) => id === portId)?.hosts ?? [];
 
 describe('a custom domain', () => {
   test('is created with the defaults, listed, edited and deleted', async () => {
@@ -292,7 +272,7 @@ describe('a deployment', () => {
     await deploy(second);
     const rollback = api.call('deployApplication', { ...of(first), body: { release_id: release?.release_id ?? '' } });
     await expect(rollback).rejects.toMatchObject({ status: 409, code: 'RELEASE_NOT_USABLE' });
-    const serving = fake.routes.http.filter(({ hosts }) => hosts.includes(domain));
+    const serving = server.fake.routes.http.filter(({ hosts }) => hosts.includes(domain));
     expect(serving).toHaveLength(1);
   });
 });

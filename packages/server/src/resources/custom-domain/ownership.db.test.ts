@@ -1,76 +1,49 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
 import { TestDns } from '@davit/testkit/dns';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { makePlace, startRunningServer, type RunningServer, type TestPlace } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proveDue, type ProofMemory } from './prove-due.ts';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let dns: TestDns;
-let ours: Tenant;
-let theirs: Tenant;
-
-interface Tenant {
-  readonly organizationId: string;
-  readonly environmentId: string;
-  readonly api: Client;
-}
+let ours: TestPlace;
+let theirs: TestPlace;
 
 const gatewayDomain = 'apps.example.net';
 
 beforeAll(async () => {
-  fake = createFakeCluster();
   dns = await TestDns.start();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: {
-      DAVIT_PROVE_DOMAINS: 'true',
-      DAVIT_GATEWAY_DOMAIN: gatewayDomain,
-      DAVIT_DNS_SERVERS: dns.server,
-      DAVIT_DRAIN_SECONDS: '1',
-      DAVIT_TERMINATION_GRACE_SECONDS: '1',
-    },
+  server = await startRunningServer({
+    DAVIT_PROVE_DOMAINS: 'true',
+    DAVIT_GATEWAY_DOMAIN: gatewayDomain,
+    DAVIT_DNS_SERVERS: dns.server,
   });
-  await engine?.start();
-  ours = await tenant();
-  theirs = await tenant();
+  ours = await makePlace(server);
+  theirs = await makePlace(server);
 });
 afterAll(async () => {
-  await engine?.stop();
   await server.close();
   await dns.close();
 });
 
-async function tenant(): Promise<Tenant> {
-  const { id: organizationId, tokens } = await server.organization();
-  const api = server.client(tokens.WRITE);
-  const project = await api.call('createProject', { params: { organizationId }, body: { name: 'p' } });
-  const { id } = await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'e' } });
-  return { organizationId, environmentId: id, api };
-}
-
 const unique = (): string => `d${randomUUID().slice(0, 8)}.example.org`;
 const leadOf = (applicationId: string): string => `app-z${applicationId.slice(0, 8)}.${gatewayDomain}`;
 
-async function application({ api, environmentId }: Tenant): Promise<string> {
+async function application({ api, environmentId }: TestPlace): Promise<string> {
   const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
   const body = { name: `a ${randomUUID()}`, git_repository, ports: [{ internal_port: 80, publicly_accessible: true }] };
   return (await api.call('createApplication', { params: { environmentId }, body })).id;
 }
 
-async function add({ api }: Tenant, applicationId: string, domain: string) {
+async function add({ api }: TestPlace, applicationId: string, domain: string) {
   const { id } = await api.call('createApplicationCustomDomain', { params: { applicationId }, body: { domain } });
   return { applicationId, customDomainId: id };
 }
 
-const ownership = async ({ api }: Tenant, params: { applicationId: string; customDomainId: string }) =>
+const ownership = async ({ api }: TestPlace, params: { applicationId: string; customDomainId: string }) =>
   (await api.call('getCustomDomainStatus', { params })).ownership_status;
 
-async function deploy({ api }: Tenant, applicationId: string): Promise<void> {
+async function deploy({ api }: TestPlace, applicationId: string): Promise<void> {
   const params = { applicationId };
   const { results } = await api.call('listApplicationDeploymentHistoryV2', { params });
   await api.call('deployApplication', { params, body: {} });
@@ -83,7 +56,7 @@ async function deploy({ api }: Tenant, applicationId: string): Promise<void> {
   }
 }
 
-const isAnswered = (domain: string): boolean => fake.routes.http.some(({ hosts }) => hosts.includes(domain));
+const isAnswered = (domain: string): boolean => server.fake.routes.http.some(({ hosts }) => hosts.includes(domain));
 
 describe('where domains must be proven', () => {
   test('nothing answers under one before a CNAME record names the service, whoever the address belongs to', async () => {
@@ -136,7 +109,7 @@ describe('where domains must be proven', () => {
 
   test('of two organizations that prove it at the same moment one has it', async () => {
     const domain = unique();
-    const text = (tenantOf: Tenant) => `davit-organization=${tenantOf.organizationId}`;
+    const text = (tenantOf: TestPlace) => `davit-organization=${tenantOf.organizationId}`;
     dns.records.set(`_davit.${domain}`, { txt: [text(ours), text(theirs)] });
     const made = [
       await add(ours, await application(ours), domain),
@@ -163,7 +136,7 @@ describe('where domains must be proven', () => {
   test('a domain that another organization still answers is not taken from under it', async () => {
     const [former, next] = [await application(ours), await application(theirs)];
     const domain = unique();
-    const text = (tenantOf: Tenant) => ({ txt: [`davit-organization=${tenantOf.organizationId}`] });
+    const text = (tenantOf: TestPlace) => ({ txt: [`davit-organization=${tenantOf.organizationId}`] });
     dns.records.set(`_davit.${domain}`, text(ours));
     const made = await add(ours, former, domain);
     expect(await ownership(ours, made)).toBe('PROVEN');

@@ -1,35 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { createFakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
+import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { followRules } from '../../background/rules.ts';
 import { runDueRules } from './due.ts';
 
-let server: TestServer;
-let engine: Engine | undefined;
+let server: RunningServer;
 let owner: TestOrganization;
 let api: Client;
 let projectId: string;
 let clusterId: string;
 
 beforeAll(async () => {
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: createFakeCluster() } })),
-    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
-  });
-  await engine?.start();
+  server = await startRunningServer();
   owner = await server.organization();
   api = server.client(owner.tokens.WRITE);
   const organization = { params: { organizationId: owner.id } };
   projectId = (await api.call('createProject', { ...organization, body: { name: 'shop' } })).id;
   clusterId = (await api.call('listOrganizationCluster', organization)).results[0]?.id ?? '';
 });
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 const week = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;
 const day = {

@@ -1,24 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let api: Client;
 let projectId: string;
 let registryId: string;
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
-  });
-  await engine?.start();
+  server = await startRunningServer();
   const organization = await server.organization();
   api = server.client(organization.tokens.WRITE);
   const params = { organizationId: organization.id };
@@ -26,10 +17,7 @@ beforeAll(async () => {
   const registry = { name: 'shared', kind: 'GENERIC_CR' as const, url: 'https://registry.example.org', config: {} };
   registryId = (await api.call('createContainerRegistry', { params, body: registry })).id;
 });
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 interface World {
   readonly at: { readonly params: { readonly environmentId: string } };
@@ -119,7 +107,7 @@ test('containers go with applications, at the tag that is wished and kept', asyn
   const [deployed] = await settled(it.at);
   expect(deployed).toMatchObject({ action_status: 'SUCCESS' });
   expect(
-    fake.calls
+    server.fake.calls
       .filter(({ method }) => method === 'pull')
       .map(({ detail }) => detail)
       .toSorted(),
@@ -213,7 +201,7 @@ test('an environment is uninstalled with its skipped services, and asks for noth
   await api.call('uninstallEnvironment', it.at);
   expect((await settled(it.at))[0]).toMatchObject({ trigger_action: 'UNINSTALL', action_status: 'SUCCESS' });
   expect(await states(it.at)).toEqual({ [it.web]: 'READY', [it.api]: 'READY', [it.other]: 'READY' });
-  expect(fake.instances.filter(({ service }) => service === it.web)).toEqual([]);
+  expect(server.fake.instances.filter(({ service }) => service === it.web)).toEqual([]);
 });
 
 test('the older history goes on after a deployment, and the older log ends in its word', async () => {

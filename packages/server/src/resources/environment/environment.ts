@@ -17,7 +17,7 @@ type CreateRequest = Body<(typeof operations)['createEnvironment']>;
 type EditRequest = Body<(typeof operations)['editEnvironment']>;
 
 /** Stages that every environment begins with, in their order. */
-export const defaultStages = ['DATABASE DEFAULT', 'JOB DEFAULT', 'CONTAINER DEFAULT', 'APPLICATION DEFAULT'] as const;
+const defaultStages = ['DATABASE DEFAULT', 'JOB DEFAULT', 'CONTAINER DEFAULT', 'APPLICATION DEFAULT'] as const;
 
 export async function listEnvironments(deps: Deps, caller: Caller, projectId: string): Promise<Environments> {
   const rows = await deps.database.many(store.environmentList, [projectId, caller.organizationId]);

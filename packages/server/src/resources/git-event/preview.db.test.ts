@@ -54,6 +54,14 @@ class PullRequest {
   }
 }
 
+/** A service with previews, its repository, and a pull request that nobody has told of yet. */
+async function previewed(): Promise<{ repository: TestRepository; web: string; request: PullRequest }> {
+  const repository = scene.repository();
+  repository.commit('first', files);
+  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
+  return { repository, web, request: new PullRequest(repository) };
+}
+
 async function environments(): Promise<{ id: string; name: string; mode: string }[]> {
   return (await scene.api.call('listEnvironment', { params: { projectId: scene.projectId } })).results;
 }
@@ -201,10 +209,7 @@ test('what gets no preview says why', async () => {
 });
 
 test('code of another repository is not run unless the operator allows it, and then without the git token', async () => {
-  const repository = scene.repository();
-  repository.commit('first', files);
-  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
-  const request = new PullRequest(repository);
+  const { web, request } = await previewed();
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened', { fork: 'mallory/shop' });
   expect(await scene.verdictOf(web)).toMatchObject({
@@ -215,9 +220,7 @@ test('code of another repository is not run unless the operator allows it, and t
 });
 
 test('an environment has no more previews than are allowed, and no preview of a preview', async () => {
-  const repository = scene.repository();
-  repository.commit('first', files);
-  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
+  const { repository, web } = await previewed();
   const requests = Array.from({ length: 4 }, () => new PullRequest(repository));
   for (const request of requests) {
     request.push({ 'web/index.html': `of ${request.number}` });
@@ -236,10 +239,7 @@ const states = statement<{ state: string; why: string }>(
 );
 
 test('a preview whose time is over is removed, and a push makes a new one', async () => {
-  const repository = scene.repository();
-  repository.commit('first', files);
-  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
-  const request = new PullRequest(repository);
+  const { web, request } = await previewed();
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
   expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED' });
@@ -257,10 +257,7 @@ test('a preview whose time is over is removed, and a push makes a new one', asyn
 });
 
 test('a preview that somebody deleted does not come back by a push', async () => {
-  const repository = scene.repository();
-  repository.commit('first', files);
-  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
-  const request = new PullRequest(repository);
+  const { web, request } = await previewed();
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
   await scene.verdictOf(web);
@@ -285,10 +282,7 @@ test('a name that is taken is told, and leaves nothing behind', async () => {
 });
 
 test('a push to a branch that a preview has is left to the pull request', async () => {
-  const repository = scene.repository();
-  repository.commit('first', files);
-  const web = await scene.application(await scene.environment(), repository, { name: 'web', auto_preview: true });
-  const request = new PullRequest(repository);
+  const { web, request } = await previewed();
   const second = request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
   await scene.verdictOf(web);

@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let api: Client;
 let environmentId: string;
 let organizationId: string;
@@ -15,23 +11,11 @@ let organizationId: string;
 const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
-  });
-  await engine?.start();
-  const organization = await server.organization();
-  organizationId = organization.id;
-  api = server.client(organization.tokens.WRITE);
-  const project = await api.call('createProject', { params: { organizationId: organization.id }, body: { name: 'shop' } });
-  environmentId = (await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'Test' } })).id;
+  server = await startRunningServer();
+  ({ organizationId, environmentId, api } = await makePlace(server));
 });
 
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 const at = (applicationId: string): { params: { applicationId: string } } => ({ params: { applicationId } });
 
@@ -72,8 +56,8 @@ async function eventually<T>(condition: () => Promise<T | undefined>): Promise<T
 
 /** What the newest instance of a service was started with. */
 function started(id: string): Record<string, string> {
-  const instance = fake.instances.filter(({ service }) => service === id).at(-1);
-  const workload = instance === undefined ? undefined : fake.workloads.get(instance.id);
+  const instance = server.fake.instances.filter(({ service }) => service === id).at(-1);
+  const workload = instance === undefined ? undefined : server.fake.workloads.get(instance.id);
   return Object.fromEntries((workload?.environment ?? []).map(({ name, value }) => [name, value.reveal()]));
 }
 
@@ -93,9 +77,9 @@ test('what is configured runs, what is edited is out of date until it is deploye
     failure: null,
   });
   expect(deployed.steps?.details.map(({ step_name }) => step_name)).toContain('DEPLOYMENT');
-  expect(started(id)).toMatchObject({ GREETING: 'hello $HOME "Test"', URL: 'db://hello $HOME "Test"', DAVIT_APPLICATION_ID: id });
+  expect(started(id)).toMatchObject({ GREETING: 'hello $HOME "live"', URL: 'db://hello $HOME "live"', DAVIT_APPLICATION_ID: id });
   const commit =
-    fake.branches.get(`${git_repository.url}#main`) ??
+    server.fake.branches.get(`${git_repository.url}#main`) ??
     (await api.call('getApplication', at(id))).git_repository?.deployed_commit_id;
   expect(Object.entries(started(id)).find(([key]) => key.endsWith('GIT_COMMIT_ID'))?.[1]).toBe(commit);
 
@@ -170,14 +154,14 @@ test('the older history of a container has what ran, newest first, and goes on a
 
 test('a failed deployment says why and leaves the service out of date', async () => {
   const id = await newApplication();
-  fake.script = {
+  server.fake.script = {
     before: (call) => {
       if (call.service === id && call.method === 'build') throw new Error('the build breaks');
     },
   };
   await api.call('deployApplication', at(id));
   const failed = await settled(id);
-  fake.script = {};
+  server.fake.script = {};
   expect(failed.state).toMatch(/_ERROR$/);
   expect(failed).toMatchObject({ service_deployment_status: 'OUT_OF_DATE', release_id: null });
   expect(failed.failure?.link).toContain(failed.failure?.code.toLowerCase());
@@ -192,7 +176,7 @@ test('a service is stopped, started, restarted, uninstalled and deleted, and its
   expect(await settled(id)).toMatchObject({ state: 'RESTARTED' });
   await api.call('stopApplication', at(id));
   expect(await settled(id)).toMatchObject({ state: 'STOPPED', service_deployment_status: 'UP_TO_DATE' });
-  expect([...fake.volumes].some((name) => name.includes(volume))).toBe(true);
+  expect([...server.fake.volumes].some((name) => name.includes(volume))).toBe(true);
   await api.call('uninstallApplication', at(id));
   expect(await settled(id)).toMatchObject({ state: 'READY', service_deployment_status: 'NEVER_DEPLOYED' });
   expect((await api.call('getApplication', at(id))).git_repository).not.toHaveProperty('deployed_commit_id');
@@ -206,6 +190,6 @@ test('a service is stopped, started, restarted, uninstalled and deleted, and its
       () => true,
     ),
   );
-  expect(fake.instances.filter(({ service }) => service === id)).toEqual([]);
-  expect([...fake.volumes].some((name) => name.includes(volume))).toBe(false);
+  expect(server.fake.instances.filter(({ service }) => service === id)).toEqual([]);
+  expect([...server.fake.volumes].some((name) => name.includes(volume))).toBe(false);
 });

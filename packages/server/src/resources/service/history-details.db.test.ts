@@ -1,36 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let api: Client;
 let at: { params: { environmentId: string } };
 let registry_id: string;
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
-  });
-  await engine?.start();
-  const { id: organizationId, tokens } = await server.organization();
-  api = server.client(tokens.WRITE);
-  const project = await api.call('createProject', { params: { organizationId }, body: { name: 'shop' } });
-  const environment = await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
-  at = { params: { environmentId: environment.id } };
+  server = await startRunningServer();
+  const { organizationId, environmentId, ...place } = await makePlace(server);
+  api = place.api;
+  at = { params: { environmentId } };
   const body = { name: 'hub', kind: 'GENERIC_CR' as const, url: 'https://registry.example.org/team', config: {} };
   registry_id = (await api.call('createContainerRegistry', { params: { organizationId }, body })).id;
 });
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 const newest = <Entry extends { status: string }>(state: string, read: () => Promise<{ results: Entry[] }>): Promise<Entry[]> =>
   vi.waitFor(async () => {

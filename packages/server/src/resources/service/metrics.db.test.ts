@@ -1,34 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let api: Client;
 let environmentId: string;
 let organizationId: string;
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_METRICS_SECONDS: '1' },
-  });
-  await engine?.start();
-  const organization = await server.organization();
-  organizationId = organization.id;
-  api = server.client(organization.tokens.WRITE);
-  const project = await api.call('createProject', { params: { organizationId }, body: { name: 'shop' } });
-  environmentId = (await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'Test' } })).id;
+  server = await startRunningServer({ DAVIT_METRICS_SECONDS: '1' });
+  ({ organizationId, environmentId, api } = await makePlace(server));
 });
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 async function newApplication(): Promise<string> {
   const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
@@ -60,11 +44,11 @@ test('what a service uses is told by its record and at /metrics, there by ids an
   await expect
     .poll(
       async () => {
-        for (const { id, service } of fake.instances)
-          if (service === applicationId) fake.use(id, { cpuMillicores: 250, memoryMiB: 48 });
+        for (const { id, service } of server.fake.instances)
+          if (service === applicationId) server.fake.use(id, { cpuMillicores: 250, memoryMiB: 48 });
         requests += 10;
         const latency = [0, requests, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        fake.traffic.set(route, {
+        server.fake.traffic.set(route, {
           id: route,
           requests,
           responses: [0, requests, 0, 0, 0],

@@ -37,26 +37,34 @@ function ear({ environmentId }: Place, which: 0 | 1 = 0, lastEventId?: string): 
   );
 }
 
-test('a transaction that commits after later ones is told, and only once', async () => {
-  const { database } = servers[0].database;
-  const place = newPlace();
-  const live = ear(place);
-  await live.until(has('OPEN'));
+/** Writes `late` in a transaction that is open until it is told to commit. */
+async function writeUncommitted(place: Place): Promise<() => Promise<void>> {
   const written = Promise.withResolvers<void>();
   const commit = Promise.withResolvers<void>();
-  const late = database.transaction(async (tx) => {
+  const late = servers[0].database.database.transaction(async (tx) => {
     await write(tx, place, 'late');
     written.resolve();
     await commit.promise;
   });
   await written.promise;
+  return () => {
+    commit.resolve();
+    return late;
+  };
+}
+
+test('a transaction that commits after later ones is told, and only once', async () => {
+  const { database } = servers[0].database;
+  const place = newPlace();
+  const live = ear(place);
+  await live.until(has('OPEN'));
+  const commit = await writeUncommitted(place);
   await write(database, place, 'early');
   await live.until(has('QUEUE', { triggered_by: 'early' }));
   const idBetween = live.heard.at(-1)?.id ?? '';
   await write(database, place, 'middle');
   await live.until(has('QUEUE', { triggered_by: 'middle' }));
-  commit.resolve();
-  await late;
+  await commit();
   await live.until(has('QUEUE', { triggered_by: 'late' }));
   expect(namesOf(live.heard)).toEqual(['early', 'middle', 'late']);
   await live.close();
@@ -209,22 +217,14 @@ test('an id of what is not kept any more gets a fresh start, and says so; one of
   await live.until(has('QUEUE'));
   const recent = live.heard.at(-1)?.id ?? '';
   // A transaction that is open all the time: what it tells is new when it commits.
-  const written = Promise.withResolvers<void>();
-  const commit = Promise.withResolvers<void>();
-  const late = database.transaction(async (tx) => {
-    await write(tx, place, 'late');
-    written.resolve();
-    await commit.promise;
-  });
-  await written.promise;
+  const commit = await writeUncommitted(place);
   await write(database, place, 'also removed');
   await live.until(has('QUEUE', { triggered_by: 'also removed' }));
   await live.close();
   await trimStream(database, { seconds: 3600, checkpointSeconds: 0 });
   await database.run(ageCheckpoints);
   await trimStream(database, { seconds: 3600, checkpointSeconds: 0 });
-  commit.resolve();
-  await late;
+  await commit();
   await trimStream(database, { seconds: 3600, checkpointSeconds: 0 });
   for (const id of [old, recent]) {
     const again = ear(place, 1, id);

@@ -1,30 +1,19 @@
 import type { Client, Received } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
+import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
+import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Ear, has, namesOf, write } from './testing.ts';
 
-let server: TestServer;
-let engine: Engine | undefined;
-let fake: FakeCluster;
+let server: RunningServer;
 let owner: TestOrganization;
 let api: Client;
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_STREAM_HEARTBEAT_SECONDS: '1' },
-  });
-  await engine?.start();
+  server = await startRunningServer({ DAVIT_STREAM_HEARTBEAT_SECONDS: '1' });
   owner = await server.organization();
   api = server.client(owner.tokens.WRITE);
 });
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 async function makeApplication(project: string): Promise<{ environmentId: string; applicationId: string; projectId: string }> {
   const params = { organizationId: owner.id };
@@ -96,9 +85,9 @@ test('what a service prints is told: the newest lines of before, then each as it
   const { applicationId } = await makeApplication('printing');
   await api.call('deployApplication', { params: { applicationId } });
   const instance = await until(() =>
-    fake.instances.find(({ service, state }) => service === applicationId && state === 'RUNNING'),
+    server.fake.instances.find(({ service, state }) => service === applicationId && state === 'RUNNING'),
   );
-  for (let line = 1; line <= 5; line += 1) fake.print(instance.id, `old ${line}`);
+  for (let line = 1; line <= 5; line += 1) server.fake.print(instance.id, `old ${line}`);
   await until(async () => {
     const { results } = await api.call('listApplicationLog', { params: { applicationId } });
     return results.length >= 5 ? results : undefined;
@@ -107,7 +96,7 @@ test('what a service prints is told: the newest lines of before, then each as it
   const ear = new Ear((signal) => api.stream('streamServiceLog', { params, query: { tail: 3 }, signal }));
   await ear.until((heard) => linesOf(heard).length >= 3);
   expect(linesOf(ear.heard)).toEqual(['old 3', 'old 4', 'old 5']);
-  for (let line = 1; line <= 300; line += 1) fake.print(instance.id, `new ${line}`);
+  for (let line = 1; line <= 300; line += 1) server.fake.print(instance.id, `new ${line}`);
   await ear.until((heard) => linesOf(heard).length >= 303);
   const all = ['old 3', 'old 4', 'old 5', ...Array.from({ length: 300 }, (_, index) => `new ${index + 1}`)];
   expect(linesOf(ear.heard)).toEqual(all);
@@ -119,7 +108,7 @@ test('what a service prints is told: the newest lines of before, then each as it
   await again.close();
   const none = new Ear((signal) => api.stream('streamServiceLog', { params, query: { tail: 0 }, signal }));
   await none.until(has('OPEN'));
-  fake.print(instance.id, 'last');
+  server.fake.print(instance.id, 'last');
   await none.until((heard) => linesOf(heard).length > 0);
   expect(linesOf(none.heard)).toEqual(['last']);
   await none.close();

@@ -29,7 +29,7 @@ const tokenPrefix = 'dvt_';
 // 30 bytes are 40 characters of base64url.
 const tokenBytes = 30;
 
-export function newToken(): string {
+function newToken(): string {
   return `${tokenPrefix}${randomBytes(tokenBytes).toString('base64url')}`;
 }
 

@@ -1,35 +1,23 @@
 import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeWorld, newApplication, type TestWorld } from './testing.ts';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let world: TestWorld;
 let api: Client;
 let ofProject: { readonly params: { readonly projectId: string } };
 let ofEnvironment: { readonly params: { readonly environmentId: string } };
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
-  });
-  await engine?.start();
+  server = await startRunningServer();
   world = await makeWorld(server);
   api = world.api;
   ofProject = { params: { projectId: world.projectId } };
   ofEnvironment = { params: { environmentId: world.environmentId } };
 });
 
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 async function deploy(applicationId: string): Promise<void> {
   const at = { params: { applicationId } };
@@ -49,8 +37,8 @@ async function statuses(...ids: readonly string[]): Promise<string[]> {
 }
 
 function startedWith(applicationId: string) {
-  const instance = fake.instances.filter(({ service }) => service === applicationId).at(-1);
-  const workload = instance === undefined ? undefined : fake.workloads.get(instance.id);
+  const instance = server.fake.instances.filter(({ service }) => service === applicationId).at(-1);
+  const workload = instance === undefined ? undefined : server.fake.workloads.get(instance.id);
   return {
     environment: Object.fromEntries((workload?.environment ?? []).map(({ name, value }) => [name, value.reveal()])),
     files: Object.fromEntries((workload?.files ?? []).map(({ path, content }) => [path, content.reveal()])),

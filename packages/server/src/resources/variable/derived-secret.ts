@@ -42,7 +42,7 @@ function secretsOf({ references }: DerivedSecret): string[] {
 }
 
 /** What would make the text too long stays as written, as in values that are no secret. */
-export function resolvedText(
+function resolvedText(
   base: string,
   references: Readonly<Record<string, readonly ValuePart[]>>,
   texts: ReadonlyMap<string, string>,

@@ -1,22 +1,16 @@
 import type { Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeWorld, newApplication, type TestWorld } from './testing.ts';
 
-let server: TestServer;
-let fake: FakeCluster;
-let engine: Engine | undefined;
+let server: RunningServer;
 let world: TestWorld;
 let api: Client;
 let ofEnvironment: { readonly params: { readonly environmentId: string } };
 let jobId: string;
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({ engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })) });
-  await engine?.start();
+  server = await startRunningServer();
   world = await makeWorld(server);
   api = world.api;
   ofEnvironment = { params: { environmentId: world.environmentId } };
@@ -25,10 +19,7 @@ beforeAll(async () => {
   jobId = (await api.call('createJob', { ...ofEnvironment, body })).id;
 });
 
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
   const until = Date.now() + 15_000;
@@ -43,9 +34,9 @@ async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
 /** Deploys the job, whose run tells this. */
 async function run(told: object): Promise<void> {
   await api.call('deployJob', { params: { jobId } });
-  const { id } = await eventually(async () => fake.instances.find(({ service }) => service === jobId));
-  fake.write(id, '/davit-output/davit-output.json', JSON.stringify(told));
-  fake.kill(id, 0);
+  const { id } = await eventually(async () => server.fake.instances.find(({ service }) => service === jobId));
+  server.fake.write(id, '/davit-output/davit-output.json', JSON.stringify(told));
+  server.fake.kill(id, 0);
   await eventually(async () => {
     const { status_details } = await api.call('getJobStatus', { params: { jobId } });
     return status_details.status === 'SUCCESS' ? true : undefined;

@@ -50,7 +50,7 @@ test('one list and one set of operations serve variables and secrets of every sc
       'PROJECT PLAIN PLAIN',
       'ENVIRONMENT HIDDEN secret',
       'APPLICATION OWN OWN',
-      'BUILT_IN DAVIT_ENVIRONMENT_NAME Production',
+      'BUILT_IN DAVIT_ENVIRONMENT_NAME live',
     ]),
   );
   expect(await list('APPLICATION', true)).toEqual(['ENVIRONMENT HIDDEN secret']);
@@ -99,7 +99,7 @@ test('a built-in variable gets an alias by its id, at its own scope or a narrowe
       body: { key: as, alias_scope: scope, alias_parent_id: idOf(scope) },
     });
   expect(await alias('DAVIT_ENVIRONMENT_NAME', 'STAGE', 'ENVIRONMENT')).toMatchObject({
-    value: 'Production',
+    value: 'live',
     scope: 'ENVIRONMENT',
   });
   expect(await alias('DAVIT_APPLICATION_ID', 'ME', 'APPLICATION')).toMatchObject({ value: world.applicationId });

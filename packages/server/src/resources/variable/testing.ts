@@ -1,24 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Client } from '@davit/client';
-import type { TestOrganization, TestServer } from '@davit/testkit/server';
+import { makePlace, type TestPlace } from '@davit/testkit/running-server';
+import type { TestServer } from '@davit/testkit/server';
 
 /** A project with an environment and an application, and the tokens of their organization. */
-export interface TestWorld {
-  readonly organization: TestOrganization;
-  readonly api: Client;
-  readonly projectId: string;
-  readonly environmentId: string;
+export interface TestWorld extends TestPlace {
   readonly applicationId: string;
 }
 
 export async function makeWorld(server: TestServer): Promise<TestWorld> {
-  const organization = await server.organization();
-  const api = server.client(organization.tokens.WRITE);
-  const project = await api.call('createProject', { params: { organizationId: organization.id }, body: { name: 'shop' } });
-  const params = { projectId: project.id };
-  const environment = await api.call('createEnvironment', { params, body: { name: 'Production' } });
-  const applicationId = await newApplication(api, environment.id);
-  return { organization, api, projectId: project.id, environmentId: environment.id, applicationId };
+  const place = await makePlace(server);
+  return { ...place, applicationId: await newApplication(place.api, place.environmentId) };
 }
 
 export async function newApplication(api: Client, environmentId: string): Promise<string> {

@@ -74,7 +74,7 @@ test('every list has the built-in variables of its place, under ids that are the
     variable_type: 'BUILT_IN',
   });
   expect(environment.find(({ key }) => key === 'DAVIT_PROJECT_ID')?.value).toBe(world.projectId);
-  expect(environment.find(({ key }) => key === 'DAVIT_ENVIRONMENT_NAME')).toMatchObject({ value: 'Production' });
+  expect(environment.find(({ key }) => key === 'DAVIT_ENVIRONMENT_NAME')).toMatchObject({ value: 'live' });
   expect(environment.find(({ key }) => key.includes('APPLICATION'))).toBeUndefined();
   for (const [key, id] of builtIns(environment)) expect(builtIns(application).get(key)).toBe(id);
   for (const [key, id] of builtIns(project)) expect(builtIns(environment).get(key)).toBe(id);

@@ -2,9 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { Client } from '@davit/client';
 import { statement } from '@davit/db';
-import { createFakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebhookDeliverer } from './index.ts';
 
@@ -15,8 +13,7 @@ interface Received {
   readonly body: { readonly event_type: string; readonly payload: Record<string, unknown> };
 }
 
-let server: TestServer;
-let engine: Engine | undefined;
+let server: RunningServer;
 let deliverer: WebhookDeliverer;
 let receiver: Server;
 let address: string;
@@ -42,11 +39,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const bound = receiver.address();
   address = `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}`;
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: createFakeCluster() } })),
-    environment: { DAVIT_READY_TIMEOUT_SECONDS: '5', DAVIT_DRAIN_SECONDS: '1', DAVIT_ALLOW_PRIVATE_TARGETS: 'true' },
-  });
-  await engine?.start();
+  server = await startRunningServer({ DAVIT_ALLOW_PRIVATE_TARGETS: 'true' });
   deliverer = newDeliverer(true);
   const organization = await server.organization();
   organizationId = organization.id;
@@ -55,7 +48,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await deliverer.stop();
-  await engine?.stop();
   await server.close();
   receiver.closeAllConnections();
   receiver.close();

@@ -75,7 +75,7 @@ export function repositoryPaths(payload: unknown): ReadonlySet<string> {
 }
 
 /** `git@host:owner/name.git`, `ssh://git@host:22/owner/name` and `https://host/owner/name.git` are `owner/name`. */
-export function pathOfUrl(url: string): string {
+function pathOfUrl(url: string): string {
   const path = /^[a-z+]+:\/\/[^/]*\/(.*)$/i.exec(url)?.[1] ?? /^[^/:]+:(?!\/\/)(.*)$/.exec(url)?.[1] ?? '';
   return path.replace(/(\.git)?\/*$/, '').replace(/^\/+/, '');
 }

@@ -1,0 +1,40 @@
+import type { Workload } from '@davit/drivers';
+import type { ReleaseCommit, ReleaseConfig } from './model.ts';
+import type { EngineParts } from './parts.ts';
+import { secretIds, toWorkload } from './workload.ts';
+
+/** A release with where it belongs, as rows of what runs have it. */
+export interface PlacedRelease {
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly environment_id: string;
+  readonly service_id: string;
+  readonly release_id: string;
+  readonly rollout: string;
+  readonly image_id: string;
+  readonly config: ReleaseConfig;
+  readonly commit: ReleaseCommit | null;
+}
+
+/** What a driver is asked for, from a row. Only what is started needs secrets. */
+export async function placedWorkload(parts: EngineParts, placed: PlacedRelease, withSecrets: boolean): Promise<Workload> {
+  const { hooks, settings } = parts;
+  return toWorkload({
+    owner: {
+      installation: settings.installation,
+      organization: placed.organization_id,
+      project: placed.project_id,
+      environment: placed.environment_id,
+      service: placed.service_id,
+    },
+    release: placed.release_id,
+    rollout: placed.rollout,
+    image: placed.image_id,
+    config: placed.config,
+    commit: placed.commit,
+    secrets: withSecrets ? await hooks.secrets(secretIds(placed.config)) : null,
+    builtInPrefix: settings.builtInPrefix,
+    readyTimeoutSeconds: settings.readyTimeoutSeconds,
+    terminationGraceSeconds: settings.terminationGraceSeconds,
+  });
+}
