@@ -15,6 +15,7 @@ import * as clone from './environment/clone.ts';
 import * as environment from './environment/environment.ts';
 import * as annotationsGroup from './group/annotations-group.ts';
 import * as labelsGroup from './group/labels-group.ts';
+import { createHelmDefaultValues } from './environment/helm-values.ts';
 import * as overview from './environment/overview.ts';
 import * as selection from './environment/selection.ts';
 import * as gitCommit from './git/commit.ts';
@@ -92,6 +93,7 @@ const modules = {
   ...ingress,
   listTerraformVersions,
   getTerraformResources,
+  createHelmDefaultValues,
   getHelmKubernetesServices,
 };
 
