@@ -1,5 +1,6 @@
 import {
   operations,
+  textTypeOf,
   type Body,
   type Operation,
   type OperationId,
@@ -94,7 +95,7 @@ export function createClient(options: ClientOptions): Client {
     }, input);
   const call = async (id: OperationId, input: AnyInput = {}): Promise<unknown> => {
     const operation: Operation = operations[id];
-    const headers = headersOf(operation.mediaType ?? 'application/json');
+    const headers = headersOf(textTypeOf(operation) ?? 'application/json');
     if (input.body !== undefined) headers['content-type'] = operation.mediaType ?? 'application/json';
     const response = await send(urlOf(operation, input), {
       method: operation.method,
@@ -104,8 +105,8 @@ export function createClient(options: ClientOptions): Client {
     });
     const text = await response.text();
     if (!response.ok) throw ApiError.of(response.status, text, response.headers);
-    if (text === '') return undefined;
-    return operation.mediaType === undefined ? JSON.parse(text) : text;
+    if (operation.response !== null && textTypeOf(operation) !== undefined) return text;
+    return text === '' ? undefined : JSON.parse(text);
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of a call follow from its id; inside, all are alike
   return { call: call as Client['call'], stream };

@@ -1,5 +1,5 @@
 import { ErrorBody, statusNames } from './errors.ts';
-import type { Operation, Target } from './operation.ts';
+import { textTypeOf, type Operation, type Target } from './operation.ts';
 import { tagDescriptions } from './tags.ts';
 import { defaultPageSize, isPaged, pageLimits } from './paging.ts';
 
@@ -160,7 +160,7 @@ function responses(operation: Operation): Record<string, unknown> {
       ? streamed(operation.events)
       : operation.response === null
         ? { description: 'Done' }
-        : { description: 'Done', content: { [operation.mediaType ?? 'application/json']: { schema: operation.response } } };
+        : { description: 'Done', content: { [textTypeOf(operation) ?? 'application/json']: { schema: operation.response } } };
   return {
     [operation.status]: success,
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),

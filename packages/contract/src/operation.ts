@@ -47,6 +47,8 @@ export interface Operation {
   readonly response: TSchema | null;
   /** Of body and answer, where they are text instead of JSON. A body may still be sent as a JSON string. */
   readonly mediaType?: 'application/x-yaml';
+  /** The same of the answer alone. */
+  readonly answerType?: 'text/plain';
   /** The answer is a stream of server-sent events that lasts: shapes of their data by their names. */
   readonly events?: Readonly<Record<string, TSchema>>;
   /** Another code of success, with the same shape or none (uninstall of what never ran: 204). */
@@ -60,6 +62,11 @@ export interface Operation {
   readonly event?: EventType;
   /** Beside 401, 403, 404, 429 and 500, which every operation may answer. */
   readonly errors: readonly number[];
+}
+
+/** Of an answer that is text; undefined: it is JSON. */
+export function textTypeOf({ answerType, mediaType }: Operation): string | undefined {
+  return answerType ?? mediaType;
 }
 
 /** Keeps the literal types of a declaration. */

@@ -15,6 +15,8 @@ import * as clone from './environment/clone.ts';
 import * as environment from './environment/environment.ts';
 import * as annotationsGroup from './group/annotations-group.ts';
 import * as labelsGroup from './group/labels-group.ts';
+import { createHelmDefaultValues } from './environment/helm-values.ts';
+import * as lifecycleTemplate from './environment/lifecycle-template.ts';
 import * as overview from './environment/overview.ts';
 import * as selection from './environment/selection.ts';
 import * as gitCommit from './git/commit.ts';
@@ -89,9 +91,11 @@ const modules = {
   ...gitCommit,
   ...gitImage,
   ...jobCleaning,
+  ...lifecycleTemplate,
   ...ingress,
   listTerraformVersions,
   getTerraformResources,
+  createHelmDefaultValues,
   getHelmKubernetesServices,
 };
 

@@ -3,6 +3,7 @@ import type { EnginePort } from '@davit/engine/port';
 import type { Sessions } from './auth/sessions.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DatabaseCatalogue } from './catalogue/databases.ts';
+import type { LifecycleTemplates } from './catalogue/lifecycle-templates.ts';
 import type { Configuration } from './main/config.ts';
 import type { DockerfileFacts } from './dockerfile.ts';
 import type { Streams } from './resources/stream/index.ts';
@@ -16,6 +17,7 @@ export interface Deps {
   readonly config: Configuration;
   readonly catalogue: Catalogue;
   readonly databases: DatabaseCatalogue;
+  readonly lifecycleTemplates: LifecycleTemplates;
   /** What a Dockerfile says, without building it. */
   readonly readDockerfile: (content: string) => DockerfileFacts;
   /** Tokens that were found good lately; a rule that takes a token, membership or right away says so. */

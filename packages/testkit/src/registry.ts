@@ -23,6 +23,8 @@ export interface TestRegistry {
   push(name: string, tag: string, command?: readonly string[], architecture?: string): Promise<string>;
   /** Puts an image of these files there. */
   pushImage(name: string, tag: string, image: TestImage): Promise<string>;
+  /** Puts the archive of a Helm chart there, as `helm push` does. */
+  pushChart(name: string, tag: string, archive: Buffer): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,6 +83,16 @@ export async function startTestRegistry(port?: number, { isOpen = false } = {}):
       return pushImage({ base, headers }, `${name}:${tag}`, image);
     },
     pushImage: (name, tag, image) => pushImage({ base, headers }, `${name}:${tag}`, image),
+    pushChart: async (name, tag, archive) => {
+      const place = { base, headers };
+      const config = {
+        mediaType: 'application/vnd.cncf.helm.config.v1+json',
+        ...(await pushBlob(place, name, Buffer.from('{}'))),
+      };
+      const layer = { mediaType: chartLayer, ...(await pushBlob(place, name, archive)) };
+      const mediaType = 'application/vnd.oci.image.manifest.v1+json';
+      await putManifest(place, `${name}:${tag}`, { schemaVersion: 2, mediaType, config, layers: [layer] });
+    },
     close: async () => {
       child.kill('SIGTERM');
       await ended;
@@ -94,6 +106,7 @@ interface Place {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+const chartLayer = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
 const types = {
   manifest: 'application/vnd.docker.distribution.manifest.v2+json',
   config: 'application/vnd.docker.container.image.v1+json',
@@ -105,20 +118,30 @@ async function pushImage(
   reference: string,
   { files, environment = [], entrypoint, command, folder, architecture }: TestImage,
 ): Promise<string> {
-  const [name = '', tag = ''] = reference.split(':');
+  const [name = ''] = reference.split(':');
   const config = JSON.stringify({
     architecture: architecture ?? (process.arch === 'arm64' ? 'arm64' : 'amd64'),
     os: 'linux',
     config: { Cmd: command, Entrypoint: entrypoint, Env: environment, WorkingDir: folder },
     rootfs: { type: 'layers', diff_ids: [digestOf(files)] },
   });
-  const manifest = JSON.stringify({
+  return putManifest(place, reference, {
     schemaVersion: 2,
     mediaType: types.manifest,
     config: { mediaType: types.config, ...(await pushBlob(place, name, Buffer.from(config))) },
     layers: [{ mediaType: types.layer, ...(await pushBlob(place, name, gzipSync(files))) }],
   });
-  const headers = { ...place.headers, 'content-type': types.manifest };
+}
+
+/** Answers its digest. */
+async function putManifest(
+  place: Place,
+  reference: string,
+  content: { readonly schemaVersion: 2; readonly mediaType: string; readonly config: object; readonly layers: readonly object[] },
+): Promise<string> {
+  const [name = '', tag = ''] = reference.split(':');
+  const manifest = JSON.stringify(content);
+  const headers = { ...place.headers, 'content-type': content.mediaType };
   const answer = await fetch(`${place.base}${name}/manifests/${tag}`, { method: 'PUT', headers, body: manifest });
   if (answer.status !== 201) throw new Error(`the registry did not take the manifest: ${await answer.text()}`);
   return digestOf(Buffer.from(manifest));

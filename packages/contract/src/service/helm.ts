@@ -114,7 +114,8 @@ const ValuesOverrideRequest = Type.Object({
   ),
 });
 
-const SourceRequest = Type.Object({
+/** Where a chart comes from: exactly one of the two. */
+export const HelmSourceRequest = Type.Object({
   git_repository: Type.Optional(Nullable(GitRepositoryRequest)),
   helm_repository: Type.Optional(
     Nullable(
@@ -139,10 +140,10 @@ const fields = {
   icon_uri: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 2000 }))),
 };
 
-const HelmRequest = Type.Object({ name: Name, source: SourceRequest, ...fields });
+const HelmRequest = Type.Object({ name: Name, source: HelmSourceRequest, ...fields });
 const HelmEditRequest = Type.Object({
   name: Type.Optional(Name),
-  source: Type.Optional(Nullable(SourceRequest)),
+  source: Type.Optional(Nullable(HelmSourceRequest)),
   ...fields,
 });
 

@@ -1,5 +1,5 @@
 import { isUuid } from '@davit/base';
-import { isPaged, type Operation } from '@davit/contract';
+import { isPaged, textTypeOf, type Operation } from '@davit/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { admits, callerAt, refusal, targetNotFound } from '../auth/authorize.ts';
 import type { Caller } from '../auth/caller.ts';
@@ -39,7 +39,7 @@ export function addOperation(app: FastifyInstance, room: Room, mounted: MountedO
     url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
     config: { operation: operation.id, ...(operation.mediaType === undefined ? {} : { mediaType: operation.mediaType }) },
     schema:
-      operation.response === null || operation.mediaType !== undefined
+      operation.response === null || textTypeOf(operation) !== undefined
         ? {}
         : { response: { [operation.status]: operation.response } },
     onRequest: admission(room, operation),
@@ -161,13 +161,14 @@ function handlerOf(room: Room, { operation, handler, open }: MountedOperation): 
   if (operation.method === 'GET') return readHandler(operation, (request) => handle(call(request)));
   const change = changeOf(operation);
   const tagged = answersRecord(operation);
+  const textType = textTypeOf(operation);
 
   const run = async (request: OperationRequest, reply: FastifyReply, idempotencyId: string | null): Promise<unknown> => {
     const checked = call(request);
     const result = await change(request, checked.caller, idempotencyId, () => handle(checked));
     const isOther = result instanceof OtherStatus;
     void reply.code(isOther ? result.status : operation.status).headers(securityHeaders);
-    if (operation.mediaType !== undefined) void reply.type(operation.mediaType);
+    if (textType !== undefined) void reply.type(textType);
     if (tagged) tag(reply, result);
     return isOther ? undefined : result;
   };
@@ -186,9 +187,10 @@ function handlerOf(room: Room, { operation, handler, open }: MountedOperation): 
 function readHandler(operation: Operation, run: (request: OperationRequest) => Promise<unknown>): RouteHandler {
   const paged = isPaged(operation);
   const tagged = answersRecord(operation);
+  const textType = textTypeOf(operation);
   return (request, reply) => {
     if (operation.status !== 200) void reply.code(operation.status);
-    if (operation.mediaType !== undefined) void reply.type(operation.mediaType);
+    if (textType !== undefined) void reply.type(textType);
     void reply.headers(securityHeaders);
     if (paged) return pageOf(request.query, () => run(request));
     return tagged ? run(request).then((record) => tag(reply, record)) : run(request);

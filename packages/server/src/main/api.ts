@@ -10,6 +10,7 @@ import { Authenticator } from '../auth/authenticator.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { Sessions } from '../auth/sessions.ts';
 import { readDatabaseCatalogue } from '../catalogue/databases.ts';
+import { readLifecycleTemplates } from '../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
@@ -82,12 +83,13 @@ function follow(connectionString: string, authenticator: Authenticator, streams:
 
 /**
  * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
- * CATALOGUE_INVALID where the file of cloud vendors or that of databases is wrong.
+ * CATALOGUE_INVALID where the file of cloud vendors, of databases or of lifecycle templates is wrong.
  */
 export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>): Promise<Api<Made>> {
   const { config, database, connectionString, logger } = input;
   const catalogue = await readCatalogue(config.catalogueFile);
   const databases = await readDatabaseCatalogue(config.databaseCatalogueFile);
+  const lifecycleTemplates = await readLifecycleTemplates(config.lifecycleTemplatesFile);
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
   await ensureAuthority(config, database, vault, installation);
@@ -109,6 +111,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     config,
     catalogue,
     databases,
+    lifecycleTemplates,
     readDockerfile: dockerfileFacts,
     tokens: authenticator,
     sessions,

@@ -91,6 +91,8 @@ export interface Configuration {
   readonly tofuProgram: string | null;
   /** Types and versions of databases with their images; null: the file that comes with this version. */
   readonly databaseCatalogueFile: string | null;
+  /** What lifecycle jobs can begin with; null: the file that comes with this version. */
+  readonly lifecycleTemplatesFile: string | null;
   /** How often repositories are looked at for pushes that no webhook told of; 0: never. */
   readonly gitPollSeconds: number;
   /** Whether a push that rewrote the history of a branch deploys, too. */
@@ -180,6 +182,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     terraformProgram: reader.optional('DAVIT_TERRAFORM_PROGRAM'),
     tofuProgram: reader.optional('DAVIT_TOFU_PROGRAM'),
     databaseCatalogueFile: reader.optional('DAVIT_DATABASE_CATALOGUE'),
+    lifecycleTemplatesFile: reader.optional('DAVIT_LIFECYCLE_TEMPLATES'),
     gitPollSeconds: reader.integer('DAVIT_GIT_POLL_SECONDS', 60, 0, 86_400),
     gitDeployForcePushes: reader.truth('DAVIT_GIT_DEPLOY_FORCE_PUSHES', false),
     previewForks: reader.truth('DAVIT_PREVIEW_FORKS', false),

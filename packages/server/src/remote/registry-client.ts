@@ -68,6 +68,23 @@ export class RegistryClient {
     return blob.status === 200 ? [wordOf(recordOf(parsed(blob)))] : [];
   }
 
+  /**
+   * The layer of that media type under a tag or digest; null: there is no such thing, or it has no such layer. `name` has its
+   * namespace.
+   */
+  async layer(name: string, reference: string, mediaType: string): Promise<Buffer | null> {
+    const what = `chart ${name}`;
+    const scope = `repository:${name}:pull`;
+    const url = new URL(`/v2/${name}/manifests/${reference}`, this.#access.api);
+    const answer = await this.#read(url, scope, manifestTypes);
+    if (answer.status === 404) return null;
+    const digest = layerOf(answer, { what, mediaType });
+    if (digest === null) return null;
+    const blob = await this.#read(new URL(`/v2/${name}/blobs/${digest}`, this.#access.api), scope, mediaType);
+    if (blob.status !== 200) throw notUnderstood(url, `it does not give the content of ${what}: it answered ${blob.status}`);
+    return blob.body;
+  }
+
   async #pages(first: URL, list: { what: string; scope: string; member: string }): Promise<readonly string[] | null> {
     const found: string[] = [];
     let url: URL | null = first;
@@ -144,7 +161,18 @@ function manifestOf(
     return { manifests: manifests.map((one: unknown) => ({ platform: recordOf(recordOf(one)['platform']) })) };
   }
   const { digest } = recordOf(config);
-  return typeof digest === 'string' && /^sha256:[0-9a-f]{64}$/.test(digest) ? { config: { digest } } : {};
+  return typeof digest === 'string' && digestForm.test(digest) ? { config: { digest } } : {};
+}
+
+const digestForm = /^sha256:[0-9a-f]{64}$/;
+
+/** The digest of the layer of that type. */
+function layerOf(answer: RemoteAnswer, { what, mediaType }: { what: string; mediaType: string }): string | null {
+  assertGood(answer, what);
+  const { layers } = recordOf(parsed(answer));
+  const found = Array.isArray(layers) ? layers.map(recordOf).find((layer) => layer['mediaType'] === mediaType) : undefined;
+  const digest = found?.['digest'];
+  return typeof digest === 'string' && digestForm.test(digest) ? digest : null;
 }
 
 function wordOf({ os, architecture }: Platform): string {

@@ -22,6 +22,7 @@ import { mountHelmRepository } from './helm-repository/index.ts';
 import { mountIngress } from './ingress/index.ts';
 import { mountJobCleaning } from './job-cleaning/index.ts';
 import { mountLabelGroup } from './label-group/index.ts';
+import { mountLifecycleTemplate } from './lifecycle-template/index.ts';
 import { mountMember } from './member/index.ts';
 import { mountOrganization } from './organization/index.ts';
 import { mountOverview } from './overview/index.ts';
@@ -65,6 +66,7 @@ export function mountAll(deps: Deps): readonly MountedOperation[] {
   mountDeployment(mounting, deps);
   mountOverview(mounting, deps);
   mountIngress(mounting, deps);
+  mountLifecycleTemplate(mounting, deps);
   mountJobCleaning(mounting, deps);
   mountSourceCheck(mounting, deps);
   mountStream(mounting, deps);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { causes, createImageStore, DriverError, findProgram, openDockerEngine } from '@davit/drivers';
 import { readDatabaseCatalogue } from '../../catalogue/databases.ts';
+import { readLifecycleTemplates } from '../../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../../catalogue/read.ts';
 import type { Configuration } from '../config.ts';
 import { fail, ok, warn, wordsOf, type Finding } from './finding.ts';
@@ -14,7 +15,12 @@ const mebibyte = 1024 * 1024;
 
 export async function lookAtConfiguration(config: Configuration): Promise<Finding[]> {
   const found: Finding[] = [];
-  for (const read of [() => readCatalogue(config.catalogueFile), () => readDatabaseCatalogue(config.databaseCatalogueFile)]) {
+  const files = [
+    () => readCatalogue(config.catalogueFile),
+    () => readDatabaseCatalogue(config.databaseCatalogueFile),
+    () => readLifecycleTemplates(config.lifecycleTemplatesFile),
+  ];
+  for (const read of files) {
     try {
       await read();
     } catch (error) {

@@ -22,6 +22,7 @@ const silent: Readonly<Record<string, string>> = {
   editHelmAdvancedSettings: 'there is no setting yet',
   checkDockerfile: 'looks at a repository and changes nothing',
   checkGitFile: 'looks at a repository and changes nothing',
+  createHelmDefaultValues: 'reads from a repository and changes nothing',
   checkHelmRepository: 'looks at a repository and changes nothing',
   checkContainerImage: 'asks a registry and changes nothing',
   cleanFailedJob: 'removes what ended runs left on the cluster, as happens by itself, and changes no record',

@@ -1,14 +1,27 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
-import type { Chart } from './chart-index.ts';
+import type { Chart, ChartPlace, ChartVersion, IndexQuestion } from './chart-index.ts';
 
-/** The body of the thread in `chart-index.ts`: bytes of an index.yaml in, charts out. */
-function readIndex(bytes: Uint8Array): readonly Chart[] {
+/** The body of the thread in `chart-index.ts`: bytes of an index.yaml in, charts or the place of one out. */
+function readEntries(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   // Every scalar stays text: a version may look like a number.
   const index: unknown = load(Buffer.from(bytes).toString('utf8'), { schema: FAILSAFE_SCHEMA, json: true });
   const entries = isRecord(index) ? index['entries'] : undefined;
   if (!isRecord(entries)) throw new Error('there is no map of entries');
+  return entries;
+}
+
+function toCharts(entries: Readonly<Record<string, unknown>>): readonly Chart[] {
   return Object.entries(entries).map(([name, versions]) => ({ name, versions: versionsOf(versions) }));
+}
+
+function toPlace(entries: Readonly<Record<string, unknown>>, { name, version }: ChartVersion): ChartPlace {
+  const versions: unknown = Object.hasOwn(entries, name) ? entries[name] : [];
+  if (!Array.isArray(versions)) return null;
+  const entry: unknown = versions.find((one: unknown) => isRecord(one) && one['version'] === version);
+  if (!isRecord(entry)) return null;
+  const urls: unknown = entry['urls'];
+  return { urls: Array.isArray(urls) ? urls.filter((url: unknown) => typeof url === 'string') : [] };
 }
 
 function versionsOf(entries: unknown): string[] {
@@ -23,7 +36,8 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const bytes: unknown = workerData;
-if (!(bytes instanceof Uint8Array)) throw new Error('the thread of chart-index.ts is given bytes');
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what chart-index.ts gives, and nobody else starts this thread
+const { bytes, wanted } = workerData as IndexQuestion;
+const entries = readEntries(bytes);
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port between threads has no origin
-parentPort?.postMessage(readIndex(bytes));
+parentPort?.postMessage(wanted === null ? toCharts(entries) : toPlace(entries, wanted));

@@ -20,7 +20,7 @@ type ChartQuery = Query<(typeof operations)['getHelmCharts']>;
 
 // The largest public repositories have indexes of about 20 MB.
 const maximumIndexBytes = 48 * 1024 * 1024;
-const indexTimeoutSeconds = 30;
+export const indexTimeoutSeconds = 30;
 
 /**
  * Asks the repository itself for its charts, or for one of them; each with its versions, newest first. A chart that it does not
@@ -47,16 +47,31 @@ export async function listCharts(deps: Deps, caller: Caller, place: Place, { cha
 
 /** Of the repository's index.yaml (Helm 3, "The Chart Repository Guide"). */
 async function indexedCharts(url: URL, credentials: Credentials, settings: RemoteSettings): Promise<readonly Chart[]> {
+  const index = await readIndex(url, credentials, settings);
+  return understood(index.url, () => parseIndex(index.body, settings.signal));
+}
+
+/** What an index says, or that it is none. REMOTE_NOT_UNDERSTOOD. */
+export async function understood<Answer>(index: URL, parse: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await parse();
+  } catch (error) {
+    throw notUnderstood(index, `${index.pathname} is not the index of a Helm repository, or too large to be read`, error);
+  }
+}
+
+/** The index.yaml of a repository, where it was asked for. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD. */
+export async function readIndex(
+  url: URL,
+  credentials: Credentials,
+  settings: RemoteSettings,
+): Promise<{ readonly url: URL; readonly body: Buffer }> {
   const index = new URL(`${url.origin}${url.pathname.replace(/\/+$/, '')}/index.yaml`);
-  const { username, password } = credentials;
   const answer = await get(
     {
       url: index,
       accept: 'application/yaml, text/yaml, */*',
-      authorization:
-        username === undefined || password === undefined
-          ? undefined
-          : `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`,
+      authorization: basicAuthorization(credentials),
       maximumBytes: maximumIndexBytes,
     },
     settings,
@@ -65,11 +80,12 @@ async function indexedCharts(url: URL, credentials: Credentials, settings: Remot
   if (answer.status === 404)
     throw notUnderstood(index, `there is no ${index.pathname}, so the url is not that of a Helm repository`);
   if (answer.status !== 200) throw notUnderstood(index, `asked for ${index.pathname}, it answered ${answer.status}`);
-  try {
-    return await parseIndex(answer.body, settings.signal);
-  } catch (error) {
-    throw notUnderstood(index, `${index.pathname} is not the index of a Helm repository, or too large to be read`, error);
-  }
+  return { url: index, body: answer.body };
+}
+
+export function basicAuthorization({ username, password }: Credentials): string | undefined {
+  if (username === undefined || password === undefined) return undefined;
+  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
 }
 
 interface RegistryQuestion {
@@ -83,20 +99,30 @@ async function registryCharts(
   row: store.HelmRepositoryRow,
   { credentials, settings, chartName }: RegistryQuestion,
 ): Promise<readonly Chart[]> {
-  const kind = registryKinds[row.kind] ?? 'GENERIC_CR';
   if (chartName === undefined) {
     const message = 'An OCI registry does not tell which of its repositories are charts. Name one with the query chartName.';
     throw new AppError({ code: 'NOT_SUPPORTED', message });
   }
+  const { client, repository } = openRegistry(deps, row, { credentials, settings });
+  const tags = await client.tags(repository(chartName));
+  // A tag cannot have the + of a version's build part; Helm writes _ for it.
+  return tags === null ? [] : [{ name: chartName, versions: newestFirst(tags.map((tag) => tag.replaceAll('_', '+'))) }];
+}
+
+/** A registry that holds charts; `repository` says what its API calls one of them. */
+export function openRegistry(
+  deps: Deps,
+  row: store.HelmRepositoryRow,
+  { credentials, settings }: { readonly credentials: Credentials; readonly settings: RemoteSettings },
+): { readonly client: RegistryClient; readonly repository: (chartName: string) => string } {
+  const kind = registryKinds[row.kind] ?? 'GENERIC_CR';
   const url = new URL(row.url);
   const vendor = isVendorRegistry(kind) ? deps.config.vendorRegistries[kind] : null;
   const scheme = deps.config.allowHttpRegistries && isLoopback(url.hostname) ? 'http' : 'https';
   const api = new URL(vendor === null ? `${scheme}://${url.host}` : (vendor.api ?? vendor.url));
   const client = new RegistryClient({ api, credentials: registrySignIn(kind, credentials), settings });
   const folder = url.pathname.replace(/^\/+|\/+$/g, '');
-  const tags = await client.tags(folder === '' ? chartName : `${folder}/${chartName}`);
-  // A tag cannot have the + of a version's build part; Helm writes _ for it.
-  return tags === null ? [] : [{ name: chartName, versions: newestFirst(tags.map((tag) => tag.replaceAll('_', '+'))) }];
+  return { client, repository: (chartName) => (folder === '' ? chartName : `${folder}/${chartName}`) };
 }
 
 const byNumbers = new Intl.Collator('en', { numeric: true });

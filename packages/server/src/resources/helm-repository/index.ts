@@ -1,1 +1,2 @@
+export { readChartValues } from './chart-values.ts';
 export { mountHelmRepository } from './routes.ts';

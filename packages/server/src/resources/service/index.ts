@@ -8,6 +8,7 @@ export { deployWish } from './kinds/index.ts';
 export { apart } from './facets/action/terraform.ts';
 export { composeSelected, deleteSelected, selectInstalled, selectRunning, type Selected } from './facets/action/selection.ts';
 export { toGitRepository } from './shapes/git.ts';
+export { toChart } from './kinds/helm.ts';
 export { checkImage } from './kinds/container.ts';
 export { lockService, type ServiceReference } from './lock.ts';
 export { environmentLinks } from './facets/link/link.ts';

@@ -2,6 +2,7 @@ import { operations } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { checkContainerImage } from './image-check.ts';
+import { readDefaultValues } from './default-values.ts';
 import * as check from './source-check.ts';
 
 export function mountSourceCheck(mounting: Mounting, deps: Deps): void {
@@ -10,6 +11,9 @@ export function mountSourceCheck(mounting: Mounting, deps: Deps): void {
     .on(operations.checkGitFile, ({ caller, params, body }) => check.checkFiles(deps, caller, params.environmentId, body))
     .on(operations.checkContainerImage, ({ caller, params, body }) =>
       checkContainerImage(deps, caller, params.environmentId, body),
+    )
+    .on(operations.createHelmDefaultValues, ({ caller, params, body }) =>
+      readDefaultValues(deps, caller, params.environmentId, body.source),
     )
     .on(operations.checkHelmRepository, ({ caller, params, body }) => check.checkChart(deps, caller, params.environmentId, body));
 }

@@ -24,6 +24,7 @@ beforeAll(async () => {
     'web/broken': 'RUM x\n',
     'chart/values.yaml': 'a: 1\n',
     'chart/Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
+    'bare/Chart.yaml': 'apiVersion: v2\nname: bare\nversion: 1.0.0\n',
   });
   git = await startGitServer(scratch.path);
   locked = await startGitServer(scratch.path, { login: 'git:sesame' });
@@ -121,6 +122,23 @@ test('a Helm chart is where its Chart.yaml is', async () => {
   const errors = [{ path: 'git_repository.root_path' }];
   await expect(check('/web')).rejects.toMatchObject({ status: 400, code: 'SOURCE_NOT_USABLE', errors });
   await expect(check('/nope')).rejects.toMatchObject({ status: 400, code: 'SOURCE_NOT_USABLE', errors });
+});
+
+test('the values of a chart are read as they are, and a chart without any has none', async () => {
+  const values = (git_repository: object) =>
+    api.call('createHelmDefaultValues', { ...at, body: { source: { git_repository: { url, ...git_repository } } } });
+  expect(await values({ root_path: '/chart' })).toBe('a: 1\n');
+  expect(await values({ root_path: '/bare' })).toBe('');
+  for (const [repository, path, code] of [
+    [{ root_path: '/web' }, 'root_path', 'SOURCE_NOT_USABLE'],
+    [{ root_path: '/chart', branch: 'nope' }, 'branch', 'SOURCE_NOT_USABLE'],
+    [{ url: 'http://127.0.0.1:1/a/b.git' }, 'url', 'SOURCE_NOT_USABLE'],
+    [{ url: '/etc' }, 'url', 'VALIDATION_FAILED'],
+    [{ git_token_id: randomUUID() }, 'git_token_id', 'INVALID_REFERENCE'],
+  ] as const) {
+    const errors = [{ path: `source.git_repository.${path}` }];
+    await expect(values(repository)).rejects.toMatchObject({ status: 400, code, errors });
+  }
 });
 
 test('files are all there, or those that are not are named', async () => {

@@ -17,6 +17,8 @@ type FilesRequest = Body<(typeof operations)['checkGitFile']>;
 interface Wanted {
   readonly repository: DockerfileRequest['git_repository'];
   readonly files: readonly { readonly path: string; readonly at: string }[];
+  /** Where the repository stands. Default: `git_repository`. */
+  readonly at?: string;
 }
 
 /** SOURCE_NOT_USABLE where the repository cannot be read, has no such file, or the file is not one that can be built. */
@@ -68,18 +70,19 @@ export async function checkChart(
   throw new AppError({ code: 'SOURCE_NOT_USABLE', message: `${at}: ${message}`, errors: [{ path: at, message }] });
 }
 
-async function readFiles(
+/** Texts of files of a repository, null for what is not there. SOURCE_NOT_USABLE, VALIDATION_FAILED, INVALID_REFERENCE, NOT_FOUND. */
+export async function readFiles(
   deps: Deps,
   caller: Caller,
   environmentId: string,
-  { repository, files }: Wanted,
+  { repository, files, at = 'git_repository' }: Wanted,
 ): Promise<readonly (string | null)[]> {
   const place = await openEnvironment(deps.database, caller, environmentId, 'read');
   const problems = new Problems();
-  const git = toGitRepository(repository, null, { problems, allowLocal: deps.config.allowLocalRepositories });
-  for (const { path, at } of files) {
+  const git = toGitRepository(repository, null, { problems, allowLocal: deps.config.allowLocalRepositories, at });
+  for (const { path, at: place } of files) {
     if (leavesRoot(path) || hasControlCharacter(path)) {
-      problems.add(at, 'must be a file inside git_repository.root_path, without .. and control characters');
+      problems.add(place, 'must be a file inside git_repository.root_path, without .. and control characters');
     }
   }
   problems.throwIfAny();
@@ -88,7 +91,7 @@ async function readFiles(
     git.git_token_id !== null &&
     (await deps.database.maybe(store.findGitToken, [git.git_token_id, place.organizationId])) === undefined
   ) {
-    throw invalidReference('git_repository.git_token_id', 'is not the id of a git token of this organization; create one first');
+    throw invalidReference(`${at}.git_token_id`, 'is not the id of a git token of this organization; create one first');
   }
   const answer = await deps.engine.readSource({
     driver: place.driver,
@@ -98,22 +101,22 @@ async function readFiles(
     rootPath: git.root_path,
     paths: files.map(({ path }) => path),
   });
-  if ('failure' in answer) throw toSourceError(answer.failure);
+  if ('failure' in answer) throw toSourceError(answer.failure, at);
   return answer.files;
 }
 
-/** Which field of the request a cause is about. */
+/** Which field of the repository a cause is about. */
 const fields: Readonly<Record<string, string>> = {
-  GIT_REFERENCE_NOT_FOUND: 'git_repository.branch',
-  BUILD_ROOT_MISSING: 'git_repository.root_path',
+  GIT_REFERENCE_NOT_FOUND: 'branch',
+  BUILD_ROOT_MISSING: 'root_path',
 };
 
 /** What a repository could not be read for, as the answer of an operation. SOURCE_NOT_USABLE. */
-export function toSourceError({ code, message, hint }: FailureRecord): Error {
+export function toSourceError({ code, message, hint }: FailureRecord, at = 'git_repository'): Error {
   // Not the repository's fault: a full disk, or a fault of ours, which the log explains.
   const isTold = code.startsWith('GIT_') || code.startsWith('BUILD_') || code === 'ENGINE_UNREACHABLE';
   if (!isTold) return new Error(`a repository could not be read: ${message}`);
-  return notUsable(fields[code] ?? 'git_repository.url', code, `${message} ${hint}`.trim());
+  return notUsable(`${at}.${fields[code] ?? 'url'}`, code, `${message} ${hint}`.trim());
 }
 
 export function notUsable(path: string, cause: string, message: string): AppError {

@@ -39,6 +39,9 @@ export const named = (): { name: string } => ({ name: `n ${randomUUID()}` });
 /** A key and a value that no variable has yet. */
 export const keyed = (): { key: string; value: string } => ({ key: `K${randomUUID().replaceAll('-', '')}`, value: 'v' });
 
+/** One that comes with Davit. */
+const lifecycleTemplateId = '5e0d3f0a-6c1b-4a57-9a53-0f3f7c6a1001';
+
 /** A server with an organization that has one of everything, and ways to make more. */
 export class Scene {
   readonly server: TestServer;
@@ -120,7 +123,15 @@ export class Scene {
     const helmId = await this.make(`/environment/${charts}/helm`, { name: 'chart', source });
     const terraformId = await this.make(`${at}/terraform`, { name: 'infra', terraform_files_source: source });
     const services = { applicationId, containerId, jobId, databaseId, helmId, terraformId };
-    return { ...this.here, projectId, environmentId, ...services, serviceId: applicationId, serviceType: 'APPLICATION' };
+    return {
+      ...this.here,
+      projectId,
+      environmentId,
+      ...services,
+      serviceId: applicationId,
+      serviceType: 'APPLICATION',
+      lifecycleTemplateId,
+    };
   }
 
   /** The same, with a deployment of one of the services that waits. */

@@ -138,15 +138,26 @@ function toSource({ git_repository, helm_repository }: SourceRequest, former: He
   return sourceOf(former);
 }
 
-function toChart(request: NonNullable<SourceRequest['helm_repository']>, former: HelmSpec, problems: Problems): ChartSpec {
-  const before = former.source.helm_repository;
+/** What a request says of a chart in a Helm repository; what it leaves out is as in `former`. */
+export function toChart(
+  request: NonNullable<SourceRequest['helm_repository']>,
+  former: HelmSpec | null,
+  problems: Problems,
+): ChartSpec {
+  const before = former?.source.helm_repository ?? null;
   const chart = {
     repository: (request.repository ?? before?.repository ?? '').toLowerCase(),
     chart_name: request.chart_name ?? before?.chart_name ?? '',
     chart_version: request.chart_version ?? before?.chart_version ?? '',
   };
   const at = 'source.helm_repository';
-  if (former.git_repository !== null && before === null && request.repository === undefined && request.chart_name === undefined) {
+  if (
+    former !== null &&
+    former.git_repository !== null &&
+    before === null &&
+    request.repository === undefined &&
+    request.chart_name === undefined
+  ) {
     problems.add(`${at}.chart_version`, 'is for charts of a Helm repository; this one comes from git, so send git_commit_id');
     return chart;
   }

@@ -1,0 +1,18 @@
+import Type from 'typebox';
+import { operation } from '../operation.ts';
+import { HelmSourceRequest } from '../service/helm.ts';
+
+export const createHelmDefaultValues = operation({
+  id: 'createHelmDefaultValues',
+  method: 'POST',
+  path: '/environment/{environmentId}/helmDefaultValues',
+  tag: 'Helm',
+  summary: 'Read the values.yaml of a chart from a git repository or a Helm repository; nothing is made',
+  scope: 'WRITE',
+  target: 'environment',
+  body: Type.Object({ source: HelmSourceRequest }),
+  status: 201,
+  response: Type.String(),
+  answerType: 'text/plain',
+  errors: [400, 424],
+});

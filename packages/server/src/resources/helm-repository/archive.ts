@@ -1,0 +1,35 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { text } from 'node:stream/consumers';
+import { createGunzip } from 'node:zlib';
+import { extract } from 'tar-stream';
+
+/** Unpacked; what is larger is no chart, or is there to fill memory. */
+const mostBytes = 64 * 1024 * 1024;
+const largestFile = 4 * 1024 * 1024;
+
+/**
+ * The text of a file at the top of a chart's archive; null: it has none. Throws for what is no archive, and for one that is too large.
+ */
+export async function readFromChart(archive: Uint8Array, name: string): Promise<string | null> {
+  const entries = extract();
+  let found: string | null = null;
+  let bytes = 0;
+  const unpacked = createGunzip();
+  unpacked.on('data', (part: Buffer) => {
+    bytes += part.length;
+    if (bytes > mostBytes) unpacked.destroy(new Error(`it unpacks to more than ${mostBytes} bytes`));
+  });
+  const looked = (async () => {
+    for await (const entry of entries) {
+      const { name: path, type, size } = entry.header;
+      // All that a chart has lies in one folder, which is named as it is.
+      if (type === 'file' && path.replace(/^\.\//, '').replace(/^[^/]+\//, '') === name && found === null) {
+        if (size > largestFile) throw new Error(`${path} is larger than ${largestFile} bytes`);
+        found = await text(entry);
+      } else entry.resume();
+    }
+  })();
+  await Promise.all([pipeline(Readable.from([archive]), unpacked, entries), looked]);
+  return found;
+}

@@ -1,0 +1,98 @@
+import { AppError } from '@davit/base';
+import type { Deps } from '../../deps.ts';
+import { get, notUnderstood, refused, remoteSettings, type RemoteSettings } from '../../remote/get.ts';
+import { openedCredentials, type Credentials } from '../shared/credentials.ts';
+import { invalidReference } from '../shared/problems.ts';
+import { readFromChart } from './archive.ts';
+import { findChart, type ChartVersion } from './chart-index.ts';
+import { basicAuthorization, indexTimeoutSeconds, openRegistry, readIndex, understood } from './charts.ts';
+import { registryKinds } from './kinds.ts';
+import * as store from './store.ts';
+
+// Helm itself refuses larger ones by default since 3.17.
+const maximumArchiveBytes = 20 * 1024 * 1024;
+const chartLayer = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
+
+/** One version of a chart, and where in the request it stands. */
+export interface WantedChart extends ChartVersion {
+  readonly repositoryId: string;
+  readonly at: string;
+}
+
+/**
+ * The values.yaml of a chart, as it is in its archive; empty where the chart has none. INVALID_REFERENCE, SOURCE_NOT_USABLE (no such
+ * chart), REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD.
+ */
+export async function readChartValues(deps: Deps, organizationId: string, wanted: WantedChart): Promise<string> {
+  const row = await deps.database.maybe(store.helmRepositoryOpen, [organizationId, organizationId, wanted.repositoryId]);
+  if (row === undefined) {
+    throw invalidReference(
+      `${wanted.at}.repository`,
+      'is not the id of a Helm repository of this organization; create one first',
+    );
+  }
+  const credentials = openedCredentials(deps.vault, row.id, row);
+  const settings = remoteSettings(deps.config, {
+    skipTlsVerification: row.skip_tls_verification,
+    timeoutSeconds: indexTimeoutSeconds,
+  });
+  const url = new URL(row.url);
+  const archive =
+    registryKinds[row.kind] === null
+      ? await indexedArchive(url, wanted, { credentials, settings })
+      : await registryArchive(deps, row, { credentials, settings, wanted });
+  if (archive === null) throw noSuchChart(wanted);
+  try {
+    return (await readFromChart(archive, 'values.yaml')) ?? '';
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw notUnderstood(url, `the archive of ${wanted.name} ${wanted.version} cannot be read: ${reason}`, error);
+  }
+}
+
+interface Access {
+  readonly credentials: Credentials;
+  readonly settings: RemoteSettings;
+}
+
+async function indexedArchive(url: URL, wanted: WantedChart, { credentials, settings }: Access): Promise<Buffer | null> {
+  const index = await readIndex(url, credentials, settings);
+  const { name, version } = wanted;
+  const place = await understood(index.url, () => findChart(index.body, { name, version }, settings.signal));
+  if (place === null) return null;
+  const [first = ''] = place.urls;
+  if (!URL.canParse(first, index.url.href)) throw notUnderstood(index.url, `its index does not say where ${name} ${version} is`);
+  const archive = new URL(first, index.url);
+  const answer = await get(
+    {
+      url: archive,
+      accept: '*/*',
+      // An index may name any place; the credentials are for the repository alone.
+      authorization: archive.origin === index.url.origin ? basicAuthorization(credentials) : undefined,
+      maximumBytes: maximumArchiveBytes,
+    },
+    settings,
+  );
+  if (answer.status === 401 || answer.status === 403) throw refused(archive, `it does not give ${name} ${version} to Davit`);
+  if (answer.status !== 200) throw notUnderstood(archive, `asked for ${name} ${version}, it answered ${answer.status}`);
+  return answer.body;
+}
+
+function registryArchive(
+  deps: Deps,
+  row: store.HelmRepositoryRow,
+  { wanted, ...access }: Access & { readonly wanted: WantedChart },
+): Promise<Buffer | null> {
+  const { client, repository } = openRegistry(deps, row, access);
+  // A tag cannot have the + of a version's build part; Helm writes _ for it.
+  return client.layer(repository(wanted.name), wanted.version.replaceAll('+', '_'), chartLayer);
+}
+
+function noSuchChart({ name, version, at }: WantedChart): AppError {
+  const message = `the repository has no ${version} of ${name}; its charts are listed by GET …/helmRepository/{helmRepositoryId}/charts`;
+  return new AppError({
+    code: 'SOURCE_NOT_USABLE',
+    message: `${at}.chart_version: ${message}`,
+    errors: [{ path: `${at}.chart_version`, message }],
+  });
+}

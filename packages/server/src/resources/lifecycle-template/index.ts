@@ -1,0 +1,1 @@
+export { mountLifecycleTemplate } from './routes.ts';

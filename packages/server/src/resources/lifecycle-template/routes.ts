@@ -1,0 +1,12 @@
+import { operations } from '@davit/contract';
+import type { Deps } from '../../deps.ts';
+import type { Mounting } from '../../http/mount.ts';
+import * as template from './lifecycle-template.ts';
+
+export function mountLifecycleTemplate(mounting: Mounting, deps: Deps): void {
+  mounting
+    .on(operations.listEnvironmentLifecycleTemplates, ({ caller, params }) =>
+      template.listTemplates(deps, caller, params.environmentId),
+    )
+    .on(operations.getEnvironmentLifecycleTemplate, ({ caller, params }) => template.readTemplate(deps, caller, params));
+}

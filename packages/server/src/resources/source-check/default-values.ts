@@ -1,0 +1,32 @@
+import type { Body, operations } from '@davit/contract';
+import type { Caller } from '../../auth/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openEnvironment } from '../environment/index.ts';
+import { readChartValues } from '../helm-repository/index.ts';
+import { toChart } from '../service/index.ts';
+import { invalid, Problems } from '../shared/problems.ts';
+import { notUsable, readFiles } from './source-check.ts';
+
+type Source = Body<(typeof operations)['createHelmDefaultValues']>['source'];
+
+/**
+ * The values.yaml of a chart as it is, with its comments; empty where the chart has none. VALIDATION_FAILED, INVALID_REFERENCE,
+ * SOURCE_NOT_USABLE where there is no such chart; REMOTE_UNREACHABLE, REMOTE_REFUSED and REMOTE_NOT_UNDERSTOOD.
+ */
+export async function readDefaultValues(deps: Deps, caller: Caller, environmentId: string, source: Source): Promise<string> {
+  const { git_repository: git, helm_repository: chart } = source;
+  if (git && chart) throw invalid('source', 'must have exactly one of git_repository and helm_repository; both are set');
+  if (git) {
+    const at = 'source.git_repository';
+    const files = ['Chart.yaml', 'values.yaml'].map((path) => ({ path, at: `${at}.root_path` }));
+    const [head, values] = await readFiles(deps, caller, environmentId, { repository: git, files, at });
+    if (typeof head === 'string') return values ?? '';
+    throw notUsable(`${at}.root_path`, 'CHART_MISSING', 'There is no Chart.yaml there, so it is no Helm chart.');
+  }
+  if (!chart) throw invalid('source', 'must have exactly one of git_repository and helm_repository; none of them is set');
+  const { organizationId } = await openEnvironment(deps.database, caller, environmentId, 'read');
+  const problems = new Problems();
+  const { repository, chart_name: name, chart_version: version } = toChart(chart, null, problems);
+  problems.throwIfAny();
+  return readChartValues(deps, organizationId, { repositoryId: repository, name, version, at: 'source.helm_repository' });
+}
