@@ -28,9 +28,12 @@ const deployments = statement<{
   status: string;
   started_at: string;
   finished_at: string;
+  failures: readonly unknown[] | null;
 }>(
   'e2eSeveralDeployments',
-  `SELECT environment_id, action, status, started_at, finished_at FROM deployment ORDER BY environment_id, sequence`,
+  `SELECT environment_id, action, status, started_at, finished_at,
+      (SELECT jsonb_agg(failure) FROM deployment_service s WHERE s.deployment_id = d.id AND failure IS NOT NULL) AS failures
+     FROM deployment d ORDER BY environment_id, sequence`,
 );
 
 /** A server in a process of its own. */
@@ -186,6 +189,7 @@ test('every queued deployment runs once, in its order, to its end, while servers
 
   expect(kills).toBeGreaterThan(1);
   const rows = await database.database.many(deployments);
+  expect(rows.flatMap(({ failures }) => failures ?? [])).toEqual([]);
   const byEnvironment = Map.groupBy(rows, ({ environment_id: id }) => id);
   expect(byEnvironment.size).toBe(environmentCount);
   for (const list of byEnvironment.values()) {

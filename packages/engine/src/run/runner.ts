@@ -36,7 +36,8 @@ export class Runner {
   readonly #running = new Map<string, Running>();
   #lock: SessionLock | null = null;
   #listener: Listener | undefined;
-  #timers: NodeJS.Timeout[] = [];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #isRelocking = false;
   #stopping = false;
   #looking: Promise<void> | null = null;
   #again = false;
@@ -58,10 +59,8 @@ export class Runner {
       onNotification: ({ payload }) => this.#onNotification(payload),
       onReconnect: () => this.wake(),
     });
-    this.#timers = [
-      setInterval(() => void this.#renew(), renewEveryMilliseconds),
-      setInterval(() => this.wake(), lookEveryMilliseconds),
-    ];
+    this.#timers.add(setInterval(() => void this.#renew(), renewEveryMilliseconds));
+    this.#timers.add(setInterval(() => this.wake(), lookEveryMilliseconds));
     this.wake();
   }
 
@@ -93,6 +92,8 @@ export class Runner {
   }
 
   async #look(): Promise<void> {
+    // Without its lock it counts as dead, and whatever it began would be taken from it.
+    if (this.#isRelocking) return;
     try {
       await this.#takeOverOrphans();
       while (!this.#stopping && this.#running.size < this.#parts.settings.maximumDeployments) {
@@ -167,18 +168,17 @@ export class Runner {
   #onAbandoned(deployment: store.ClaimedDeployment, error: unknown): void {
     if (error instanceof LeaseLost || this.#stopping) return;
     this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be taken up again');
-    const again = setTimeout(() => void this.#resumeOwn(deployment.id), lookEveryMilliseconds);
-    this.#timers.push(again);
+    this.#later(() => this.#resumeOwn(deployment.id));
   }
 
   async #resumeOwn(deploymentId: string): Promise<void> {
     // Without its lock this runner takes all of its own up again when it has it back.
-    if (this.#stopping || this.#lock?.held !== true || this.#running.has(deploymentId)) return;
+    if (this.#stopping || this.#isRelocking || this.#lock?.held !== true || this.#running.has(deploymentId)) return;
     try {
       const claimed = await this.#parts.database.maybe(store.reclaim, [deploymentId, this.#id]);
       if (claimed !== undefined) this.#begin(claimed, true);
     } catch {
-      this.#timers.push(setTimeout(() => void this.#resumeOwn(deploymentId), lookEveryMilliseconds));
+      this.#later(() => this.#resumeOwn(deploymentId));
     }
   }
 
@@ -202,6 +202,9 @@ export class Runner {
         if (row?.canceling === true) run.cancel.abort();
         if (row?.forced === true) run.force.abort();
       }
+      // Nothing that is this runner's may stand still, for whatever reason it is not under way.
+      if (this.#looking !== null) return;
+      for (const id of rows.keys()) if (!this.#running.has(id)) await this.#resumeOwn(id);
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the runner could not renew its leases');
     }
@@ -212,19 +215,44 @@ export class Runner {
     if (this.#stopping) return;
     this.#parts.log.warn({}, 'the runner lost its session with the database');
     for (const run of this.#running.values()) run.abandon.abort();
-    const relock = async (): Promise<void> => {
-      if (this.#stopping) return;
-      try {
-        await Promise.all([...this.#running.values()].map((run) => run.ended));
-        this.#lock = await acquireSessionLock(this.#parts.connectionString, lockName(this.#id));
-        if (this.#lock === null) throw new Error('the former session still stands');
-        void this.#lock.lost.then(() => this.#onLockLost());
-        for (const claimed of await this.#parts.database.many(store.reclaimAll, [this.#id])) this.#begin(claimed, true);
-        this.wake();
-      } catch {
-        this.#timers.push(setTimeout(() => void relock(), lookEveryMilliseconds));
-      }
-    };
-    void relock();
+    if (this.#isRelocking) return;
+    this.#isRelocking = true;
+    void this.#relock();
+  }
+
+  /** Once more, until it has its lock and all that is its own: the database may go away again at any point. */
+  async #relock(): Promise<void> {
+    if (this.#stopping) return;
+    try {
+      await Promise.all([...this.#running.values()].map((run) => run.ended));
+      // That of the last attempt, where that came so far: to take it again, this runner would wait for itself.
+      const lock = this.#lock?.held === true ? this.#lock : await this.#lockAgain();
+      for (const claimed of await this.#parts.database.many(store.reclaimAll, [this.#id])) this.#begin(claimed, true);
+      if (!lock.held) throw new Error('the session was lost again');
+      this.#isRelocking = false;
+      this.wake();
+    } catch {
+      this.#later(() => this.#relock());
+    }
+  }
+
+  async #lockAgain(): Promise<SessionLock> {
+    const lock = await acquireSessionLock(this.#parts.connectionString, lockName(this.#id));
+    if (lock === null) throw new Error('the former session still stands');
+    if (this.#stopping) {
+      await lock.release();
+      throw new Error('this runner was stopped');
+    }
+    this.#lock = lock;
+    void lock.lost.then(() => this.#onLockLost());
+    return lock;
+  }
+
+  #later(action: () => Promise<void>): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void action();
+    }, lookEveryMilliseconds);
+    this.#timers.add(timer);
   }
 }
