@@ -20,7 +20,7 @@ test('each operation stands in the list with its file', async () => {
 });
 
 /** Operations whose answers may hold what lets their reader in somewhere. */
-const showsCredentials = /ClusterToken|InstallationHelmValues|ApiToken|Kubeconfig|MasterCredentials/;
+const showsCredentials = /ApiToken|Kubeconfig|MasterCredentials|ClusterToken|InstallationHelmValues/;
 
 test('a secret or a credential is readable with no scope below what wrote it', () => {
   const credentials = operationList.filter(({ id }) => showsCredentials.test(id));

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadBusyboxImage } from '../packages/testkit/src/engine-images.ts';
+import { testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { busybox, Stage } from './support/stage.ts';
+
+/* Jobs made of the templates that come with Davit, as docs/jobs.md says it. */
+
+describe.each(testEngineKinds())('a lifecycle template on %s', (kind) => {
+  let stage: Stage;
+  let url: string;
+  beforeAll(async () => {
+    stage = await Stage.open(kind);
+    await loadBusyboxImage(stage.docker, 'docker.io/library/busybox:1.37');
+    url = stage.repository('jobs', { 'readme.txt': 'nothing here\n' }).url;
+  });
+  afterAll(async () => {
+    await stage?.close();
+  });
+
+  /** A job of the template, with its variables, some of them with other values. */
+  async function jobOf(name: string, values: Readonly<Record<string, string>> = {}): Promise<string> {
+    const { client } = stage.davit;
+    const at = { environmentId: stage.environmentId };
+    const { results } = await client.call('listEnvironmentLifecycleTemplates', { params: at });
+    const lifecycleTemplateId = results.find((one) => one.name === name)?.id ?? '';
+    const template = await client.call('getEnvironmentLifecycleTemplate', { params: { ...at, lifecycleTemplateId } });
+    const { id } = await client.call('createJob', {
+      params: at,
+      body: {
+        name,
+        healthchecks: {},
+        cpu: template.resources.cpu_milli,
+        memory: template.resources.ram_mib,
+        max_duration_seconds: template.max_duration_in_sec,
+        source: { docker: { git_repository: { url, branch: 'main' }, dockerfile_raw: template.dockerfile } },
+        schedule: Object.fromEntries(
+          template.events.map(({ name: event, command, ...rest }) => [`on_${event}`, { ...rest, arguments: command }]),
+        ),
+      },
+    });
+    for (const { name: key, default: value, file, is_secret } of template.variables) {
+      const mount = file === undefined ? {} : { mount_path: file.path };
+      const place = { variable_scope: 'JOB', variable_parent_id: id } as const;
+      await client.call('createVariable', { body: { key, value: values[key] ?? value, is_secret, ...place, ...mount } });
+    }
+    return id;
+  }
+
+  async function runs(jobId: string, act: () => Promise<unknown>) {
+    const { client } = stage.davit;
+    const params = { jobId };
+    const latest = async () => (await client.call('listJobDeploymentHistoryV2', { params })).results[0]?.identifier.execution_id;
+    const before = await latest();
+    await act();
+    await stage.idleAfter(async () => (await latest()) !== before);
+    const { state, failure } = await client.call('getJobStatus', { params });
+    const output = (await client.call('listJobLog', { params, query: {} })).results.map(({ message }) => message);
+    return { state, failure, output };
+  }
+
+  test('of a script runs it at each event', async () => {
+    const jobId = await jobOf('Run a script');
+    const { client } = stage.davit;
+    expect(await runs(jobId, () => client.call('deployJob', { params: { jobId } }))).toEqual({
+      state: 'DEPLOYED',
+      failure: null,
+      output: ['made ready'],
+    });
+    expect(await runs(jobId, () => client.call('stopJob', { params: { jobId } }))).toMatchObject({
+      state: 'STOPPED',
+      output: ['made ready', 'put to rest'],
+    });
+  });
+
+  test('of waiting ends when something answers', async () => {
+    const files = { Dockerfile: `FROM ${busybox}\nCMD ["httpd", "-f", "-p", "8080"]\n` };
+    const { url: site } = stage.repository('site', files);
+    const ports = [{ internal_port: 8080, publicly_accessible: false }];
+    const application = await stage.application('site', site, { ports });
+    await stage.deploy(application);
+    const host = `app-z${application.slice(0, 8)}`;
+    const jobId = await jobOf('Wait for a port', { WAIT_HOST: host, WAIT_PORT: '8080' });
+    const { client } = stage.davit;
+    expect(await runs(jobId, () => client.call('deployJob', { params: { jobId } }))).toEqual({
+      state: 'DEPLOYED',
+      failure: null,
+      output: [`${host}:8080 answers`],
+    });
+  });
+});
