@@ -18,7 +18,7 @@ export interface Rule {
 
 const inPackage = (name: string): RegExp => new RegExp(`^packages/${name}/src/`);
 /** Tests, and what only tests load, may import what they like, and are imported by nobody else. */
-export const isTest = (file: string): boolean => /\.test\.ts$|\/(testing|conformance)\.ts$|\/testing\//.test(file);
+export const isTest = (file: string): boolean => /\.test\.ts$|\/testing\.ts$|\/(testing|conformance)\//.test(file);
 const isForeign = (target: string): boolean => target.startsWith('npm:') || target.startsWith('node:');
 const isStore = (file: string): boolean => /\/(store|[\w-]+-store)\.ts$/.test(file);
 
@@ -37,7 +37,7 @@ const layers: readonly { readonly room: RegExp; readonly name: string; readonly 
     mayImport: [
       inPackage('base'),
       inPackage('db'),
-      /^packages\/drivers\/src\/(driver|errors|stored-images|terraform-driver|workload)\.ts$/,
+      /^packages\/drivers\/src\/(driver|errors|gateway|image-builder|source-driver|stored-images|terraform-driver|workload)\.ts$/,
     ],
   },
   {

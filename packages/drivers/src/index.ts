@@ -1,5 +1,8 @@
 export * from './workload.ts';
 export * from './driver.ts';
+export * from './source-driver.ts';
+export * from './image-builder.ts';
+export * from './gateway.ts';
 export * from './stored-images.ts';
 export * from './terraform-driver.ts';
 export { causes, DriverError, RoutePortTakenError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { testEngineKinds } from '@davit/testkit/engines';
-import { conformsToClusterDriver } from '../conformance.ts';
+import { conformsToClusterDriver } from '../conformance/index.ts';
 import { openTestBed, subjectOf, type TestBed } from './testing.ts';
 
 const kinds = testEngineKinds();

@@ -5,7 +5,8 @@ import { startTestEngine, testEngineKinds, testRegistryPort } from '@davit/testk
 import { startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
 import Dockerode from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallContext, ImageBuilder } from '../driver.ts';
+import type { CallContext } from '../driver.ts';
+import type { ImageBuilder } from '../image-builder.ts';
 import type { ImageStore, StoredImage } from '../stored-images.ts';
 import { createImageBuilder } from './build/image-builder.ts';
 import { createImageStore } from './stored-images.ts';

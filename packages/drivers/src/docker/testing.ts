@@ -1,6 +1,6 @@
 import { startTestEngine, type EngineKind, type TestEngine } from '@davit/testkit/engines';
 import { loadBusyboxImage } from '@davit/testkit/engine-images';
-import type { Behaviour, ConformanceSubject } from '../conformance.ts';
+import type { Behaviour, ConformanceSubject } from '../conformance/index.ts';
 import { createDockerDriver, openDockerEngine, type DockerEngine, type Reach } from './index.ts';
 
 export const busybox = 'davit-test/busybox:1';

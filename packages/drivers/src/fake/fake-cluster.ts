@@ -1,17 +1,9 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type {
-  BuildRequest,
-  BuiltImage,
-  ClusterDriver,
-  Gateway,
-  ImageBuilder,
-  InstanceEvent,
-  InstanceUsage,
-  RouteTable,
-  RouteTraffic,
-  SourceDriver,
-} from '../driver.ts';
+import type { ClusterDriver, InstanceEvent, InstanceUsage } from '../driver.ts';
+import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
+import type { BuildRequest, BuiltImage, ImageBuilder } from '../image-builder.ts';
+import type { SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { aborted, Calls, type FakeCall, type FakeScript } from './calls.ts';
 import { FakeImages } from './fake-images.ts';

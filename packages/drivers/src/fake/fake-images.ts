@@ -1,4 +1,5 @@
-import type { BuildRequest, BuiltImage, CallContext, ImageBuilder } from '../driver.ts';
+import type { CallContext } from '../driver.ts';
+import type { BuildRequest, BuiltImage, ImageBuilder } from '../image-builder.ts';
 import type { DiskSpace, ImageStore } from '../stored-images.ts';
 import type { Calls } from './calls.ts';
 import { digest } from './digest.ts';

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Commit, GitSource, SourceDriver } from '../driver.ts';
+import type { Commit, GitSource, SourceDriver } from '../source-driver.ts';
 import type { Calls } from './calls.ts';
 import { digest } from './digest.ts';
 

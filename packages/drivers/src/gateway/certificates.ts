@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { HostCertificate } from '../driver.ts';
+import type { HostCertificate } from '../gateway.ts';
 
 export const certificateFolder = 'certificates';
 /** HAProxy's list of certificates: the running process has it under this name too. */

@@ -1,4 +1,4 @@
-import type { Backend, RouteTable } from '../driver.ts';
+import type { Backend, RouteTable } from '../gateway.ts';
 import { certificateCommands, certificateFile, fitsCommands, type CertificateCommands } from './certificates.ts';
 import { httpProxyName, isSticky, mapFile, noRoute, serverArguments, serverName, tcpProxyName, toMap } from './haproxy-config.ts';
 import type { Serving } from './runtime-api.ts';

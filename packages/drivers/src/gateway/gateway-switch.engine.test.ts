@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Backend, HttpRoute } from '../driver.ts';
+import type { Backend, HttpRoute } from '../gateway.ts';
 import { HaproxyProcess } from './haproxy-process.ts';
 import { closed, hasHaproxy, httpRoute, Stage, title, until } from './testing.ts';
 

@@ -6,7 +6,7 @@ import { connect as connectHttp2, createServer as createHttp2Server, type Client
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RouteTable } from '../driver.ts';
+import type { RouteTable } from '../gateway.ts';
 import { HaproxyProcess } from './haproxy-process.ts';
 import { freePort, hasHaproxy, httpRoute, Stage, title, toEcho, until } from './testing.ts';
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import type { Gateway, RouteTable, RouteTraffic, TcpRoute } from '../driver.ts';
+import type { Gateway, RouteTable, RouteTraffic, TcpRoute } from '../gateway.ts';
 import { DriverError, RoutePortTakenError } from '../errors.ts';
 import { certificateFile, certificateFolder } from './certificates.ts';
 import { changesTo } from './changes.ts';

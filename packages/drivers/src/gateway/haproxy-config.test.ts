@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Backend, RouteOptions, RouteTable } from '../driver.ts';
+import type { Backend, RouteOptions, RouteTable } from '../gateway.ts';
 import { changesTo, retiredServersLimit } from './changes.ts';
 import { mapFile, serverName, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';

@@ -6,7 +6,7 @@ import {
   type HttpRoute,
   type RouteTable,
   type TcpRoute,
-} from '../driver.ts';
+} from '../gateway.ts';
 import { certificateFile, certificateList, listText } from './certificates.ts';
 import { failures, toPages, type ErrorPages } from './pages.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connect } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { HostCertificate } from '../driver.ts';
+import type { HostCertificate } from '../gateway.ts';
 import { createGateway, type LocalGateway } from './gateway.ts';
 import { testCertificate } from '@davit/testkit/certificate';
 import { freePort, hasHaproxy, httpRoute, Stage, title, toEcho, until, type Echo } from './testing.ts';

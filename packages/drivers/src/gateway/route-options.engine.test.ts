@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RouteOptions } from '../driver.ts';
+import type { RouteOptions } from '../gateway.ts';
 import { hasHaproxy, httpRoute, Stage, title, toEcho } from './testing.ts';
 
 let stage: Stage;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { RouteTable } from '../driver.ts';
+import type { RouteTable } from '../gateway.ts';
 import { isUsableCertificate } from '../shared/host-certificate.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import { certificateFile } from './certificates.ts';

@@ -4,7 +4,7 @@ import { Agent, createServer, request, type IncomingHttpHeaders, type Server } f
 import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Backend, HttpRoute } from '../driver.ts';
+import type { Backend, HttpRoute } from '../gateway.ts';
 import { createGateway, type GatewayOptions, type LocalGateway } from './gateway.ts';
 
 export const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;

@@ -1,4 +1,4 @@
-import { latencyBucketsMilliseconds, type RouteTraffic } from '../driver.ts';
+import { latencyBucketsMilliseconds, type RouteTraffic } from '../gateway.ts';
 
 /** What one worker of HAProxy has counted since it started, in HAProxy's words. */
 export interface WorkerCounters {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Backend, HostCertificate, HttpChallenge, HttpRoute, RouteOptions, RouteTable, TcpRoute } from '../driver.ts';
+import type { Backend, HostCertificate, HttpChallenge, HttpRoute, RouteOptions, RouteTable, TcpRoute } from '../gateway.ts';
 import { DriverError } from '../errors.ts';
 import { isUsableCertificate } from './host-certificate.ts';
 

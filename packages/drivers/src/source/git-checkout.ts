@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CallContext, Commit, WantedFiles } from '../driver.ts';
+import type { CallContext } from '../driver.ts';
+import type { Commit, WantedFiles } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { CommitFiles } from './commit-files.ts';
 import { diskBytes, gitFolders } from './disk-size.ts';

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CallContext, Commit, GitSource, SourceDriver } from '../driver.ts';
+import type { CallContext } from '../driver.ts';
+import type { Commit, GitSource, SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { GitCheckout } from './git-checkout.ts';
 import { openGit } from './git-command.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { GitSource } from '../driver.ts';
+import type { GitSource } from '../source-driver.ts';
 import { createGitSource } from './git-source.ts';
 import { recordedContext, scratchFolder, startGitServer, TestRepository, type GitServer } from './testing.ts';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Changes, HistoryCommit, WantedChanges } from '../driver.ts';
+import type { Changes, HistoryCommit, WantedChanges } from '../source-driver.ts';
 import type { GitResult } from './git-command.ts';
 import { gitFailure, isRefusedById, localGitFailure } from './git-failure.ts';
 import { listTags, noSuchReference, type GitCall } from './references.ts';

@@ -1,4 +1,4 @@
-import type { GitSource, Heads } from '../driver.ts';
+import type { GitSource, Heads } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Git, GitOptions } from './git-command.ts';
 import { gitFailure } from './git-failure.ts';

@@ -1,7 +1,7 @@
 import { Sensitive } from '@davit/base';
 import { isAbsolute } from 'node:path';
 import { DriverError } from '../errors.ts';
-import type { GitSource } from '../driver.ts';
+import type { GitSource } from '../source-driver.ts';
 
 /** A repository's address as git may see it: without credentials, of a transport that is allowed. */
 export interface Repository {

@@ -1,4 +1,4 @@
-import type { BuildRequest } from '../../driver.ts';
+import type { BuildRequest } from '../../image-builder.ts';
 import { serviceLabels } from '../labels.ts';
 import type { Dockerfile } from './dockerfile.ts';
 import type { BuildTraits } from './engine-traits.ts';

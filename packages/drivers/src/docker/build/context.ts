@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import dockerignore from '@balena/dockerignore';
 import { pack, type Pack } from 'tar-stream';
 import { DriverError } from '../../errors.ts';
-import type { BuildSource } from '../../driver.ts';
+import type { BuildSource } from '../../image-builder.ts';
 
 /** A build context that lies inside the checkout, and its Dockerfile. */
 export interface BuildContext {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { startTestEngine, stopTestEngines, testEngineKinds, type EngineKind } from '@davit/testkit/engines';
 import Dockerode from 'dockerode';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ImageBuilder } from '../../driver.ts';
+import type { ImageBuilder } from '../../image-builder.ts';
 import { call } from '../engine-api.ts';
 import { createImageBuilder } from './image-builder.ts';
 import { buildRequest, failureOf, processesWith, recordedCall, TestCheckout, testOwner, type RecordedCall } from './testing.ts';

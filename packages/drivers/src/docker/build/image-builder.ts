@@ -1,5 +1,6 @@
 import type Dockerode from 'dockerode';
-import type { BuildRequest, BuiltImage, CallContext, ImageBuilder } from '../../driver.ts';
+import type { CallContext } from '../../driver.ts';
+import type { BuildRequest, BuiltImage, ImageBuilder } from '../../image-builder.ts';
 import { DriverError } from '../../errors.ts';
 import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';

@@ -4,7 +4,8 @@ import { startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
 import { startTestSite } from '@davit/testkit/site';
 import Dockerode from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallContext, ImageBuilder } from '../../driver.ts';
+import type { CallContext } from '../../driver.ts';
+import type { ImageBuilder } from '../../image-builder.ts';
 import { createImageBuilder } from './image-builder.ts';
 
 describe.each(testEngineKinds())('pulling on %s', (kind) => {

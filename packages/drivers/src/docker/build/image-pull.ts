@@ -1,5 +1,6 @@
 import type Dockerode from 'dockerode';
-import type { CallContext, PulledImage, PullRequest } from '../../driver.ts';
+import type { CallContext } from '../../driver.ts';
+import type { PulledImage, PullRequest } from '../../image-builder.ts';
 import { DriverError, type Cause } from '../../errors.ts';
 import { call, chunksOf, EngineRefusal, stream, unreachable } from '../engine-api.ts';
 import { BuildOutput } from './output.ts';

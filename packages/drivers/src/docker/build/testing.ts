@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { BuildRequest, CallContext } from '../../driver.ts';
+import type { CallContext } from '../../driver.ts';
+import type { BuildRequest } from '../../image-builder.ts';
 import { DriverError } from '../../errors.ts';
 
 /** A checkout to build from, with busybox in it: test machines reach no registry. */

@@ -1,0 +1,32 @@
+import { failureTests } from './failure.ts';
+import { lifeTests } from './life.ts';
+import { logTests } from './logs.ts';
+import { metricTests } from './metrics.ts';
+import { removalTests } from './removal.ts';
+import { type ConformanceSubject, Stage, type Suite, type Test } from './stage.ts';
+import { scaleTests, startTests } from './start.ts';
+
+export type { Behaviour, ConformanceSubject } from './stage.ts';
+
+/** What every `ClusterDriver` does, as tests: call it inside a test file. Each test has an installation of its own and removes it. */
+export function conformsToClusterDriver(name: string, suite: Suite, subject: () => ConformanceSubject): void {
+  const test: Test = (sentence, body) => {
+    suite.it(sentence, async () => {
+      const stage = await Stage.open(subject());
+      try {
+        await body(stage);
+      } finally {
+        await stage.close();
+      }
+    });
+  };
+  suite.describe(`${name} as a cluster driver`, () => {
+    startTests(test, suite.expect, subject);
+    scaleTests(test, suite.expect);
+    failureTests(test, suite.expect);
+    lifeTests(test, suite.expect);
+    removalTests(test, suite.expect, subject);
+    logTests(test, suite.expect);
+    metricTests(test, suite.expect, subject);
+  });
+}

@@ -1,0 +1,82 @@
+import type { InstanceEvent } from '../driver.ts';
+import { httpProbe, never, type Suite, type Test, until } from './stage.ts';
+
+/** Instances that end, are revived, probed, watched and asked for. */
+export function lifeTests(test: Test, expect: Suite['expect']): void {
+  test('shows an instance that ended with its exit code, and revives it', async (stage) => {
+    const workload = stage.workload('EXITS', { readyTimeoutSeconds: 3 });
+    await stage.driver.start(workload, stage.context());
+    await expect(stage.driver.awaitReady(workload, stage.context())).rejects.toThrow();
+    const [ended] = await stage.driver.observe({ rollout: workload.rollout }, never());
+    expect(ended).toMatchObject({ state: 'EXITED', endpoints: [], exit: { code: 3, outOfMemory: false } });
+    const before = ended?.startedAt ?? '';
+    await stage.driver.revive(ended?.id ?? '', stage.context());
+    const [revived] = await stage.driver.observe({ rollout: workload.rollout }, never());
+    expect(revived?.id).toBe(ended?.id);
+    expect(Date.parse(revived?.startedAt ?? '')).toBeGreaterThan(Date.parse(before));
+  });
+
+  test('restarts an instance that runs when it is revived', async (stage) => {
+    const workload = stage.workload('SERVES');
+    const [id = ''] = await stage.run(workload);
+    const [before] = await stage.driver.observe({ rollout: workload.rollout }, never());
+    await stage.driver.revive(id, stage.context());
+    const [after] = await stage.driver.awaitReady(workload, stage.context());
+    expect(after?.id).toBe(id);
+    expect(Date.parse(after?.startedAt ?? '')).toBeGreaterThan(Date.parse(before?.startedAt ?? ''));
+  });
+
+  test('answers a probe with null, or with what was seen', async (stage) => {
+    const workload = stage.workload('SERVES', { readiness: httpProbe('/'), liveness: httpProbe('/missing') });
+    await stage.driver.start(workload, stage.context());
+    const [instance] = await stage.driver.awaitReady(workload, stage.context());
+    if (!instance) throw new Error('no instance');
+    expect(await stage.driver.probe(workload, instance, 'readiness', never())).toBeNull();
+    expect(await stage.driver.probe(workload, instance, 'liveness', never())).toContain('404');
+  });
+
+  test('tells of starts, ends and removals while it is watched', async (stage) => {
+    const events: InstanceEvent[] = [];
+    const stop = new AbortController();
+    const watching = stage.driver.watch((event) => events.push(event), stop.signal);
+    try {
+      const workload = stage.workload('SERVES');
+      const [id] = await stage.run(workload);
+      await stage.driver.retire({ rollout: workload.rollout }, 1, stage.context());
+      const service = workload.owner.service;
+      await until(() => events.some(({ type, instance }) => type === 'REMOVED' && instance === id));
+      for (const type of ['STARTED', 'DIED', 'REMOVED'] as const) expect(events).toContainEqual({ type, service, instance: id });
+    } finally {
+      stop.abort();
+      await watching;
+    }
+  });
+
+  test('keeps an instance reachable while its neighbours come and go', async (stage) => {
+    const serving = stage.workload('SERVES');
+    await stage.run(serving);
+    const [instance] = await stage.driver.observe({ service: serving.owner.service }, never());
+    const [endpoint] = instance?.endpoints ?? [];
+    if (endpoint === undefined) throw new Error('the instance has no endpoint');
+    const url = `http://${endpoint.host}:${endpoint.port}/`;
+    await answers(url, 1_500);
+    const neighbours = stage.workload('SERVES', { instances: 6 });
+    await stage.run(neighbours);
+    await answers(url, 1_500);
+    await stage.driver.retire({ service: neighbours.owner.service }, 1, stage.context());
+    await answers(url, 1_500);
+  });
+}
+
+/**
+ * Asks for so long, each time over a new connection. Throws when an answer does not come. Longer than the second in which a
+ * kernel does not change again what it learnt of a neighbour.
+ */
+async function answers(url: string, milliseconds: number): Promise<void> {
+  const until = Date.now() + milliseconds;
+  while (Date.now() < until) {
+    // A segment that is lost now and then is sent again within a second.
+    const response = await fetch(url, { signal: AbortSignal.timeout(5_000), headers: { connection: 'close' } });
+    await response.text();
+  }
+}

@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import { type ConformanceSubject, never, type Suite, type Test } from './stage.ts';
+
+/** Of the optional power; a cluster without it passes. */
+export function metricTests(test: Test, expect: Suite['expect'], subject: () => ConformanceSubject): void {
+  test('tells what each instance uses, and of those of other installations nothing', async (stage) => {
+    if (stage.driver.metrics === undefined) return;
+    const workload = stage.workload('SERVES', { instances: 2 });
+    const ids = await stage.run(workload);
+    const first = await stage.driver.metrics.usage(never());
+    expect(new Set(first.map(({ id }) => id))).toEqual(new Set(ids));
+    const { environment, service } = workload.owner;
+    for (const usage of first) expect(usage).toMatchObject({ environment, service, rollout: workload.rollout });
+    expect(new Set(first.map(({ index }) => index))).toEqual(new Set([0, 1]));
+    for (const { memoryBytes } of first) expect(memoryBytes).toBeGreaterThan(0);
+    const again = await stage.driver.metrics.usage(never());
+    for (const { id, cpuMilliseconds, at } of again) {
+      const before = first.find((usage) => usage.id === id);
+      expect(cpuMilliseconds).toBeGreaterThanOrEqual(before?.cpuMilliseconds ?? Infinity);
+      expect(at).toBeGreaterThanOrEqual(before?.at ?? Infinity);
+    }
+    const stranger = await subject().driver(`conformance-${randomUUID()}`);
+    expect(await stranger.metrics?.usage(never())).toEqual([]);
+  });
+}

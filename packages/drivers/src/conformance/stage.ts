@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import type { describe, expect, it } from 'vitest';
+import type { CallContext, ClusterDriver } from '../driver.ts';
+import type { Probe, Selector, Workload } from '../workload.ts';
+
+/**
+ * What a program of the suite does. Each prints `hello` on stdout and `careful` on stderr first, and ends on SIGTERM.
+ *
+ * - SERVES: answers HTTP on port 8080: 200 for `/`, 404 for `/missing`.
+ * - SERVES_ELSEWHERE: the same on port 9090.
+ * - EXITS: ends at once with code 3.
+ */
+export type Behaviour = 'SERVES' | 'SERVES_ELSEWHERE' | 'EXITS';
+
+export interface ConformanceSubject {
+  /** Makes a driver for an installation; called several times for the same cluster. */
+  driver(installation: string): Promise<ClusterDriver>;
+  /** How this cluster is made to run such a program. */
+  program(behaviour: Behaviour): Pick<Workload, 'image' | 'entrypoint' | 'arguments'>;
+}
+
+/** Vitest, handed in so that this folder can be part of the package and not of a test. */
+export interface Suite {
+  readonly describe: typeof describe;
+  readonly it: typeof it;
+  readonly expect: typeof expect;
+}
+
+/** An installation of its own on the cluster, with what the tests of it need. */
+export class Stage {
+  readonly installation: string;
+  readonly environment: string = randomUUID();
+  readonly logged: string[] = [];
+  readonly driver: ClusterDriver;
+  readonly #subject: ConformanceSubject;
+  readonly #environments: Set<string>;
+
+  private constructor(subject: ConformanceSubject, driver: ClusterDriver, installation: string) {
+    this.#subject = subject;
+    this.driver = driver;
+    this.installation = installation;
+    this.#environments = new Set([this.environment]);
+  }
+
+  static async open(subject: ConformanceSubject): Promise<Stage> {
+    const installation = `conformance-${randomUUID()}`;
+    return new Stage(subject, await subject.driver(installation), installation);
+  }
+
+  context(signal: AbortSignal = never()): CallContext {
+    return { signal, log: (line) => this.logged.push(line) };
+  }
+
+  workload(behaviour: Behaviour, changes: Partial<Workload> & { environmentId?: string } = {}): Workload {
+    const { environmentId = this.environment, ...rest } = changes;
+    this.#environments.add(environmentId);
+    return {
+      owner: {
+        installation: this.installation,
+        organization: 'organization',
+        project: 'project',
+        environment: environmentId,
+        service: randomUUID(),
+      },
+      name: 'Conformance',
+      release: randomUUID(),
+      rollout: randomUUID(),
+      ...this.#subject.program(behaviour),
+      environment: [],
+      files: [],
+      ports: [{ id: 'port', internalPort: 8080, protocol: 'HTTP' }],
+      volumes: [],
+      cpuMillicores: 500,
+      memoryMiB: 64,
+      instances: 1,
+      hostnames: [],
+      readiness: null,
+      liveness: null,
+      readyTimeoutSeconds: 20,
+      terminationGraceSeconds: 2,
+      ...rest,
+    };
+  }
+
+  async run(workload: Workload): Promise<readonly string[]> {
+    await this.driver.start(workload, this.context());
+    return (await this.driver.awaitReady(workload, this.context())).map(({ id }) => id);
+  }
+
+  async ids(selector: Selector): Promise<string[]> {
+    return (await this.driver.observe(selector, never())).map(({ id }) => id);
+  }
+
+  async close(): Promise<void> {
+    for (const environment of this.#environments) await this.driver.removeEnvironment(environment, this.context());
+  }
+}
+
+/** The signal of a call that nobody ends. */
+export function never(): AbortSignal {
+  return new AbortController().signal;
+}
+
+/** Of port 8080, each second. */
+export const httpProbe = (path: string): Probe => ({
+  check: { type: 'http', port: 8080, path, scheme: 'HTTP' },
+  initialDelaySeconds: 0,
+  periodSeconds: 1,
+  timeoutSeconds: 1,
+  successThreshold: 1,
+  failureThreshold: 3,
+});
+
+/** Declares a test with an installation of its own. */
+export type Test = (name: string, body: (stage: Stage) => Promise<void>) => void;
+
+/** Waits for a condition; the time-out of the test bounds it. */
+export async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('the condition did not come true within 20 s');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

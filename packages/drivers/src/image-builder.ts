@@ -1,0 +1,79 @@
+import type { Sensitive } from '@davit/base';
+import type { CallContext } from './driver.ts';
+import type { Ownership } from './workload.ts';
+
+/** Where in a checked-out repository a Dockerfile and its build context are. */
+export interface BuildSource {
+  /** Checked-out repository. */
+  readonly directory: string;
+  /** Folder of the repository that is the build context; `/` is all. Never leaves the repository, symbolic links included. */
+  readonly rootPath: string;
+  /** Relative to `rootPath`. */
+  readonly dockerfilePath: string;
+}
+
+export interface BuildRequest extends BuildSource {
+  readonly owner: Ownership;
+  /** Name and tag the image gets, for example `davit/<service>:<key>`. */
+  readonly image: string;
+  readonly targetStage: string | null;
+  /** Offered to the ARGs that the Dockerfile declares; others are left out. Never secrets. */
+  readonly arguments: Readonly<Record<string, string>>;
+  /** Names of secrets: an ARG of such a name gets nothing, and a log line says why. */
+  readonly secretNames: readonly string[];
+  readonly cpuMillicores: number;
+  readonly memoryMiB: number;
+  /** Every step runs anew, whatever earlier builds left. */
+  readonly withoutCache?: boolean;
+}
+
+export interface BuiltImage {
+  /** The engine's id, `sha256:…`: what releases run, whatever happens to the tag. */
+  readonly id: string;
+  readonly sizeBytes: number;
+}
+
+/** Identification at a registry. */
+export interface RegistryCredentials {
+  readonly username: string;
+  readonly password: Sensitive;
+}
+
+export interface PullRequest {
+  /** Complete: `registry.example.org:5000/team/app:1.2` or `…/app@sha256:…`. */
+  readonly reference: string;
+  readonly credentials: RegistryCredentials | null;
+}
+
+export interface PulledImage extends BuiltImage {
+  /** `sha256:…` of what the registry gave under this reference; null where the engine does not say. */
+  readonly digest: string | null;
+}
+
+/** Builds images where the cluster can run them. */
+export interface ImageBuilder {
+  /**
+   * Names of the build arguments that the Dockerfile declares; none when it is not there or not readable, which `build` reports
+   * better. Asks no engine.
+   */
+  declaredArguments(source: BuildSource): Promise<readonly string[]>;
+
+  /** The image of that name, or null. */
+  find(image: string, signal: AbortSignal): Promise<BuiltImage | null>;
+
+  /**
+   * Builds and names the image; output lines go to the log. Fails with DOCKERFILE_MISSING, DOCKERFILE_INVALID,
+   * BUILD_ROOT_MISSING, BUILD_TARGET_MISSING, BASE_IMAGE_UNAVAILABLE, BUILD_COMMAND_FAILED, BUILD_OUT_OF_MEMORY, DISK_FULL,
+   * ENGINE_UNREACHABLE. On abort the engine's build is stopped too.
+   */
+  build(request: BuildRequest, context: CallContext): Promise<BuiltImage>;
+
+  /**
+   * Brings an image from its registry, also when the engine has one of that name already: a tag may have moved. Progress goes to
+   * the log. Fails with IMAGE_NOT_FOUND, REGISTRY_ACCESS_DENIED, REGISTRY_UNREACHABLE, DISK_FULL, ENGINE_UNREACHABLE.
+   */
+  pull(request: PullRequest, context: CallContext): Promise<PulledImage>;
+
+  /** Removes images of a service by their engine id. One that is in use or gone is no failure. */
+  removeImages(ids: readonly string[], context: CallContext): Promise<void>;
+}

@@ -1,0 +1,48 @@
+import type { Queryable } from '@davit/db';
+import type { HostCertificate, HttpChallenge } from '@davit/drivers';
+import type { Action, ServiceOutput } from '../model.ts';
+
+/** Of the host names that services answer under. */
+export interface GatewayDomains {
+  /** Served where a service answers under the host. `redirect`: unless the service wants HTTP too. */
+  readonly certificates: readonly HostCertificate[];
+  readonly challenges: readonly HttpChallenge[];
+}
+
+/** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */
+export interface EngineHooks {
+  /** Values of secret versions by id. One that is gone is missing in the map. */
+  secrets(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** What a git host wants for a git token; null: the token was deleted. */
+  gitCredentials(gitTokenId: string): Promise<{ readonly username: string; readonly password: string } | null>;
+  /** Of a container registry; null: it needs none; undefined: there is no such registry. */
+  registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
+  /**
+   * What DNS says against the custom domains of a service, a line each; for the log of its deployment. Answers within seconds and
+   * never fails.
+   */
+  domainRemarks?(serviceId: string): Promise<readonly string[]>;
+  /**
+   * What gateways must know of domains beside what runs; left out: nothing. Asked for at the start, at each notification on
+   * `domainsChannel`, and now and then.
+   */
+  gatewayDomains?(): Promise<GatewayDomains>;
+  /** A deployment leaves the queue. In the transaction that starts it: once for each deployment. */
+  deploymentStarted(tx: Queryable, deploymentId: string, action: Action): Promise<void>;
+  /** A deployment that was started ends. In the transaction that ends it, before anything else is removed: once. */
+  deploymentEnded(
+    tx: Queryable,
+    deploymentId: string,
+    action: Action,
+    status: 'SUCCEEDED' | 'FAILED' | 'CANCELED',
+  ): Promise<void>;
+  /** A service is off its cluster: remove its record. In the transaction that ends its deployment. Idempotent. */
+  serviceDeleted(tx: Queryable, serviceId: string): Promise<void>;
+  /** An environment is off its cluster: remove its record and what is below. Idempotent. */
+  environmentDeleted(tx: Queryable, environmentId: string): Promise<void>;
+  /** Encrypts what the engine keeps, and decrypts it; the id of its record belongs to it. */
+  seal(recordId: string, text: string): Uint8Array;
+  open(recordId: string, sealed: Uint8Array): string;
+  /** What a run of a service that succeeded told, in place of what the run before it did; empty: nothing any more. Idempotent. */
+  serviceOutputs(serviceId: string, outputs: readonly ServiceOutput[]): Promise<void>;
+}
