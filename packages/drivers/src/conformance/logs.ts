@@ -15,8 +15,9 @@ export function logTests(test: Test, expect: Suite['expect']): void {
     await until(() => lines.length >= 2);
     await stage.driver.retire({ rollout: workload.rollout }, 1, stage.context());
     await following;
+    const merges = stage.traits.mergesStreams === true;
     expect(texts(lines, 'stdout')[0]).toBe('hello');
-    expect(texts(lines, 'stderr')[0]).toBe('careful');
+    expect(texts(lines, merges ? 'stdout' : 'stderr')[merges ? 1 : 0]).toBe('careful');
     for (const { timestamp } of lines) expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
   });
 

@@ -17,6 +17,18 @@ export interface ConformanceSubject {
   driver(installation: string): Promise<ClusterDriver>;
   /** How this cluster is made to run such a program. */
   program(behaviour: Behaviour): Pick<Workload, 'image' | 'entrypoint' | 'arguments'>;
+  /** What is not as on a container engine. */
+  readonly traits?: ClusterTraits;
+}
+
+/** Where clusters may differ. What is left out is as on a container engine. */
+export interface ClusterTraits {
+  /** The cluster acts on liveness probes itself: `probe` answers null for them. */
+  readonly restartsUnlive?: true;
+  /** Its logs do not tell stderr from stdout. */
+  readonly mergesStreams?: true;
+  /** It pulls images itself: the reference of one that its registry does not have. */
+  readonly absentImage?: string;
 }
 
 /** Vitest, handed in so that this folder can be part of the package and not of a test. */
@@ -47,6 +59,10 @@ export class Stage {
     return new Stage(subject, await subject.driver(installation), installation);
   }
 
+  get traits(): ClusterTraits {
+    return this.#subject.traits ?? {};
+  }
+
   context(signal: AbortSignal = never()): CallContext {
     return { signal, log: (line) => this.logged.push(line) };
   }
@@ -70,7 +86,7 @@ export class Stage {
       files: [],
       ports: [{ id: 'port', internalPort: 8080, protocol: 'HTTP' }],
       volumes: [],
-      cpuMillicores: 500,
+      cpuMillicores: 200,
       memoryMiB: 64,
       instances: 1,
       hostnames: [],
@@ -115,9 +131,9 @@ export const httpProbe = (path: string): Probe => ({
 export type Test = (name: string, body: (stage: Stage) => Promise<void>) => void;
 
 /** Waits for a condition; the time-out of the test bounds it. */
-export async function until(condition: () => boolean): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 20_000;
-  while (!condition()) {
+  while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('the condition did not come true within 20 s');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
