@@ -131,10 +131,10 @@ export const httpProbe = (path: string): Probe => ({
 export type Test = (name: string, body: (stage: Stage) => Promise<void>) => void;
 
 /** Waits for a condition; the time-out of the test bounds it. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
+export async function until(condition: () => boolean | Promise<boolean>, milliseconds = 20_000): Promise<void> {
+  const deadline = Date.now() + milliseconds;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition did not come true within 20 s');
+    if (Date.now() > deadline) throw new Error(`the condition did not come true within ${milliseconds / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

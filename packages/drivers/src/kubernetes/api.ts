@@ -1,6 +1,5 @@
 import https from 'node:https';
 import type { IncomingMessage } from 'node:http';
-import { text as textFrom } from 'node:stream/consumers';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import { DriverError } from '../errors.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
@@ -10,6 +9,8 @@ export interface Api {
   readonly access: ClusterAccess;
   /** Keeps connections open between requests. */
   readonly agent: https.Agent;
+  /** For answers that last: one for each log and watch, so that none of them takes the place of a request. */
+  readonly streams: https.Agent;
 }
 
 export interface ApiRequest {
@@ -59,10 +60,18 @@ export class ApiRefusal extends Error {
 
 /** Longer than any API server takes by itself; watches and logs have no such limit. */
 const timeoutMilliseconds = 60_000;
+const mostBytes = 128 * 1024 * 1024;
 
 export function openApi(access: ClusterAccess): Api {
-  const agent = new https.Agent({ keepAlive: true, maxSockets: 64, ...tlsOptions(access) });
-  return { access, agent };
+  const options = { keepAlive: true, ...tlsOptions(access) };
+  const agent = new https.Agent({ ...options, maxSockets: 32 });
+  return { access, agent, streams: new https.Agent(options) };
+}
+
+/** Ends its connections, also those under way. */
+export function closeApi({ agent, streams }: Api): void {
+  agent.destroy();
+  streams.destroy();
 }
 
 /** How TLS is spoken to an API server. */
@@ -95,7 +104,7 @@ export async function call<Body = unknown>(api: Api, request: ApiRequest): Promi
   const deadline = AbortSignal.timeout(timeoutMilliseconds);
   const signal = AbortSignal.any([request.signal, deadline]);
   try {
-    const response = await send(api, { ...request, signal });
+    const response = await send(api, api.agent, { ...request, signal });
     const text = await bodyOf(response);
     const status = response.statusCode ?? 0;
     if (!isAnswer(request, status)) throw new ApiRefusal(request, status, wordsOf(text));
@@ -111,7 +120,7 @@ export async function call<Body = unknown>(api: Api, request: ApiRequest): Promi
 /** As `call`, for an answer that is read as it comes: the caller reads the response to its end or destroys it. */
 export async function stream(api: Api, request: ApiRequest): Promise<IncomingMessage> {
   try {
-    const response = await send(api, request);
+    const response = await send(api, api.streams, request);
     const status = response.statusCode ?? 0;
     if (isAnswer(request, status)) return response;
     throw new ApiRefusal(request, status, wordsOf(await bodyOf(response)));
@@ -142,18 +151,18 @@ export async function find<T>(api: Api, path: string, signal: AbortSignal): Prom
 }
 
 // A connection that was kept may be closed by the server just as it is used: nothing has been done then, and a new one works.
-async function send(api: Api, request: ApiRequest): Promise<IncomingMessage> {
+async function send(api: Api, agent: https.Agent, request: ApiRequest): Promise<IncomingMessage> {
   try {
-    return await sendOnce(api, request);
+    return await sendOnce(api, agent, request);
   } catch (error) {
     if (!(error instanceof StaleConnection) || request.signal.aborted) throw error;
-    return sendOnce(api, request);
+    return sendOnce(api, agent, request);
   }
 }
 
 class StaleConnection extends Error {}
 
-function sendOnce(api: Api, request: ApiRequest): Promise<IncomingMessage> {
+function sendOnce(api: Api, agent: https.Agent, request: ApiRequest): Promise<IncomingMessage> {
   const { method, body, contentType = 'application/json', signal } = request;
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
@@ -165,7 +174,7 @@ function sendOnce(api: Api, request: ApiRequest): Promise<IncomingMessage> {
       // Said for all methods: without it Node.js sends the body of a DELETE as if it were the next request.
       ...(content && { 'content-type': contentType, 'content-length': content.length }),
     };
-    const sent = https.request(urlOf(api, request), { method, headers, agent: api.agent, signal }, resolve);
+    const sent = https.request(urlOf(api, request), { method, headers, agent, signal }, resolve);
     sent.once('error', (error: NodeJS.ErrnoException) => {
       const isStale = sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);
@@ -175,9 +184,16 @@ function sendOnce(api: Api, request: ApiRequest): Promise<IncomingMessage> {
 }
 
 async function bodyOf(response: IncomingMessage): Promise<string> {
-  const text = await textFrom(response);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    // The server is somebody else's: what it answers must not fill our memory.
+    if (length > mostBytes) throw new Error(`the answer is larger than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
   if (!response.complete) throw new Error('the connection ended in the middle of an answer');
-  return text;
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function isAnswer({ accept }: ApiRequest, status: number): boolean {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent } from '../driver.ts';
+import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, ClusterRoutes, InstanceEvent } from '../driver.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
-import { openApi } from './api.ts';
+import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
 import { askVersion, describeCluster, isAtLeast } from './describe.ts';
 import { findSelected, toInstance } from './instances.ts';
@@ -11,6 +11,8 @@ import { defaultSettings, type ClusterSettings } from './manifests/settings.ts';
 import { clusterMetrics, hasMetrics } from './metrics.ts';
 import { lastProbe } from './last-probe.ts';
 import { awaitReady } from './progress.ts';
+import { missingPermissions } from './permissions.ts';
+import { clusterRoutes } from './routes.ts';
 import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
@@ -39,7 +41,7 @@ export async function openKubernetesDriver(
     const traits = { canLinger: isAtLeast(version, { major: 1, minor: 30 }) };
     return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits }, canMeasure);
   } catch (error) {
-    api.agent.destroy();
+    closeApi(api);
     throw translated(error, 'The cluster could not be opened');
   }
 }
@@ -53,19 +55,26 @@ export async function openKubernetesDriver(
 export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
   readonly metrics?: ClusterMetrics;
+  readonly routes: ClusterRoutes;
   readonly #scope: ClusterScope;
 
   constructor(scope: ClusterScope, canMeasure: boolean) {
     this.#scope = scope;
+    this.routes = clusterRoutes(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
   }
 
   close(): void {
-    this.#scope.api.agent.destroy();
+    closeApi(this.#scope.api);
   }
 
   async describe(signal: AbortSignal): Promise<ClusterDescription> {
     return describeCluster(this.#scope.api, signal);
+  }
+
+  /** What the credentials of the kubeconfig do not allow and Davit does, each in words (`create deployments.apps`); empty: nothing. */
+  async missingPermissions(signal: AbortSignal): Promise<readonly string[]> {
+    return missingPermissions(this.#scope.api, signal);
   }
 
   async start(workload: Workload, context: CallContext): Promise<void> {

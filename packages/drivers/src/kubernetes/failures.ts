@@ -18,7 +18,7 @@ export type Suspicion =
   | { readonly type: 'IMAGE'; readonly fault: 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE'; readonly words: string }
   | { readonly type: 'UNSTARTABLE'; readonly reason: string; readonly words: string }
   | { readonly type: 'ENDED'; readonly pod: Pod }
-  | { readonly type: 'UNREADY'; readonly pod: Pod; readonly warnings: readonly Event[] };
+  | { readonly type: 'UNREADY'; readonly pod: Pod; readonly events: readonly Event[] };
 
 const shownLines = 50;
 const keptAttempts = 10;
@@ -99,11 +99,11 @@ async function endFailure(scope: Scope, workload: Workload, pod: Pod, signal: Ab
 async function unreadyFailure(
   scope: Scope,
   workload: Workload,
-  { pod, warnings }: Extract<Suspicion, { type: 'UNREADY' }>,
+  { pod, events }: Extract<Suspicion, { type: 'UNREADY' }>,
   signal: AbortSignal,
 ): Promise<DriverError> {
   const [lines, listeners] = await Promise.all([lastLines(scope, pod, shownLines, signal), listenersOf(scope, pod, signal)]);
-  const attempts = warnings
+  const attempts = events
     .filter(({ reason, message }) => reason === 'Unhealthy' && /^(?:Readiness|Startup)/.test(message ?? ''))
     .map(({ message }) => message ?? '')
     .slice(-keptAttempts);

@@ -11,6 +11,8 @@ export type Change<T> = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; reado
 
 /** The API server ends a watch by itself after this time, so that one that hangs unnoticed does not hang for ever. */
 const watchSeconds = 240;
+/** Kubernetes stores no object of more than a few megabytes. */
+const longestLine = 16 * 1024 * 1024;
 
 export async function list<T>(api: Api, { path, query }: Listed, signal: AbortSignal): Promise<ListOf<T>> {
   return (await call<ListOf<T>>(api, { method: 'GET', path, query, signal })).body;
@@ -93,6 +95,7 @@ async function* linesOf<T>(api: Api, listed: Listed, signal: AbortSignal): Async
     for await (const chunk of response as AsyncIterable<Buffer>) {
       const lines = (rest + decoder.write(chunk)).split('\n');
       rest = lines.pop() ?? '';
+      if (rest.length > longestLine) throw new Error('an event is too large');
       for (const line of lines) if (line !== '') yield JSON.parse(line) as Line<T>; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the API is trusted
     }
     if (!response.complete) throw new Error('the connection ended');

@@ -10,7 +10,7 @@ export interface Seen {
   /** Null: none was made yet. */
   readonly pod: Pod | null;
   /** About the instance's pods, and what makes them. */
-  readonly warnings: readonly Event[];
+  readonly events: readonly Event[];
   /** When the waiting began, and now; in milliseconds since 1970. */
   readonly began: number;
   readonly now: number;
@@ -51,13 +51,14 @@ export function judgeReady(workload: Workload, seen: Seen): Judgement {
   const started = judgeStart(workload, seen);
   if (started.type === 'FAILED' || pod === null) return started;
   const status = mainStatus(pod);
-  const ends = (status?.restartCount ?? 0) + (status?.state?.running ? 0 : lastEnd(status) ? 1 : 0);
-  if (lastEnd(status)?.reason === 'OOMKilled' || ends >= mostEnds) return failed({ type: 'ENDED', pod });
+  // Ready counts, whatever was before: an instance that is adopted may have ended many times in its life.
   const isReady = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
   if (isReady && status?.state?.running) return judgeSteady(workload, status, now);
+  const ends = (status?.restartCount ?? 0) + (status?.state?.running ? 0 : lastEnd(status) ? 1 : 0);
+  if (lastEnd(status)?.reason === 'OOMKilled' || ends >= mostEnds) return failed({ type: 'ENDED', pod });
   const deadline = began + workload.readyTimeoutSeconds * 1000;
   if (now < deadline) return waitUntil(deadline);
-  return failed(ends > 0 ? { type: 'ENDED', pod } : { type: 'UNREADY', pod, warnings: seen.warnings });
+  return failed(ends > 0 ? { type: 'ENDED', pod } : { type: 'UNREADY', pod, events: seen.events });
 }
 
 function judgeSteady({ ports, readiness }: Workload, status: ContainerStatus, now: number): Judgement {
@@ -67,8 +68,8 @@ function judgeSteady({ ports, readiness }: Workload, status: ContainerStatus, no
 }
 
 /** The controller makes no pod: the cluster refuses to have it. */
-function judgeUnmade({ warnings, began, now }: Seen): Judgement {
-  const refusal = warnings.find(({ reason }) => reason === 'FailedCreate');
+function judgeUnmade({ events, began, now }: Seen): Judgement {
+  const refusal = events.find(({ reason }) => reason === 'FailedCreate');
   if (refusal === undefined) return waitUntil(Infinity);
   const known = meaningOf(refusal.message ?? '');
   // A policy does not change its mind; a quota is free again when others have ended.
@@ -81,8 +82,8 @@ function isUnscheduled(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') === true;
 }
 
-function judgeUnscheduled({ warnings, began, now }: Seen, pod: Pod): Judgement {
-  const grows = warnings.some(({ reason }) => reason === 'TriggeredScaleUp' || reason === 'Nominated');
+function judgeUnscheduled({ events, began, now }: Seen, pod: Pod): Judgement {
+  const grows = events.some(({ reason }) => reason === 'TriggeredScaleUp' || reason === 'Nominated');
   const until = began + (grows ? growMilliseconds : scheduleMilliseconds);
   if (now < until) return waitUntil(until);
   const condition = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
@@ -102,10 +103,19 @@ function judgeWaiting(status: ContainerStatus | undefined, seen: Seen): Judgemen
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
     case 'RunContainerError':
-      return failed({ type: 'UNSTARTABLE', reason, words: message });
+      return judgeUnstartable(reason, message, seen);
     default:
       return null;
   }
+}
+
+/** A node tries again what its runtime could not do; a program that is not there, or must not run as it would, stays so. */
+function judgeUnstartable(reason: string, words: string, { began, now }: Seen): Judgement {
+  const until = began + refusalMilliseconds;
+  const stays = /runAsNonRoot|run as root|no such file|executable file|exec format|permission denied|no command specified/i.test(
+    words,
+  );
+  return stays || now >= until ? failed({ type: 'UNSTARTABLE', reason, words }) : waitUntil(until);
 }
 
 /** What a node says of an image that it cannot have. Pure. */
@@ -122,9 +132,9 @@ export function imageFault(words: string): 'MISSING' | 'NOT_FOUND' | 'DENIED' | 
   return null;
 }
 
-function judgeImage(reason: string, message: string, { warnings, began, now }: Seen): Judgement {
+function judgeImage(reason: string, message: string, { events, began, now }: Seen): Judgement {
   // While it waits for the next attempt, a node says no more than that; the warning of the attempt says why.
-  const told = warnings
+  const told = events
     .filter(({ reason }) => reason === 'Failed' || reason === 'InspectFailed')
     .map((event) => event.message ?? '');
   const words = [message, ...told.toReversed()].find((one) => imageFault(one) !== null) ?? message;
@@ -141,8 +151,10 @@ function judgeRefusedProgram(status: ContainerStatus | undefined): Judgement | n
   return failed({ type: 'UNSTARTABLE', reason: end.reason, words: end.message ?? `exit code ${end.exitCode}` });
 }
 
-function judgeVolume({ warnings }: Seen, began: number, now: number): Judgement | null {
-  const fault = warnings.find(({ reason }) => /^(?:FailedMount|FailedAttachVolume|ProvisioningFailed)$/.test(reason ?? ''));
+function judgeVolume({ events }: Seen, began: number, now: number): Judgement | null {
+  // Images are pulled once all volumes are there: what was said before has passed.
+  if (events.some(({ reason }) => reason === 'Pulling' || reason === 'Pulled')) return null;
+  const fault = events.find(({ reason }) => /^(?:FailedMount|FailedAttachVolume|ProvisioningFailed)$/.test(reason ?? ''));
   if (fault === undefined) return null;
   const until = began + volumeMilliseconds;
   return now < until ? waitUntil(until) : failed({ type: 'VOLUME', words: fault.message ?? '' });

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { Sensitive } from '@davit/base';
+import type { Service } from 'kubernetes-types/core/v1.js';
+import type { Ingress } from 'kubernetes-types/networking/v1.js';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DriverError } from '../errors.ts';
 import type { Instance, LogLine, Workload } from '../workload.ts';
-import { call, find, openApi, type Api, type KubernetesObject } from './api.ts';
+import { call, closeApi, find, openApi, type Api, type KubernetesObject } from './api.ts';
 import type { KubernetesDriver } from './index.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 import { list } from './follow.ts';
@@ -92,7 +94,7 @@ describe.skipIf(cluster.missing !== null)(
     afterAll(async () => {
       await driver.removeEnvironment(environment, context);
       driver.close();
-      api.agent.destroy();
+      closeApi(api);
     });
 
     test('variables arrive byte for byte, files at their paths, and nothing of the cluster besides', async () => {
@@ -298,6 +300,30 @@ describe.skipIf(cluster.missing !== null)(
         if (now?.startedAt !== before?.startedAt) break;
       }
       await driver.retire({ service: running.owner.service }, 0, context);
+    });
+
+    test('routes lead to the Service of the rollout that is to serve, and go when there are none', async () => {
+      const first = web({ hostnames: ['routed'] });
+      await driver.start(first, context);
+      await driver.awaitReady(first, context);
+      const second = { ...first, rollout: randomUUID() };
+      await driver.start(second, context);
+      await driver.awaitReady(second, context);
+      const { owner } = first;
+      const routes = [{ id: 'web', hosts: ['shop.example.org'], pathPrefix: '/', internalPort: 8080 }];
+      await driver.routes.apply({ owner, rollout: second.rollout, routes }, signal);
+      const service = await find<Service>(api, pathOf('Service', { namespace, name: 'routed' }), signal);
+      expect(service?.spec?.selector?.[label.rollout]).toBe(second.rollout);
+      const place = { namespace, name: serviceObjectName(owner) };
+      const ingress = await find<Ingress>(api, pathOf('Ingress', place), signal);
+      expect(ingress?.spec?.rules).toMatchObject([{ host: 'shop.example.org' }]);
+      await driver.routes.apply({ owner, rollout: second.rollout, routes: [] }, signal);
+      expect(await find(api, pathOf('Ingress', place), signal)).toBeNull();
+      await driver.retire({ service: owner.service }, 0, context);
+    });
+
+    test('tells what the credentials do not allow', async () => {
+      expect(await driver.missingPermissions(signal)).toEqual([]);
     });
 
     test('tells that the credentials of a kubeconfig are not valid', async () => {

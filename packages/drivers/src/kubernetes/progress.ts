@@ -25,7 +25,7 @@ export async function awaitReady(scope: ClusterScope, workload: Workload, contex
   return found.map(toInstance);
 }
 
-/** Keeps up with pods and warnings of the namespace, and judges after each change, and when a judgement wants to be asked again. */
+/** Keeps up with pods and events of the namespace, and judges after each change, and when a judgement wants to be asked again. */
 async function awaitJudged(scope: ClusterScope, workload: Workload, judge: Judge, context: CallContext): Promise<Found[]> {
   const names = indicesOf(workload).map((index) => instanceName(workload, index));
   if (names.length === 0) return [];
@@ -72,7 +72,7 @@ class Look {
   readonly #began = Date.now();
   readonly #outcome = Promise.withResolvers<Verdict>();
   #pods: ReadonlyMap<string, Pod> | null = null;
-  #warnings: readonly Event[] = [];
+  #events: readonly Event[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(workload: Workload, names: readonly string[], judge: Judge) {
@@ -100,18 +100,18 @@ class Look {
       },
       signal,
     );
-    const warnings = follow<Event>(
+    const events = follow<Event>(
       api,
-      { path: pathOf('Event', { namespace }), query: { fieldSelector: 'type=Warning' } },
+      { path: pathOf('Event', { namespace }), query: {} },
       {
         onChange: (items) => {
-          this.#warnings = [...items.values()];
+          this.#events = [...items.values()];
           this.#look();
         },
       },
       signal,
     );
-    await Promise.all([pods, warnings]);
+    await Promise.all([pods, events]);
   }
 
   close(): void {
@@ -141,11 +141,11 @@ class Look {
     const own = [...(this.#pods?.values() ?? [])].filter(({ metadata }) => metadata?.labels?.[label.instance] === name);
     const [found = null] = gather([], own);
     // Of its pods, and of what makes them: their names begin with its own.
-    const warnings = this.#warnings.filter(({ involvedObject }) => {
+    const events = this.#events.filter(({ involvedObject }) => {
       const about = involvedObject.name ?? '';
       return about === name || about.startsWith(`${name}-`);
     });
     const pod = found?.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? null;
-    return { judgement: this.#judge(this.#workload, { name, pod, warnings, began: this.#began, now }), found };
+    return { judgement: this.#judge(this.#workload, { name, pod, events, began: this.#began, now }), found };
   }
 }

@@ -6,6 +6,7 @@ import { label } from '../labels.ts';
 import { cluster, sampleWorkload } from '../testing/workloads.ts';
 import { faultsOf } from '../testing/schemas.ts';
 import { toManifests, type Manifests } from './index.ts';
+import { toIngress } from './ingress.ts';
 import { defaultSettings } from './settings.ts';
 
 const manifests = (workload: Workload): Manifests => toManifests(workload, cluster, workload.rollout);
@@ -215,6 +216,18 @@ test('sources of the settings may connect, besides the environment itself', () =
     { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } },
     { ipBlock: { cidr: '10.1.0.0/16' } },
   ]);
+});
+
+test('routes become an Ingress that the description of Kubernetes takes, without any none', () => {
+  const { owner, rollout } = sampleWorkload();
+  const routes = [
+    { id: 'web', hosts: ['shop.example.org', '*.shop.example.org'], pathPrefix: '/', internalPort: 8080 },
+    { id: 'api', hosts: ['shop.example.org'], pathPrefix: '/api', internalPort: 9090 },
+  ];
+  const ingress = toIngress({ owner, rollout, routes }, { ...defaultSettings, ingressClass: 'nginx' });
+  expect(faultsOf(ingress ?? {})).toEqual([]);
+  expect(ingress).toMatchSnapshot();
+  expect(toIngress({ owner, rollout, routes: [] }, defaultSettings)).toBeNull();
 });
 
 test('what no cluster can run is refused with what would be right', () => {
