@@ -183,7 +183,8 @@ function sendOnce(api: Api, agent: https.Agent, request: ApiRequest): Promise<In
   });
 }
 
-async function bodyOf(response: IncomingMessage): Promise<string> {
+/** The whole text of an answer. */
+export async function bodyOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

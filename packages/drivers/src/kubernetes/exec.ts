@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import type { IncomingMessage } from 'node:http';
 import WebSocket, { type RawData } from 'ws';
-import { ApiRefusal, authorization, tlsOptions, unreachable, urlOf, wordsOf, type Api } from './api.ts';
+import { ApiRefusal, authorization, bodyOf, tlsOptions, unreachable, urlOf, wordsOf, type Api } from './api.ts';
 
 /** A container of a pod. */
 export interface Place {
@@ -84,16 +83,17 @@ function connect(
     const abort = (): void => socket.terminate();
     signal.addEventListener('abort', abort, { once: true });
     socket.once('close', () => signal.removeEventListener('abort', abort));
-    socket.once('open', () => resolve(socket));
+    socket.once('open', () => {
+      // Nothing may arrive before somebody listens.
+      socket.pause();
+      resolve(socket);
+    });
     socket.once('unexpected-response', (_, response: IncomingMessage) => {
       const refused = (words: string): void => reject(new ApiRefusal({ method: 'GET', path }, response.statusCode ?? 0, words));
-      text(response).then(
-        (body) => refused(wordsOf(body)),
-        () => refused('no words'),
-      );
-      socket.terminate();
+      const said = bodyOf(response).then(wordsOf, () => 'it does not say why');
+      void said.then(refused).finally(() => socket.terminate());
     });
-    // eslint-disable-next-line -- the signal's own reason
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason
     socket.once('error', (error) => reject(signal.aborted ? signal.reason : unreachable('ends connections', error)));
   });
 }
@@ -120,15 +120,27 @@ function ending(socket: WebSocket, output: Readable, signal: AbortSignal): Execu
       else reject(unreachable('ended a connection', new Error('a command was cut off')));
     });
     socket.on('error', () => undefined);
+    socket.resume();
   });
 }
 
-/** The exit code in the `Status` that ends a command; null: it was not started, the words say why. Pure. */
+interface EndStatus {
+  readonly status?: string;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] } | null;
+}
+
+/** The exit code in the `Status` that ends a command; null: it was not started, or the words are none. Never throws. Pure. */
 export function exitCodeOf(text: string): number | null {
-  const status = JSON.parse(text) as { status?: string; details?: { causes?: readonly { reason?: string; message?: string }[] } }; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the API is trusted
-  if (status.status === 'Success') return 0;
-  const code = status.details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
-  return code === undefined ? null : Number(code);
+  let ended: EndStatus | null;
+  try {
+    ended = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (ended?.status === 'Success') return 0;
+  const causes = ended?.details?.causes;
+  const code = Array.isArray(causes) ? causes.find((cause) => cause?.reason === 'ExitCode')?.message : undefined;
+  return typeof code === 'string' && /^\d{1,10}$/.test(code) ? Number(code) : null;
 }
 
 function toBuffer(data: RawData): Buffer {

@@ -135,8 +135,8 @@ describe('an instance is ready', () => {
     const plain = sampleWorkload({ ports: [], readiness: null });
     const began = Date.parse('2026-01-01T00:00:00Z');
     const one = pod({ state: running, ready: true });
-    expect(judgeReady(plain, seen(one, { began, now: began + 500 }))).toEqual({ type: 'WAIT', againAt: began + 1_000 });
-    expect(judgeReady(plain, seen(one, { began, now: began + 1_000 })).type).toBe('DONE');
+    expect(judgeReady(plain, seen(one, { began, now: began + 1_500 }))).toEqual({ type: 'WAIT', againAt: began + 2_000 });
+    expect(judgeReady(plain, seen(one, { began, now: began + 2_000 })).type).toBe('DONE');
   });
 
   test('not after it has ended three times, or for its memory once, or not in time', () => {
@@ -220,5 +220,6 @@ test('quantities, versions and ends of commands are read', () => {
   expect(isAtLeast({ gitVersion: '', major: '1', minor: '29' }, { major: 1, minor: 30 })).toBe(false);
   expect(exitCodeOf('{"status":"Success"}')).toBe(0);
   expect(exitCodeOf('{"status":"Failure","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}')).toBe(3);
-  expect(exitCodeOf('{"status":"Failure","message":"no such file"}')).toBeNull();
+  for (const text of ['{"status":"Failure","message":"no such file"}', 'null', '{', '{"details":{"causes":{}}}'])
+    expect(exitCodeOf(text)).toBeNull();
 });

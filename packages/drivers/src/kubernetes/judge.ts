@@ -32,8 +32,8 @@ const volumeMilliseconds = 120_000;
 const refusalMilliseconds = 10_000;
 /** After so many ends an instance is given up: it was started again twice. */
 const mostEnds = 3;
-/** How long a workload without ports and probe must run. */
-const steadyMilliseconds = 1000;
+/** How long a workload without ports and probe must run: a second, and another one as Kubernetes tells times in whole ones. */
+const steadyMilliseconds = 2000;
 
 /** Whether the process of an instance has been started. Pure. */
 export function judgeStart(_: Workload, seen: Seen): Judgement {

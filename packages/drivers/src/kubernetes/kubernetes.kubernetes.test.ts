@@ -216,7 +216,10 @@ describe.skipIf(cluster.missing !== null)(
     });
 
     test('fails with OUT_OF_MEMORY where the process used more than it may', async () => {
-      const greedy = workload('x=0; while :; do x="$x$x"; done', { memoryMiB: 16 });
+      const greedy = workload('x=0; while :; do x="$x$x"; done', {
+        memoryMiB: 16,
+        ports: [{ id: 'web', internalPort: 8080, protocol: 'HTTP' }],
+      });
       await driver.start(greedy, context);
       expect(await failure(driver.awaitReady(greedy, context))).toMatchObject({
         code: 'OUT_OF_MEMORY',

@@ -134,7 +134,16 @@ class Look {
       return;
     }
     const next = Math.min(...waits);
-    if (next < Infinity) this.#timer = setTimeout(() => this.#look(), Math.max(next - now, 0) + 1);
+    if (next < Infinity) this.#timer = setTimeout(() => this.#lookAgain(), Math.max(next - now, 0) + 1);
+  }
+
+  // A timer has nobody above it: what goes wrong here must end the wait and not the process.
+  #lookAgain(): void {
+    try {
+      this.#look();
+    } catch (error) {
+      this.#outcome.reject(error);
+    }
   }
 
   #judgeOne(name: string, now: number): { readonly judgement: Judgement; readonly found: Found | null } {
