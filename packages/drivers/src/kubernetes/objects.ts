@@ -1,5 +1,5 @@
 import type { Pod } from 'kubernetes-types/core/v1.js';
-import { ApiRefusal, call, find, type Api, type KubernetesObject } from './api.ts';
+import { call, find, type Api, type KubernetesObject } from './api.ts';
 import { DriverError } from '../errors.ts';
 import { label } from './labels.ts';
 
@@ -28,7 +28,6 @@ const places: Readonly<Record<string, { readonly base: string; readonly plural: 
 
 /** Kinds of which an instance is made, the ones that make others first. */
 export const controllerKinds = ['Deployment', 'StatefulSet', 'Job'] as const;
-export type ControllerKind = (typeof controllerKinds)[number];
 
 /** The path of a list of objects of a kind, or of one of them. */
 export function pathOf(kind: string, place: { readonly namespace?: string; readonly name?: string } = {}): string {
@@ -86,14 +85,9 @@ export async function remove(
   await call(api, { method: 'DELETE', path, body, signal, accept: [404, 409] });
 }
 
-/** A pod by the state of its container: newest first, those that are being deleted last. */
+/** Pods, newest first, those that are being deleted last. */
 export function byAge(pods: readonly Pod[]): Pod[] {
   const isLeaving = (pod: Pod): number => (pod.metadata?.deletionTimestamp === undefined ? 0 : 1);
   const made = (pod: Pod): string => pod.metadata?.creationTimestamp ?? '';
   return [...pods].sort((a, b) => isLeaving(a) - isLeaving(b) || made(b).localeCompare(made(a)));
-}
-
-/** Whether the server knows no such object or resource. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof ApiRefusal && error.status === 404;
 }

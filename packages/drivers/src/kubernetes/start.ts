@@ -7,6 +7,7 @@ import type { Workload } from '../workload.ts';
 import { ApiRefusal, find, type KubernetesObject } from './api.ts';
 import { list } from './follow.ts';
 import { label, labelSelector } from './labels.ts';
+import { keepingPorts } from './manifests/addresses.ts';
 import { toManifests, type Manifests } from './manifests/index.ts';
 import type { ClusterSettings, ClusterTraits } from './manifests/settings.ts';
 import { isServiceName, serviceObjectName } from './names.ts';
@@ -27,15 +28,19 @@ const lookAgainMilliseconds = 200;
 export async function startWorkload(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
   try {
     const { signal } = context;
-    const serving = (await servingRollout(scope, workload, signal)) ?? workload.rollout;
-    const manifests = toManifests(workload, scope, serving);
+    const { addresses, served } = await servedNow(scope, workload, signal);
+    const manifests = toManifests(workload, scope, served ?? workload.rollout);
+    const services =
+      served === null
+        ? manifests.services
+        : manifests.services.map((one) => keepingPorts(one, addresses.get(one.metadata?.name)));
     tellRemarks(workload, context);
     await ensureNamespace(scope, manifests, signal);
     await Promise.all([
       apply(scope, manifests.networkPolicy, signal),
       ...manifests.secrets.map((secret) => apply(scope, secret, signal)),
       ...manifests.claims.map((claim) => ensureClaim(scope, claim, context)),
-      ...manifests.services.map((service) => apply(scope, service, signal)),
+      ...services.map((service) => apply(scope, service, signal)),
       ensureBudget(scope, workload, manifests, signal),
     ]);
     await inParallel(manifests.controllers, atOnce, (controller) => ensureController(scope, controller, signal));
@@ -51,20 +56,23 @@ function tellRemarks({ hostnames }: Workload, context: CallContext): void {
   }
 }
 
-/**
- * The rollout that the Services of a workload's service lead to; null: none that is there. A rollout that is started beside it gets
- * no requests: `serveRollout` switches.
- */
-async function servingRollout(scope: ClusterScope, { owner, rollout }: Workload, signal: AbortSignal): Promise<string | null> {
+interface Served {
+  /** The Services that are there, by name. */
+  readonly addresses: ReadonlyMap<string | undefined, Service>;
+  /** The other rollout that they lead to; null: none that is there. */
+  readonly served: string | null;
+}
+
+/** Where the Services of a workload's service lead. A rollout that is started beside another one gets no requests: `serveRollout` switches. */
+async function servedNow(scope: ClusterScope, { owner, rollout }: Workload, signal: AbortSignal): Promise<Served> {
   const { api, installation } = scope;
-  const query = {
-    labelSelector: labelSelector(installation, 'address', { environment: owner.environment, service: owner.service }),
-  };
+  const { environment, service } = owner;
+  const query = { labelSelector: labelSelector(installation, 'address', { environment, service }) };
   const { items } = await list<Service>(api, { path: pathOf('Service'), query }, signal);
-  const own = items.find(({ metadata }) => metadata?.name === serviceObjectName(owner));
-  const served = own?.spec?.selector?.[label.rollout];
-  if (served === undefined || served === rollout) return null;
-  return (await hasInstances(scope, { ...owner, rollout: served }, signal)) ? served : null;
+  const addresses = new Map(items.map((item) => [item.metadata?.name, item]));
+  const leads = addresses.get(serviceObjectName(owner))?.spec?.selector?.[label.rollout];
+  const isOther = leads !== undefined && leads !== rollout && (await hasInstances(scope, { service, rollout: leads }, signal));
+  return { addresses, served: isOther ? leads : null };
 }
 
 /** Whether there is anything that makes instances of a rollout. */

@@ -34,6 +34,23 @@ export function toServices(workload: Workload, rollout: string): Service[] {
   }));
 }
 
+/**
+ * A Service with the ports of the one that is there as well: as long as it leads to another rollout, that one's ports must stay. Pure.
+ */
+export function keepingPorts(service: Service, existing: Service | undefined): Service {
+  const own = service.spec?.ports;
+  if (own === undefined) return service;
+  const kept = (existing?.spec?.ports ?? []).filter(({ name }) => !own.some((port) => port.name === name));
+  const ports = kept.map(({ name, port, targetPort, protocol, appProtocol }) => ({
+    name,
+    port,
+    targetPort,
+    protocol,
+    appProtocol,
+  }));
+  return { ...service, spec: { ...service.spec, ports: [...own, ...ports] } };
+}
+
 function toServicePorts({ ports }: Workload): ServicePort[] {
   return distinctPorts(ports).map(({ port, transport }) => ({
     name: `${transport.toLowerCase()}-${port}`,

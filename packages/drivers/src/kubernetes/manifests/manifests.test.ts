@@ -6,6 +6,7 @@ import { label } from '../labels.ts';
 import { cluster, sampleWorkload } from '../testing/workloads.ts';
 import { faultsOf } from '../testing/schemas.ts';
 import { toManifests, type Manifests } from './index.ts';
+import { keepingPorts } from './addresses.ts';
 import { toIngress } from './ingress.ts';
 import { defaultSettings } from './settings.ts';
 
@@ -216,6 +217,16 @@ test('sources of the settings may connect, besides the environment itself', () =
     { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } },
     { ipBlock: { cidr: '10.1.0.0/16' } },
   ]);
+});
+
+test('beside a rollout that serves, its ports stay until it is switched from', () => {
+  const port = (internalPort: number) => ({ id: `port-${internalPort}`, internalPort, protocol: 'HTTP' as const });
+  const [there] = manifests(sampleWorkload({ ports: [port(8080), port(9000)] })).services;
+  const [next] = manifests(sampleWorkload({ ports: [port(9000), port(9090)] })).services;
+  const merged = keepingPorts(next ?? {}, there);
+  expect(faultsOf(merged)).toEqual([]);
+  expect(merged.spec?.ports?.map(({ port }) => port)).toEqual([9000, 9090, 8080]);
+  expect(keepingPorts(next ?? {}, undefined)).toEqual(next);
 });
 
 test('routes become an Ingress that the description of Kubernetes takes, without any none', () => {
