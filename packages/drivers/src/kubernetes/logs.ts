@@ -22,15 +22,13 @@ export async function followLogs(
   try {
     const pod = await newestPod(scope, parseId(instanceId), signal);
     if (pod === null) return;
-    let last = since;
+    // Not against the line before: what came from two streams at once is not always in the order of its times.
     const deliver = (line: LogLine): void => {
-      if (last !== null && line.timestamp <= last) return;
-      last = line.timestamp;
-      onLine(line);
+      if (since === null || line.timestamp > since) onLine(line);
     };
     const restarts = mainStatus(pod)?.restartCount ?? 0;
     if (restarts > 0) await readLines(scope.api, pod, { since, previous: true }, { onLine: deliver, signal });
-    await readLines(scope.api, pod, { since: last, follow: true }, { onLine: deliver, signal });
+    await readLines(scope.api, pod, { since, follow: true }, { onLine: deliver, signal });
   } catch (error) {
     if (signal.aborted) return;
     throw translated(error, 'The output of an instance could not be read');
