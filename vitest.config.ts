@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 // Three kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is
 // started); `*.engine.test.ts` needs a real container engine. `./test` runs all three.
+// `*.kubernetes.test.ts` needs a cluster: `npm run test:kubernetes`; without one it is skipped.
 // `*.crash.test.ts` is the whole crash matrix: `npm run test:crash`.
 // `*.nightly.test.ts` needs PostgreSQL too and takes its time: `npm run test:nightly`.
 const exclude = ['**/node_modules/**', '.davit/**'];
@@ -12,7 +13,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts', '**/*.nightly.test.ts'],
+          exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts', '**/*.kubernetes.test.ts', '**/*.nightly.test.ts'],
           // Properties take a second; on a machine that does much else, many.
           testTimeout: 30_000,
         },
@@ -35,6 +36,16 @@ export default defineConfig({
           testTimeout: 1_800_000,
           hookTimeout: 60_000,
           globalSetup: ['packages/testkit/src/global-database.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'kubernetes',
+          include: ['packages/*/src/**/*.kubernetes.test.ts'],
+          exclude,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
         },
       },
       {

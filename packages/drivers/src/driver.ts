@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Instance, LogLine, Selector, Workload } from './workload.ts';
+import type { Instance, LogLine, Ownership, Selector, Workload } from './workload.ts';
 
 /** What every call that takes long gets. */
 export interface CallContext {
@@ -49,6 +49,36 @@ export interface ClusterMetrics {
   usage(signal: AbortSignal): Promise<readonly InstanceUsage[]>;
   /** Counts files, so it costs more; volumes that cannot be looked into are left out. */
   volumes(signal: AbortSignal): Promise<readonly VolumeUsage[]>;
+}
+
+/** A way from outside to a service. */
+export interface ClusterRoute {
+  /** Stable: the service port's id. */
+  readonly id: string;
+  /** Lower-case host names; `*.` in front stands for exactly one label. */
+  readonly hosts: readonly string[];
+  /** `/` is everything. */
+  readonly pathPrefix: string;
+  readonly internalPort: number;
+}
+
+/** What of a service is to be reached from outside, and where. */
+export interface ServedRoutes {
+  readonly owner: Ownership;
+  /** The rollout that gets the requests. */
+  readonly rollout: string;
+  /** None: the service is not reached from outside. */
+  readonly routes: readonly ClusterRoute[];
+}
+
+/** Optional power of a cluster that has a front door of its own, in place of a gateway. */
+export interface ClusterRoutes {
+  /**
+   * Makes names and routes of a service lead to a rollout that runs, and the service have exactly these routes. When it resolves, new
+   * connections go there as soon as the cluster's proxies have heard of it. Fails with ENGINE_FAILED, ADMISSION_REFUSED,
+   * CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
+   */
+  apply(served: ServedRoutes, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -122,4 +152,7 @@ export interface ClusterDriver {
 
   /** Absent: the cluster cannot tell. */
   readonly metrics?: ClusterMetrics;
+
+  /** Absent: a gateway sends requests to the instances. */
+  readonly routes?: ClusterRoutes;
 }

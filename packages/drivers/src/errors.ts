@@ -45,6 +45,20 @@ export const causes = {
   PROBE_FAILED: 'The readiness probe did not succeed in time. Check its path, port and timing against what the process answers.',
   PORT_TAKEN:
     'A port of this machine that the service wants is already in use. Choose another external_port, or end the other program.',
+  CLUSTER_ACCESS_INVALID:
+    'The kubeconfig of the cluster cannot be used. Store one that names an https server and has a token or a client certificate in its text; docs/kubernetes.md tells how to make it.',
+  CLUSTER_ACCESS_DENIED:
+    'The cluster does not let Davit do this. Give the account of the kubeconfig the roles of docs/kubernetes.md, or store a kubeconfig whose credentials are valid still.',
+  UNSCHEDULABLE:
+    'No node of the cluster can take the instance. Add nodes or make room, or lower cpu and memory of the service; the message says what is short.',
+  QUOTA_EXCEEDED:
+    'A quota of the cluster does not allow the instance. Raise the ResourceQuota or LimitRange of the namespace, or lower cpu, memory or the number of instances.',
+  ADMISSION_REFUSED:
+    'A policy of the cluster refused the instance. The message is the policy’s own: change the service to fit it, or have it changed.',
+  RUN_AS_ROOT:
+    'The image runs as root, which this cluster does not allow. Give the image a user by its number (`USER 1000` in the Dockerfile), or have the operator set the cluster’s level to baseline.',
+  VOLUME_UNAVAILABLE:
+    'The volume could not be had from the cluster. Check its storage classes, that one is the default or named for the cluster, and that it has space.',
   ENGINE_UNREACHABLE: 'The container engine does not answer. Start it (for example `systemctl start docker`), then deploy again.',
   ENGINE_FAILED: 'The container engine refused a request in a way that Davit does not know. The message is the engine’s own.',
   TERRAFORM_UNAVAILABLE:

@@ -95,6 +95,17 @@ export interface Workload {
   readonly terminationGraceSeconds: number;
   /** Processes can write to volumes only. */
   readonly readOnlyRootFilesystem?: boolean;
+  /** It ends by itself (a run of a job, a bench): it is started once, and stays as it ended until it is retired. */
+  readonly runsOnce?: true;
+  /** With what a cluster that pulls images itself does so; absent: without. Where Davit brings images it is not looked at. */
+  readonly registry?: WorkloadRegistry;
+}
+
+/** The registry of a workload's image. */
+export interface WorkloadRegistry {
+  /** Host and perhaps port, as in the image's reference; `https://index.docker.io/v1/` for Docker Hub. */
+  readonly host: string;
+  readonly credentials: { readonly username: string; readonly password: Sensitive };
 }
 
 export type InstanceState = 'CREATED' | 'RUNNING' | 'EXITED';

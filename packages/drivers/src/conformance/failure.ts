@@ -40,9 +40,13 @@ export function failureTests(test: Test, expect: Suite['expect']): void {
     expect(error.evidence.probe?.join()).toContain('404');
   });
 
-  test('fails with IMAGE_MISSING for an image that the cluster does not have', async (stage) => {
-    const image = `davit-conformance/${randomUUID()}:missing`;
-    expectCause(await failure(stage, stage.workload('SERVES', { image })), 'IMAGE_MISSING');
+  test('fails with IMAGE_MISSING for an image that the cluster does not have, or with IMAGE_NOT_FOUND where it pulls itself', async (stage) => {
+    const { absentImage } = stage.traits;
+    const image = absentImage ?? `davit-conformance/${randomUUID()}:missing`;
+    expectCause(
+      await failure(stage, stage.workload('SERVES', { image })),
+      absentImage === undefined ? 'IMAGE_MISSING' : 'IMAGE_NOT_FOUND',
+    );
   });
 
   test('stops waiting soon after an abort, with the reason of the signal', async (stage) => {

@@ -1,5 +1,5 @@
 import { failureTests } from './failure.ts';
-import { lifeTests } from './life.ts';
+import { endTests, lifeTests } from './life.ts';
 import { logTests } from './logs.ts';
 import { metricTests } from './metrics.ts';
 import { removalTests } from './removal.ts';
@@ -25,6 +25,7 @@ export function conformsToClusterDriver(name: string, suite: Suite, subject: () 
     scaleTests(test, suite.expect);
     failureTests(test, suite.expect);
     lifeTests(test, suite.expect);
+    endTests(test, suite.expect);
     removalTests(test, suite.expect, subject);
     logTests(test, suite.expect);
     metricTests(test, suite.expect, subject);

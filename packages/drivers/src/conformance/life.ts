@@ -32,7 +32,9 @@ export function lifeTests(test: Test, expect: Suite['expect']): void {
     const [instance] = await stage.driver.awaitReady(workload, stage.context());
     if (!instance) throw new Error('no instance');
     expect(await stage.driver.probe(workload, instance, 'readiness', never())).toBeNull();
-    expect(await stage.driver.probe(workload, instance, 'liveness', never())).toContain('404');
+    const live = await stage.driver.probe(workload, instance, 'liveness', never());
+    if (stage.traits.restartsUnlive !== true) expect(live).toContain('404');
+    else expect(live).toBeNull();
   });
 
   test('tells of starts, ends and removals while it is watched', async (stage) => {
@@ -65,6 +67,37 @@ export function lifeTests(test: Test, expect: Suite['expect']): void {
     await answers(url, 1_500);
     await stage.driver.retire({ service: neighbours.owner.service }, 1, stage.context());
     await answers(url, 1_500);
+  });
+}
+
+/** What the cluster does itself, and what it leaves as it ended. */
+export function endTests(test: Test, expect: Suite['expect']): void {
+  test('restarts an instance whose liveness probe fails, or leaves that to whoever asks', async (stage) => {
+    if (stage.traits.restartsUnlive !== true) return;
+    const workload = stage.workload('SERVES', { liveness: httpProbe('/missing') });
+    await stage.run(workload);
+    const observe = () => stage.driver.observe({ rollout: workload.rollout }, never());
+    const [before] = await observe();
+    await until(async () => {
+      const [now] = await observe();
+      return now?.startedAt !== before?.startedAt;
+    });
+  });
+
+  test('runs once what ends by itself, and keeps how it ended until it is retired', async (stage) => {
+    const workload = stage.workload('EXITS', { ports: [], runsOnce: true });
+    await stage.driver.start(workload, stage.context());
+    const observe = () => stage.driver.observe({ rollout: workload.rollout }, never());
+    await until(async () => (await observe()).some(({ state }) => state === 'EXITED'));
+    await stage.driver.start({ ...workload, instances: 2, firstInstance: 1 }, stage.context());
+    await until(async () => (await observe()).filter(({ state }) => state === 'EXITED').length === 2);
+    const attempts = await observe();
+    expect(attempts.map(({ index, exit }) => ({ index, code: exit?.code }))).toEqual([
+      { index: 0, code: 3 },
+      { index: 1, code: 3 },
+    ]);
+    await stage.driver.retire({ rollout: workload.rollout }, 1, stage.context());
+    expect(await observe()).toEqual([]);
   });
 }
 

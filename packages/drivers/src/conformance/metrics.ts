@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type ConformanceSubject, never, type Suite, type Test } from './stage.ts';
+import type { InstanceUsage } from '../driver.ts';
+import { type ConformanceSubject, never, type Suite, type Test, until } from './stage.ts';
 
 /** Of the optional power; a cluster without it passes. */
 export function metricTests(test: Test, expect: Suite['expect'], subject: () => ConformanceSubject): void {
@@ -7,7 +8,12 @@ export function metricTests(test: Test, expect: Suite['expect'], subject: () => 
     if (stage.driver.metrics === undefined) return;
     const workload = stage.workload('SERVES', { instances: 2 });
     const ids = await stage.run(workload);
-    const first = await stage.driver.metrics.usage(never());
+    let first: readonly InstanceUsage[] = [];
+    // Some clusters measure what is new only after a while.
+    await until(async () => {
+      first = (await stage.driver.metrics?.usage(never())) ?? [];
+      return first.length === ids.length;
+    }, 120_000);
     expect(new Set(first.map(({ id }) => id))).toEqual(new Set(ids));
     const { environment, service } = workload.owner;
     for (const usage of first) expect(usage).toMatchObject({ environment, service, rollout: workload.rollout });

@@ -18,6 +18,18 @@ export interface ConformanceSubject {
   driver(installation: string): Promise<ClusterDriver>;
   /** How this cluster is made to run such a program. */
   program(behaviour: Behaviour): Pick<Workload, 'image' | 'entrypoint' | 'arguments'>;
+  /** What is not as on a container engine. */
+  readonly traits?: ClusterTraits;
+}
+
+/** Where clusters may differ. What is left out is as on a container engine. */
+export interface ClusterTraits {
+  /** The cluster acts on liveness probes itself: `probe` answers null for them. */
+  readonly restartsUnlive?: true;
+  /** Its logs do not tell stderr from stdout. */
+  readonly mergesStreams?: true;
+  /** It pulls images itself: the reference of one that its registry does not have. */
+  readonly absentImage?: string;
 }
 
 /** Vitest, handed in so that this folder can be part of the package and not of a test. */
@@ -48,6 +60,10 @@ export class Stage {
     return new Stage(subject, await subject.driver(installation), installation);
   }
 
+  get traits(): ClusterTraits {
+    return this.#subject.traits ?? {};
+  }
+
   context(signal: AbortSignal = never()): CallContext {
     return { signal, log: (line) => this.logged.push(line) };
   }
@@ -66,6 +82,8 @@ export class Stage {
       },
       name: 'Conformance',
       ...this.#subject.program(behaviour),
+      // What a small node has left.
+      cpuMillicores: 200,
       ...rest,
     });
   }
@@ -103,10 +121,10 @@ export const httpProbe = (path: string): Probe => ({
 export type Test = (name: string, body: (stage: Stage) => Promise<void>) => void;
 
 /** Waits for a condition; the time-out of the test bounds it. */
-export async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('the condition did not come true within 20 s');
+export async function until(condition: () => boolean | Promise<boolean>, milliseconds = 20_000): Promise<void> {
+  const deadline = Date.now() + milliseconds;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`the condition did not come true within ${milliseconds / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

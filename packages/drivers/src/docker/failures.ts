@@ -1,8 +1,10 @@
 import { DriverError, type Evidence } from '../errors.ts';
 import type { Probe, Workload } from '../workload.ts';
-import { pause } from './pause.ts';
+import { pause } from '../shared/pause.ts';
 import { inspect, type Inspection, type Scope } from './instances.ts';
-import { formatListener, isReachable, type Listener } from './listening.ts';
+import { describeClosed } from '../shared/closed-ports.ts';
+import { describeExit } from '../shared/exit-code.ts';
+import { formatListener, isReachable, type Listener } from '../shared/listening.ts';
 import { listenersOf } from './listeners-of.ts';
 import { lastLines } from './logs.ts';
 
@@ -36,14 +38,6 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
   }
   const message = `The process exited with ${describeExit(code)}.`;
   return new DriverError({ cause: 'PROCESS_EXITED', message, ...(code === 137 && { hint: killedHint }), evidence });
-}
-
-/** An exit code in words: shells and engines write 128 plus the signal's number. */
-export function describeExit(code: number): string {
-  const names: Readonly<Record<number, string>> = { 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' };
-  if (code === 127) return 'code 127 (command not found)';
-  if (code === 126) return 'code 126 (command cannot be executed)';
-  return names[code] ? `code ${code} (${names[code]})` : `code ${code}`;
 }
 
 // Docker learns of the kill by another way than of the exit, and may note it a moment later.
@@ -100,30 +94,4 @@ function closedPortOf(probe: Probe, listeners: readonly Listener[] | null): numb
   const { check } = probe;
   if (check.type === 'exec' || listeners === null) return [];
   return listeners.some((listener) => listener.port === check.port && isReachable(listener)) ? [] : [check.port];
-}
-
-/** What is wrong with ports on which nothing answers after so many seconds, and what to do. Pure. */
-export function describeClosed(
-  missing: readonly number[],
-  listeners: readonly Listener[] | null,
-  seconds: number,
-): { readonly message: string; readonly hint: string | null } {
-  const nothing = `After ${seconds} s nothing listens on ${formatPorts(missing)}`;
-  const own = listeners?.filter((listener) => missing.includes(listener.port)) ?? [];
-  if (own.length > 0 && own.every((listener) => !isReachable(listener))) {
-    return {
-      message: `The process listens on ${own.map(formatListener).join(', ')} only, where nothing but itself reaches it.`,
-      hint: 'Make the process listen on 0.0.0.0 (all addresses) instead of 127.0.0.1. Many frameworks take a host option or the variable HOST for this.',
-    };
-  }
-  const others = [...new Set(listeners?.filter(isReachable).map(({ port }) => port))].filter((port) => !missing.includes(port));
-  if (others.length === 0) return { message: `${nothing}.`, hint: null };
-  return {
-    message: `${nothing}, but the process listens on ${formatPorts(others)}.`,
-    hint: `Set internal_port to ${others.join(' or ')}, or make the process listen on ${missing.join(', ')} (on 0.0.0.0).`,
-  };
-}
-
-function formatPorts(ports: readonly number[]): string {
-  return `port${ports.length > 1 ? 's' : ''} ${ports.join(', ')}`;
 }

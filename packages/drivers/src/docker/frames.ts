@@ -1,8 +1,4 @@
-/** One piece of output as the engine sends it. */
-export interface Frame {
-  readonly stream: 'stdout' | 'stderr';
-  readonly payload: Buffer;
-}
+import type { Frame } from '../shared/log-lines.ts';
 
 /**
  * Takes an engine's multiplexed stream apart (Engine API, "Attach to a container": a byte for the stream, three zeros, four bytes

@@ -3,7 +3,7 @@ import type { Endpoint, Instance, InstanceState, Selector } from '../workload.ts
 import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
 import { call } from './engine-api.ts';
 import { wasKilledForMemory } from './kernel-log.ts';
-import { inParallel } from './parallel.ts';
+import { inParallel } from '../shared/parallel.ts';
 
 export type Inspection = Dockerode.ContainerInspectInfo;
 

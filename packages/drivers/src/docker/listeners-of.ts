@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type Dockerode from 'dockerode';
 import { runInside } from './exec.ts';
 import type { Inspection } from './instances.ts';
-import { parseListeners, type Listener } from './listening.ts';
+import { parseListeners, type Listener } from '../shared/listening.ts';
 
 /**
  * On what an instance listens, or null when it cannot be told. Read from `/proc/<pid>/net` where this process may (the engine

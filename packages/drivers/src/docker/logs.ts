@@ -2,7 +2,7 @@ import type Dockerode from 'dockerode';
 import type { LogLine } from '../workload.ts';
 import { chunksOf, EngineRefusal, stream, unreachable } from './engine-api.ts';
 import { FrameReader } from './frames.ts';
-import { LineAssembler, toSince } from './log-lines.ts';
+import { LineAssembler, toSince } from '../shared/log-lines.ts';
 
 interface LogQuery {
   readonly since: string | null;

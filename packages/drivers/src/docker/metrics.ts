@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { ClusterMetrics, InstanceUsage, VolumeUsage } from '../driver.ts';
 import { call } from './engine-api.ts';
 import { label, labelFilter, type Labels } from './labels.ts';
-import { inParallel } from './parallel.ts';
+import { inParallel } from '../shared/parallel.ts';
 import type { ReadyScope } from './ready.ts';
 import { translated } from './refusals.ts';
 

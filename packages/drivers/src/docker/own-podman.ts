@@ -6,7 +6,7 @@ import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
 import { askVersion } from './describe.ts';
 import { ownHardLimit } from './own-limits.ts';
-import { pause } from './pause.ts';
+import { pause } from '../shared/pause.ts';
 
 /** How long the service may take until it answers; it takes less than a second on an idle machine. */
 const startMilliseconds = 20_000;

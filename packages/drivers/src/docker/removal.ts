@@ -3,8 +3,8 @@ import { DriverError } from '../errors.ts';
 import type { Selector } from '../workload.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { inspect, listContainers, listLabelled, type Scope } from './instances.ts';
-import { inParallel } from './parallel.ts';
-import { pause } from './pause.ts';
+import { inParallel } from '../shared/parallel.ts';
+import { pause } from '../shared/pause.ts';
 import { translated } from './refusals.ts';
 
 const atOnce = 8;

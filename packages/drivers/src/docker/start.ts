@@ -9,7 +9,7 @@ import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
 import { environmentLabels, label, serviceLabels } from './labels.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
-import { inParallel } from './parallel.ts';
+import { inParallel } from '../shared/parallel.ts';
 import { lowered, translated } from './refusals.ts';
 
 /** What a driver learns about its engine while it works. */

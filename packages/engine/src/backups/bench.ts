@@ -152,6 +152,7 @@ export class Bench {
       ],
       files: toolFiles(subject.type),
       folders: [outFolder],
+      runsOnce: true,
       ports: [],
       volumes: [],
       memoryMiB: Math.max(workload.memoryMiB, leastMemoryMiB),

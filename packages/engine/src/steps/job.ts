@@ -148,6 +148,7 @@ export function toAttempt(
     arguments: run.command.arguments,
     environment: [...workload.environment, action],
     folders: [outputFolder],
+    runsOnce: true,
     firstInstance: run.attempt,
     instances: run.attempt + 1,
   };

@@ -4,7 +4,7 @@ import type { BuildRequest, BuiltImage, ImageBuilder } from '../../image-builder
 import { DriverError } from '../../errors.ts';
 import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
-import { pause } from '../pause.ts';
+import { pause } from '../../shared/pause.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
 import { buildFailure } from './build-failure.ts';
 import { labelDockerfile, planBuild, type BuildPlan } from './build-query.ts';

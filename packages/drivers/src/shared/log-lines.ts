@@ -1,5 +1,10 @@
 import type { LogLine } from '../workload.ts';
-import type { Frame } from './frames.ts';
+
+/** One piece of output of an instance, with timestamps at the beginnings of its lines. */
+export interface Frame {
+  readonly stream: LogLine['stream'];
+  readonly payload: Buffer;
+}
 
 /** Longer lines are cut here, with a mark. */
 export const longestLine = 16 * 1024;

@@ -1,0 +1,147 @@
+import path from 'node:path';
+import { PassThrough, type Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { Pod } from 'kubernetes-types/core/v1.js';
+import { extract } from 'tar-stream';
+import { DriverError } from '../errors.ts';
+import { execute, type Execution, type Place } from './exec.ts';
+import { mainStatus, parseId } from './instances.ts';
+import { helperContainer, mainContainer } from './manifests/pod.ts';
+import type { Scope } from './objects.ts';
+import { newestPod } from './pods.ts';
+import { translated } from './refusals.ts';
+
+/*
+ * Files go through the `tar` of an image, as there is no other way into a container: the workload's own while its process runs, that
+ * of the helper for the folders of a run that has ended.
+ */
+
+/** See `ClusterDriver.takeOut`. Needs `tar` in the image. */
+export async function takeOut(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<Readable> {
+  try {
+    const place = await placeOf(scope, instanceId, file, signal);
+    const folder = path.posix.dirname(file);
+    const command = ['tar', '-C', folder, '-cf', '-', '--', path.posix.basename(file) || '.'];
+    const { output, end } = await execute(scope.api, place, { command }, signal);
+    const out = new PassThrough();
+    // With nothing to read tar prints its words, and perhaps an archive of nothing.
+    const first = await firstOf(output, end);
+    if (first === null) {
+      const { errors } = await end;
+      throw new DriverError({ cause: 'ENGINE_FAILED', message: `${file} of the instance could not be read: ${errors.trim()}` });
+    }
+    void breakWhenCut(out, end, file);
+    out.once('close', () => output.destroy());
+    output.unshift(first);
+    output.pipe(out);
+    return out;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw translated(error, `${file} of the instance could not be read`);
+  }
+}
+
+/** An archive that tar could not finish must not look like a whole one. */
+async function breakWhenCut(out: PassThrough, end: Execution['end'], file: string): Promise<void> {
+  try {
+    const { code, errors } = await end;
+    // 1: a file changed while it was read, which is no fault of the archive.
+    if (code <= 1) return;
+    out.destroy(new DriverError({ cause: 'ENGINE_FAILED', message: `${file} could not be read: ${errors.trim()}` }));
+  } catch (error) {
+    out.destroy(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+/** The beginning of an archive; null: there is nothing in it. */
+async function firstOf(output: Readable, end: Promise<unknown>): Promise<Buffer | null> {
+  for (;;) {
+    const chunk: unknown = output.read();
+    if (Buffer.isBuffer(chunk)) {
+      if (chunk.some((byte) => byte !== 0)) return chunk;
+      continue;
+    }
+    if (output.readableEnded || output.destroyed) return null;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = (): void => resolve();
+    for (const event of ['readable', 'end', 'close']) output.once(event, wake);
+    end.catch(wake);
+    await promise;
+    for (const event of ['readable', 'end', 'close']) output.off(event, wake);
+  }
+}
+
+/** See `ClusterDriver.readFile`. Null as well where the file cannot be reached any more: the process has ended, and no helper holds it. */
+export async function readFile(
+  scope: Scope,
+  instanceId: string,
+  { path: file, mostBytes }: { readonly path: string; readonly mostBytes: number },
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    const archive = await takeOut(scope, instanceId, file, signal);
+    try {
+      for await (const entry of archive.pipe(extract())) {
+        const { type, size } = entry.header;
+        return type === 'file' && size <= mostBytes ? await text(entry) : null;
+      }
+      return null;
+    } finally {
+      archive.destroy();
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof DriverError && error.code === 'ENGINE_FAILED') return null;
+    throw error;
+  }
+}
+
+/** See `ClusterDriver.putInto`. Needs `tar` in the image. */
+export async function putInto(
+  scope: Scope,
+  instanceId: string,
+  { folder, archive }: { readonly folder: string; readonly archive: Readable },
+  signal: AbortSignal,
+): Promise<void> {
+  const broken = new AbortController();
+  archive.once('error', (error) => broken.abort(error));
+  const both = AbortSignal.any([signal, broken.signal]);
+  try {
+    const place = await placeOf(scope, instanceId, folder, both);
+    const { output, end } = await execute(scope.api, place, { command: ['tar', '-C', folder, '-xf', '-'], input: archive }, both);
+    output.resume();
+    const { code, errors } = await end;
+    if (code === 0) return;
+    const isFull = /no space left|quota exceeded/i.test(errors);
+    throw new DriverError({
+      cause: isFull ? 'DISK_FULL' : 'ENGINE_FAILED',
+      message: `${folder} of the instance could not be written: ${errors.trim()}`,
+      evidence: { original: errors },
+    });
+  } catch (error) {
+    both.throwIfAborted();
+    throw translated(error, `${folder} of the instance could not be written`);
+  } finally {
+    archive.destroy();
+  }
+}
+
+/** The container in which a path of an instance is reached. */
+async function placeOf(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<Place> {
+  const { namespace, name } = parseId(instanceId);
+  const pod = await newestPod(scope, { namespace, name }, signal);
+  const container = pod === null ? null : containerOf(pod, file);
+  if (pod === null || container === null) {
+    const why = pod === null ? 'it is no longer on the cluster' : 'its process has ended, and the cluster keeps no files of it';
+    throw new DriverError({ cause: 'ENGINE_FAILED', message: `${file} of the instance ${name} cannot be reached: ${why}.` });
+  }
+  return { namespace, pod: pod.metadata?.name ?? '', container };
+}
+
+/** Pure. */
+export function containerOf(pod: Pod, file: string): string | null {
+  const helper = pod.spec?.containers.find(({ name }) => name === helperContainer);
+  const holds = helper?.volumeMounts?.some(({ mountPath }) => file === mountPath || file.startsWith(`${mountPath}/`)) === true;
+  if (holds) return helperContainer;
+  return mainStatus(pod)?.state?.running === undefined ? null : mainContainer;
+}

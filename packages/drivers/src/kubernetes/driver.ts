@@ -1,0 +1,154 @@
+import type { Readable } from 'node:stream';
+import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, ClusterRoutes, InstanceEvent } from '../driver.ts';
+import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
+import { closeApi, openApi } from './api.ts';
+import { putInto, readFile, takeOut } from './archives.ts';
+import { askVersion, describeCluster, isAtLeast } from './describe.ts';
+import { findSelected, toInstance } from './instances.ts';
+import { readKubeconfig } from './kubeconfig.ts';
+import { followLogs } from './logs.ts';
+import { defaultSettings, type ClusterSettings } from './manifests/settings.ts';
+import { clusterMetrics, hasMetrics } from './metrics.ts';
+import { lastProbe } from './last-probe.ts';
+import { awaitReady } from './progress.ts';
+import { missingPermissions } from './permissions.ts';
+import { clusterRoutes } from './routes.ts';
+import { translated } from './refusals.ts';
+import { removeEnvironment, removeService, retire, revive } from './removal.ts';
+import { startWorkload, type ClusterScope } from './start.ts';
+import { watchInstances } from './watch.ts';
+
+export interface KubernetesDriverInput {
+  /** Its text. Programs and files that it names are not used: it is refused. */
+  readonly kubeconfig: string;
+  /** Whose objects this driver makes and sees. */
+  readonly installation: string;
+  /** Absent: `defaultSettings`, member by member. */
+  readonly settings?: Partial<ClusterSettings>;
+}
+
+/**
+ * The cluster driver for Kubernetes 1.27 or later. Asks the server what it can do; fails with CLUSTER_ACCESS_INVALID,
+ * CLUSTER_ACCESS_DENIED or ENGINE_UNREACHABLE. `close` ends its connections.
+ */
+export async function openKubernetesDriver(
+  { kubeconfig, installation, settings }: KubernetesDriverInput,
+  signal: AbortSignal,
+): Promise<KubernetesDriver> {
+  const api = openApi(readKubeconfig(kubeconfig));
+  try {
+    const [version, canMeasure] = await Promise.all([askVersion(api, signal), hasMetrics(api, signal)]);
+    const traits = { canLinger: isAtLeast(version, { major: 1, minor: 30 }) };
+    return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits }, canMeasure);
+  } catch (error) {
+    closeApi(api);
+    throw translated(error, 'The cluster could not be opened');
+  }
+}
+
+/**
+ * Differences to a container engine: the kubelet probes. It keeps instances that are not ready out of their addresses, and restarts
+ * those whose liveness probe fails, also while Davit is down; `probe` tells what it found. Processes that end are started again by the
+ * cluster; `revive` replaces the pod, and leaves one that is being made to the cluster. `start` waits until the image is there and the
+ * process was started, which is where images and nodes are found missing.
+ */
+export class KubernetesDriver implements ClusterDriver {
+  readonly kind = 'kubernetes';
+  readonly metrics?: ClusterMetrics;
+  readonly routes: ClusterRoutes;
+  readonly #scope: ClusterScope;
+
+  constructor(scope: ClusterScope, canMeasure: boolean) {
+    this.#scope = scope;
+    this.routes = clusterRoutes(scope);
+    if (canMeasure) this.metrics = clusterMetrics(scope);
+  }
+
+  close(): void {
+    closeApi(this.#scope.api);
+  }
+
+  async describe(signal: AbortSignal): Promise<ClusterDescription> {
+    return describeCluster(this.#scope.api, signal);
+  }
+
+  /** What the credentials of the kubeconfig do not allow and Davit does, each in words (`create deployments.apps`); empty: nothing. */
+  async missingPermissions(signal: AbortSignal): Promise<readonly string[]> {
+    return missingPermissions(this.#scope.api, signal);
+  }
+
+  async start(workload: Workload, context: CallContext): Promise<void> {
+    await startWorkload(this.#scope, workload, context);
+  }
+
+  async awaitReady(workload: Workload, context: CallContext): Promise<readonly Instance[]> {
+    return awaitReady(this.#scope, workload, context);
+  }
+
+  async observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]> {
+    try {
+      return (await findSelected(this.#scope, selector, signal)).map(toInstance);
+    } catch (error) {
+      throw translated(error, 'The instances could not be listed');
+    }
+  }
+
+  async retire(selector: Selector, graceSeconds: number, context: CallContext): Promise<void> {
+    await retire(this.#scope, selector, graceSeconds, context);
+  }
+
+  async revive(instanceId: string, context: CallContext): Promise<void> {
+    await revive(this.#scope, instanceId, context);
+  }
+
+  async removeService(environment: string, service: string, context: CallContext): Promise<void> {
+    await removeService(this.#scope, { environment, service }, context);
+  }
+
+  async removeEnvironment(environment: string, context: CallContext): Promise<void> {
+    await removeEnvironment(this.#scope, environment, context);
+  }
+
+  /** What the kubelet found last. Liveness is always null: the kubelet acts on it itself. */
+  async probe(
+    workload: Workload,
+    instance: Instance,
+    which: 'readiness' | 'liveness',
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    return workload[which] === null || which === 'liveness' ? null : lastProbe(this.#scope, instance, signal);
+  }
+
+  async followLogs(
+    instanceId: string,
+    since: string | null,
+    onLine: (line: LogLine) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await followLogs(this.#scope, instanceId, since, { onLine, signal });
+  }
+
+  async readFile(
+    instanceId: string,
+    file: { readonly path: string; readonly mostBytes: number },
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    return readFile(this.#scope, instanceId, file, signal);
+  }
+
+  async takeOut(instanceId: string, path: string, signal: AbortSignal): Promise<Readable> {
+    return takeOut(this.#scope, instanceId, path, signal);
+  }
+
+  async putInto(
+    instanceId: string,
+    what: { readonly folder: string; readonly archive: Readable },
+    signal: AbortSignal,
+  ): Promise<void> {
+    await putInto(this.#scope, instanceId, what, signal);
+  }
+
+  async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {
+    await watchInstances(this.#scope, onEvent, signal);
+  }
+}

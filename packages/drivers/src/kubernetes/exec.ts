@@ -1,0 +1,168 @@
+import { Readable } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import WebSocket, { type RawData } from 'ws';
+import { ApiRefusal, authorization, bodyOf, tlsOptions, unreachable, urlOf, wordsOf, type Api } from './api.ts';
+
+/** A container of a pod. */
+export interface Place {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+}
+
+/** A command that runs in a container. */
+export interface Execution {
+  /** What it prints; the caller reads it to its end or destroys it. */
+  readonly output: Readable;
+  /** Its end: exit code, and the beginning of what it printed on stderr. Rejects when the connection breaks first. */
+  readonly end: Promise<{ readonly code: number; readonly errors: string }>;
+}
+
+/** Numbers of the streams in the protocol `channel.k8s.io`: the first byte of each message. */
+const channel = { input: 0, output: 1, errors: 2, status: 3, close: 255 } as const;
+/** v5 can end the input and leave the rest open; v4 is what servers before 1.30 have. */
+const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
+const mostErrors = 4096;
+const highWater = 1024 * 1024;
+const handshakeMilliseconds = 30_000;
+
+/**
+ * Runs a command in a running container, `input` as its stdin. Fails, before it has begun, with `ApiRefusal`, ENGINE_UNREACHABLE or the
+ * signal's reason; an abort later ends the connection, and the kubelet the command's streams with it.
+ */
+export async function execute(
+  api: Api,
+  place: Place,
+  { command, input }: { readonly command: readonly string[]; readonly input?: Readable },
+  signal: AbortSignal,
+): Promise<Execution> {
+  signal.throwIfAborted();
+  const socket = await connect(api, place, { command, hasInput: input !== undefined }, signal);
+  const output = new Readable({ read: () => socket.resume() });
+  // Whoever reads is told by the stream; without a reader nobody needs to know.
+  output.on('error', () => undefined);
+  const end = ending(socket, output, signal);
+  end.catch((error: unknown) => output.destroy(error instanceof Error ? error : new Error(String(error))));
+  output.once('close', () => socket.close());
+  if (input) void send(socket, input);
+  return { output, end };
+}
+
+/** Runs a command to its end. More output than 64 KiB is dropped. */
+export async function runInside(
+  api: Api,
+  place: Place,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<{ readonly code: number; readonly output: string }> {
+  const { output, end } = await execute(api, place, { command }, signal);
+  let text = '';
+  output.setEncoding('utf8');
+  for await (const part of output as AsyncIterable<string>) if (text.length < 65_536) text += part;
+  const { code, errors } = await end;
+  return { code, output: text + errors };
+}
+
+function connect(
+  api: Api,
+  { namespace, pod, container }: Place,
+  { command, hasInput }: { readonly command: readonly string[]; readonly hasInput: boolean },
+  signal: AbortSignal,
+): Promise<WebSocket> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/exec`;
+  const query = new URLSearchParams({ container, stdout: 'true', stderr: 'true', ...(hasInput && { stdin: 'true' }) });
+  for (const part of command) query.append('command', part);
+  const url = `${urlOf(api, { path }).replace(/^https:/, 'wss:')}?${query.toString()}`;
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, protocols, {
+      ...tlsOptions(api.access),
+      headers: authorization(api.access),
+      handshakeTimeout: handshakeMilliseconds,
+      perMessageDeflate: false,
+    });
+    const abort = (): void => socket.terminate();
+    signal.addEventListener('abort', abort, { once: true });
+    socket.once('close', () => signal.removeEventListener('abort', abort));
+    socket.once('open', () => {
+      // Nothing may arrive before somebody listens.
+      socket.pause();
+      resolve(socket);
+    });
+    socket.once('unexpected-response', (_, response: IncomingMessage) => {
+      const refused = (words: string): void => reject(new ApiRefusal({ method: 'GET', path }, response.statusCode ?? 0, words));
+      const said = bodyOf(response).then(wordsOf, () => 'it does not say why');
+      void said.then(refused).finally(() => socket.terminate());
+    });
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason
+    socket.once('error', (error) => reject(signal.aborted ? signal.reason : unreachable('ends connections', error)));
+  });
+}
+
+function ending(socket: WebSocket, output: Readable, signal: AbortSignal): Execution['end'] {
+  return new Promise((resolve, reject) => {
+    let errors = '';
+    let status: number | null = null;
+    socket.on('message', (data: RawData) => {
+      const message = toBuffer(data);
+      const payload = message.subarray(1);
+      if (message[0] === channel.output && payload.length > 0 && !output.push(payload)) socket.pause();
+      else if (message[0] === channel.errors && errors.length < mostErrors) errors += payload.toString('utf8');
+      else if (message[0] === channel.status) {
+        status = exitCodeOf(payload.toString('utf8'));
+        if (status === null) errors += wordsOf(payload.toString('utf8'));
+        output.push(null);
+        resolve({ code: status ?? -1, errors });
+        socket.close();
+      }
+    });
+    socket.on('close', () => {
+      if (signal.aborted) reject(signal.reason); // oxlint-disable-line typescript/prefer-promise-reject-errors -- the caller's own reason
+      else reject(unreachable('ended a connection', new Error('a command was cut off')));
+    });
+    socket.on('error', () => undefined);
+    socket.resume();
+  });
+}
+
+interface EndStatus {
+  readonly status?: string;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] } | null;
+}
+
+/** The exit code in the `Status` that ends a command; null: it was not started, or the words are none. Never throws. Pure. */
+export function exitCodeOf(text: string): number | null {
+  let ended: EndStatus | null;
+  try {
+    ended = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (ended?.status === 'Success') return 0;
+  const causes = ended?.details?.causes;
+  const code = Array.isArray(causes) ? causes.find((cause) => cause?.reason === 'ExitCode')?.message : undefined;
+  return typeof code === 'string' && /^\d{1,10}$/.test(code) ? Number(code) : null;
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}
+
+async function send(socket: WebSocket, input: Readable): Promise<void> {
+  try {
+    for await (const chunk of input as AsyncIterable<Buffer>) {
+      if (socket.readyState !== WebSocket.OPEN) return;
+      await new Promise<void>((resolve) => {
+        const sent = Buffer.concat([Buffer.of(channel.input), chunk]);
+        // Waits for the network only when it is behind.
+        const isBehind = socket.bufferedAmount > highWater;
+        socket.send(sent, () => (isBehind ? resolve() : undefined));
+        if (!isBehind) resolve();
+      });
+    }
+    if (socket.protocol === protocols[0]) socket.send(Buffer.of(channel.close, channel.input));
+  } catch {
+    // The source broke: what it gave is half of something, and the command must not take it for all.
+    socket.terminate();
+  }
+}

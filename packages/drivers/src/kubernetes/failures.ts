@@ -1,0 +1,150 @@
+import type { Event, Pod } from 'kubernetes-types/core/v1.js';
+import { never } from '@davit/base';
+import { DriverError, type Cause, type Evidence } from '../errors.ts';
+import { describeClosed } from '../shared/closed-ports.ts';
+import { describeExit } from '../shared/exit-code.ts';
+import { formatListener, isReachable, parseListeners, type Listener } from '../shared/listening.ts';
+import type { Workload } from '../workload.ts';
+import { runInside } from './exec.ts';
+import { lastEnd, mainStatus } from './instances.ts';
+import { lastLines } from './logs.ts';
+import { mainContainer } from './manifests/pod.ts';
+import type { Scope } from './objects.ts';
+import { meaningOf } from './refusals.ts';
+
+/** Why an instance does not come up, as far as its objects tell. */
+export type Suspicion =
+  | { readonly type: 'REFUSED' | 'UNSCHEDULED' | 'VOLUME'; readonly words: string }
+  | { readonly type: 'IMAGE'; readonly fault: 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE'; readonly words: string }
+  | { readonly type: 'UNSTARTABLE'; readonly reason: string; readonly words: string }
+  | { readonly type: 'ENDED'; readonly pod: Pod }
+  | { readonly type: 'UNREADY'; readonly pod: Pod; readonly events: readonly Event[] };
+
+const shownLines = 50;
+const keptAttempts = 10;
+
+/** The failure for a suspicion, with what an instance that runs or ran can still tell. */
+export async function explain(scope: Scope, workload: Workload, suspicion: Suspicion, signal: AbortSignal): Promise<DriverError> {
+  switch (suspicion.type) {
+    case 'REFUSED': {
+      const { words } = suspicion;
+      return failure(meaningOf(words)?.cause ?? 'ADMISSION_REFUSED', `The cluster does not take the instance: ${words}`, words);
+    }
+    case 'UNSCHEDULED':
+      return unscheduled(suspicion.words);
+    case 'VOLUME':
+      return failure('VOLUME_UNAVAILABLE', `The volume could not be had: ${suspicion.words}`, suspicion.words);
+    case 'IMAGE':
+      return imageFailure(workload, suspicion);
+    case 'UNSTARTABLE':
+      return unstartable(suspicion);
+    case 'ENDED':
+      return endFailure(scope, workload, suspicion.pod, signal);
+    case 'UNREADY':
+      return unreadyFailure(scope, workload, suspicion, signal);
+    default:
+      return never(suspicion);
+  }
+}
+
+function failure(cause: Cause, message: string, original: string): DriverError {
+  return new DriverError({ cause, message, evidence: { original } });
+}
+
+// The scheduler waits for claims as for nodes, and says which it is.
+function unscheduled(words: string): DriverError {
+  if (/persistentvolumeclaim|volume/i.test(words))
+    return failure('VOLUME_UNAVAILABLE', `The volume could not be had: ${words}`, words);
+  return failure('UNSCHEDULABLE', `No node takes the instance: ${words}`, words);
+}
+
+const imageCauses: Readonly<Record<Extract<Suspicion, { type: 'IMAGE' }>['fault'], Cause>> = {
+  MISSING: 'IMAGE_MISSING',
+  NOT_FOUND: 'IMAGE_NOT_FOUND',
+  DENIED: 'REGISTRY_ACCESS_DENIED',
+  UNREACHABLE: 'REGISTRY_UNREACHABLE',
+};
+
+function imageFailure({ image }: Workload, { fault, words }: Extract<Suspicion, { type: 'IMAGE' }>): DriverError {
+  return new DriverError({
+    cause: imageCauses[fault],
+    message: `The nodes cannot pull ${image}: ${words}`,
+    evidence: { original: words },
+    retryable: fault === 'UNREACHABLE',
+  });
+}
+
+function unstartable({ reason, words }: Extract<Suspicion, { type: 'UNSTARTABLE' }>): DriverError {
+  if (/runAsNonRoot|run as root/i.test(words))
+    return failure('RUN_AS_ROOT', `The cluster does not run the image: ${words}`, words);
+  return failure('START_FAILED', `The process could not be started (${reason}): ${words}`, words);
+}
+
+async function endFailure(scope: Scope, workload: Workload, pod: Pod, signal: AbortSignal): Promise<DriverError> {
+  const status = mainStatus(pod);
+  const end = lastEnd(status);
+  const code = end?.exitCode ?? -1;
+  const outOfMemory = end?.reason === 'OOMKilled';
+  const lines = await lastLines(scope, pod, shownLines, signal);
+  const evidence: Evidence = { lines, exit: { code, outOfMemory } };
+  if (outOfMemory) {
+    const message = `The process used more than its ${workload.memoryMiB} MiB of memory and was killed.`;
+    return new DriverError({ cause: 'OUT_OF_MEMORY', message, evidence });
+  }
+  const starts = (status?.restartCount ?? 0) + 1;
+  const message = `The process exited with ${describeExit(code)}.${starts > 1 ? ` It was started ${starts} times.` : ''}`;
+  return new DriverError({ cause: 'PROCESS_EXITED', message, evidence });
+}
+
+async function unreadyFailure(
+  scope: Scope,
+  workload: Workload,
+  { pod, events }: Extract<Suspicion, { type: 'UNREADY' }>,
+  signal: AbortSignal,
+): Promise<DriverError> {
+  const [lines, listeners] = await Promise.all([lastLines(scope, pod, shownLines, signal), listenersOf(scope, pod, signal)]);
+  const attempts = events
+    .filter(({ reason, message }) => reason === 'Unhealthy' && /^(?:Readiness|Startup)/.test(message ?? ''))
+    .map(({ message }) => message ?? '')
+    .slice(-keptAttempts);
+  const evidence: Evidence = {
+    lines,
+    ...(attempts.length > 0 && { probe: attempts }),
+    ...(listeners && { listening: listeners.map(formatListener) }),
+  };
+  const seconds = workload.readyTimeoutSeconds;
+  const missing = closedPorts(workload, listeners);
+  if (missing.length > 0) {
+    const { message, hint } = describeClosed(missing, listeners, seconds);
+    return new DriverError({ cause: 'PORT_NOT_LISTENING', message, ...(hint !== null && { hint }), evidence });
+  }
+  const last = attempts.at(-1) ?? 'The kubelet does not say what it saw';
+  return new DriverError({
+    cause: 'PROBE_FAILED',
+    message: `The instance was not ready within ${seconds} s. ${last}.`,
+    evidence,
+  });
+}
+
+/** Ports on which nothing listens that others reach, where that is known. Without a probe it is what is waited for. */
+function closedPorts({ readiness, ports }: Workload, listeners: readonly Listener[] | null): number[] {
+  const isOpen = (port: number): boolean => listeners?.some((one) => one.port === port && isReachable(one)) === true;
+  if (readiness !== null) {
+    const { check } = readiness;
+    return check.type === 'exec' || listeners === null || isOpen(check.port) ? [] : [check.port];
+  }
+  const awaited = ports.find(({ protocol }) => protocol !== 'UDP')?.internalPort;
+  return awaited === undefined || isOpen(awaited) ? [] : [awaited];
+}
+
+/** With the image's own `cat`; null where it has none. */
+async function listenersOf(scope: Scope, pod: Pod, signal: AbortSignal): Promise<Listener[] | null> {
+  const place = { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container: mainContainer };
+  try {
+    const { output } = await runInside(scope.api, place, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], signal);
+    return output.includes('local_address') ? parseListeners(output) : null;
+  } catch {
+    signal.throwIfAborted();
+    return null;
+  }
+}

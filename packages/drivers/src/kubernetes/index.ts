@@ -1,0 +1,2 @@
+export { openKubernetesDriver, type KubernetesDriver, type KubernetesDriverInput } from './driver.ts';
+export type { ClusterSettings } from './manifests/settings.ts';

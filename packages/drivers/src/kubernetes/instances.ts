@@ -1,0 +1,138 @@
+import type { Job } from 'kubernetes-types/batch/v1.js';
+import type { ContainerStateTerminated, ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
+import type { Endpoint, Instance, InstanceExit, Selector } from '../workload.ts';
+import type { KubernetesObject } from './api.ts';
+import { list } from './follow.ts';
+import { annotation, label, labelSelector, matchesSelector, parsePorts } from './labels.ts';
+import { mainContainer } from './manifests/pod.ts';
+import { byAge, controllerKinds, pathOf, type Scope } from './objects.ts';
+import { namespaceName } from './names.ts';
+
+/** An instance as the cluster has it: what makes its pods, and these. */
+export interface Found {
+  /** `<namespace>/<name>`. */
+  readonly id: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Null: gone, its pods are on their way. */
+  readonly controller: KubernetesObject | null;
+  /** Newest first, those that end last. */
+  readonly pods: readonly Pod[];
+}
+
+/** The instances selected, in the order of rollout and index. */
+export async function findSelected(scope: Scope, selector: Selector, signal: AbortSignal): Promise<Found[]> {
+  const query = { labelSelector: labelSelector(scope.installation, 'instance', selector) };
+  const namespace = selector.environment === undefined ? undefined : namespaceName(scope.installation, selector.environment);
+  // Pods first: one whose controller is made in between would have none, one whose controller goes has lost it.
+  const pods = await list<Pod>(scope.api, { path: pathOf('Pod', { namespace }), query }, signal);
+  const controllers = await Promise.all(
+    controllerKinds.map(async (kind) => {
+      const { items } = await list<KubernetesObject>(scope.api, { path: pathOf(kind, { namespace }), query }, signal);
+      // Members of lists carry no kind.
+      return items.map((item) => ({ ...item, kind }));
+    }),
+  );
+  return gather(controllers.flat(), pods.items).filter(({ controller, pods }) =>
+    matchesSelector((controller ?? pods[0])?.metadata?.labels ?? {}, selector),
+  );
+}
+
+/** Controllers with their pods. Pure. */
+export function gather(controllers: readonly KubernetesObject[], pods: readonly Pod[]): Found[] {
+  const byId = Map.groupBy(pods, (pod) => idOf(pod) ?? '');
+  byId.delete('');
+  const found = controllers.flatMap((controller): Found[] => {
+    const id = idOf(controller);
+    if (id === null) return [];
+    const own = byAge(byId.get(id) ?? []);
+    byId.delete(id);
+    // What is being deleted and has no pod any more is gone for all but the one who deletes it.
+    if (controller.metadata?.deletionTimestamp !== undefined && own.length === 0) return [];
+    return [{ ...parseId(id), controller, pods: own }];
+  });
+  for (const [id, orphans] of byId) found.push({ ...parseId(id), controller: null, pods: byAge(orphans) });
+  return found.toSorted(compare);
+}
+
+function compare(a: Found, b: Found): number {
+  const [left, right] = [labelsOf(a), labelsOf(b)];
+  const rollouts = (left[label.rollout] ?? '').localeCompare(right[label.rollout] ?? '');
+  return rollouts || Number(left[label.index]) - Number(right[label.index]);
+}
+
+/** Id of the instance that an object is of, or null. */
+export function idOf({ metadata }: KubernetesObject): string | null {
+  const name = metadata?.labels?.[label.instance];
+  return name === undefined || metadata?.namespace === undefined ? null : `${metadata.namespace}/${name}`;
+}
+
+export function parseId(id: string): { readonly id: string; readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = id.split('/', 2);
+  return { id, namespace, name };
+}
+
+function metadataOf({ controller, pods }: Found): KubernetesObject['metadata'] {
+  return (controller ?? pods[0])?.metadata;
+}
+
+function labelsOf(found: Found): Readonly<Record<string, string>> {
+  return metadataOf(found)?.labels ?? {};
+}
+
+/** The state of the workload's own container in a pod. */
+export function mainStatus(pod: Pod | undefined): ContainerStatus | undefined {
+  return pod?.status?.containerStatuses?.find(({ name }) => name === mainContainer);
+}
+
+/** The latest end of a container, whether it has been started again since or not. */
+export function lastEnd(status: ContainerStatus | undefined): ContainerStateTerminated | undefined {
+  return status?.state?.terminated ?? status?.lastState?.terminated;
+}
+
+/** An instance in words that all clusters share. Pure. */
+export function toInstance(found: Found): Instance {
+  const labels = labelsOf(found);
+  const pod = found.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? found.pods[0];
+  const status = mainStatus(pod);
+  const running = status?.state?.running;
+  const ended = running === undefined ? lastEnd(status) : undefined;
+  const exit = running ? null : (toExit(ended, pod) ?? jobExit(found));
+  const startedAt = running?.startedAt ?? ended?.startedAt;
+  return {
+    id: found.id,
+    name: found.name,
+    environment: labels[label.environment] ?? '',
+    service: labels[label.service] ?? '',
+    release: labels[label.release] ?? '',
+    rollout: labels[label.rollout] ?? '',
+    index: Number(labels[label.index] ?? 0),
+    state: running ? 'RUNNING' : exit ? 'EXITED' : 'CREATED',
+    startedAt: startedAt ?? null,
+    exit,
+    endpoints: running ? toEndpoints(pod) : [],
+  };
+}
+
+function toExit(ended: ContainerStateTerminated | undefined, pod: Pod | undefined): InstanceExit | null {
+  if (ended === undefined) return null;
+  const at = ended.finishedAt ?? pod?.metadata?.creationTimestamp;
+  return { code: ended.exitCode, outOfMemory: ended.reason === 'OOMKilled', at: String(at) };
+}
+
+/** Of a run whose pod was lost with its node: how it ended nobody knows, and that it ended its Job does. */
+function jobExit({ controller, pods }: Found): InstanceExit | null {
+  if (controller?.kind !== 'Job' || pods.length > 0) return null;
+  const { status } = controller as Job; // oxlint-disable-line typescript/no-unsafe-type-assertion -- its kind says so
+  const condition = status?.conditions?.find(
+    ({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'),
+  );
+  if (condition === undefined) return null;
+  return { code: condition.type === 'Complete' ? 0 : 255, outOfMemory: false, at: String(condition.lastTransitionTime) };
+}
+
+function toEndpoints(pod: Pod | undefined): Endpoint[] {
+  const host = pod?.status?.podIP;
+  if (host === undefined) return [];
+  return parsePorts(pod?.metadata?.annotations?.[annotation.ports]).map((port) => ({ internalPort: port, host, port }));
+}

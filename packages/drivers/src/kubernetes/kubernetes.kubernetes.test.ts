@@ -1,0 +1,345 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { Sensitive } from '@davit/base';
+import type { Service } from 'kubernetes-types/core/v1.js';
+import type { Ingress } from 'kubernetes-types/networking/v1.js';
+import { pack } from 'tar-stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DriverError } from '../errors.ts';
+import type { Instance, LogLine, Workload } from '../workload.ts';
+import { call, closeApi, find, openApi, type Api, type KubernetesObject } from './api.ts';
+import type { KubernetesDriver } from './index.ts';
+import { readKubeconfig } from './kubeconfig.ts';
+import { list } from './follow.ts';
+import { label } from './labels.ts';
+import { namespaceName, serviceObjectName } from './names.ts';
+import { pathOf } from './objects.ts';
+import { openTestDriver, shell, testCluster } from './testing/cluster.ts';
+import { sampleWorkload } from './testing/workloads.ts';
+
+const cluster = testCluster();
+const installation = `driver-${randomUUID()}`;
+const environment = randomUUID();
+const signal = new AbortController().signal;
+const context = { signal, log: () => undefined };
+const serve = (answer: string): string =>
+  `mkdir -p /www; echo ${answer} >/www/index.html; trap 'exit 0' TERM; httpd -f -p 8080 -h /www & wait`;
+
+let driver: KubernetesDriver;
+let api: Api;
+
+function workload(script: string, changes: Partial<Workload> = {}): Workload {
+  const ids = { installation, environment, service: randomUUID() };
+  const { owner } = sampleWorkload();
+  return sampleWorkload({
+    owner: { ...owner, ...ids },
+    release: randomUUID(),
+    rollout: randomUUID(),
+    image: cluster.image,
+    ...shell(script),
+    environment: [],
+    files: [],
+    ports: [],
+    hostnames: [],
+    readiness: null,
+    cpuMillicores: 100,
+    memoryMiB: 64,
+    readyTimeoutSeconds: 30,
+    terminationGraceSeconds: 2,
+    ...changes,
+  });
+}
+
+const web = (changes: Partial<Workload> = {}): Workload =>
+  workload(serve('first'), { ports: [{ id: 'web', internalPort: 8080, protocol: 'HTTP' }], ...changes });
+
+/** Runs a script once and answers the instance and what it printed. */
+async function once(script: string, changes: Partial<Workload> = {}): Promise<{ instance: Instance; output: string }> {
+  const job = workload(script, { runsOnce: true, ...changes });
+  await driver.start(job, context);
+  const lines: LogLine[] = [];
+  for (;;) {
+    const [instance] = await driver.observe({ rollout: job.rollout }, signal);
+    if (instance?.state === 'EXITED') {
+      await driver.followLogs(instance.id, null, (line) => lines.push(line), signal);
+      return { instance, output: lines.map(({ text }) => text).join('\n') };
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function failure(work: Promise<unknown>): Promise<DriverError> {
+  const error: unknown = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof DriverError) return error;
+  throw new Error('there is no such failure', { cause: error });
+}
+
+const namespace = namespaceName(installation, environment);
+const create = (object: KubernetesObject): Promise<unknown> =>
+  call(api, { method: 'POST', path: pathOf(object.kind ?? '', { namespace }), body: object, signal });
+
+describe.skipIf(cluster.missing !== null)(
+  `the Kubernetes driver${cluster.missing === null ? '' : ` (${cluster.missing})`}`,
+  () => {
+    beforeAll(async () => {
+      api = openApi(readKubeconfig(cluster.kubeconfig));
+      driver = await openTestDriver(cluster, installation);
+      // The namespace is there from here on.
+      await once('true');
+    });
+    afterAll(async () => {
+      await driver.removeEnvironment(environment, context);
+      driver.close();
+      closeApi(api);
+    });
+
+    test('variables arrive byte for byte, files at their paths, and nothing of the cluster besides', async () => {
+      const value = 'a "b" $HOME $(KEY) `c` \\ é €\n second line ';
+      const content = new Sensitive('line\u0000 with NUL\n');
+      const { output } = await once(
+        'printf %s "$KEY" | base64 | tr -d "\\n"; echo; base64 </etc/davit/file; env | grep -c SERVICE_HOST; ls /var/run/secrets 2>&1',
+        {
+          environment: [{ name: 'KEY', value: new Sensitive(value) }],
+          files: [{ path: '/etc/davit/file', content }],
+        },
+      );
+      const [variable, file, hosts, mounted] = output.split('\n');
+      expect(Buffer.from(variable ?? '', 'base64').toString()).toBe(value);
+      expect(Buffer.from(file ?? '', 'base64').toString()).toBe(content.reveal());
+      // Only those of the API server itself, which Kubernetes gives to all.
+      expect(Number(hosts)).toBeLessThanOrEqual(1);
+      expect(mounted).toMatch(/No such file/);
+    });
+
+    test('what a run leaves in its folders is read after it has ended', async () => {
+      const { instance } = await once('echo "{}" >/davit-output/out.json; chmod 600 /davit-output/out.json', {
+        folders: ['/davit-output'],
+      });
+      expect(instance.exit?.code).toBe(0);
+      const read = (path: string) => driver.readFile(instance.id, { path, mostBytes: 100 }, signal);
+      expect(await read('/davit-output/out.json')).toBe('{}\n');
+      expect(await read('/davit-output/missing')).toBeNull();
+      expect(await read('/etc/passwd')).toBeNull();
+    });
+
+    test('files go into a running instance and come out as they were, megabytes of them', async () => {
+      const running = web();
+      await driver.start(running, context);
+      const [instance] = await driver.awaitReady(running, context);
+      const id = instance?.id ?? '';
+      const content = Buffer.alloc(3 * 1024 * 1024, 'davit');
+      const archive = pack();
+      archive.entry({ name: 'large' }, content);
+      archive.finalize();
+      await driver.putInto(id, { folder: '/tmp', archive: Readable.from(archive) }, signal);
+      const taken = await buffer(await driver.takeOut(id, '/tmp/large', signal));
+      expect(taken.subarray(512, 512 + content.length).equals(content)).toBe(true);
+      expect(await failure(driver.takeOut(id, '/tmp/missing', signal))).toMatchObject({ code: 'ENGINE_FAILED' });
+      const nowhere = pack();
+      nowhere.finalize();
+      expect(await failure(driver.putInto(id, { folder: '/missing', archive: Readable.from(nowhere) }, signal))).toMatchObject({
+        code: 'ENGINE_FAILED',
+      });
+      await driver.retire({ service: running.owner.service }, 0, context);
+    });
+
+    test('other services reach it by its names, and a new rollout only once it is switched to, without a request lost', async () => {
+      const first = web({ hostnames: ['shop', 'app-zshop'], instances: 2 });
+      await driver.start(first, context);
+      await driver.awaitReady(first, context);
+      const service = await find<{ spec: { clusterIP: string } }>(api, pathOf('Service', { namespace, name: 'shop' }), signal);
+      const { output } = await once('wget -q -O - http://shop:8080/; wget -q -O - http://app-zshop:8080/');
+      expect(output).toBe('first\nfirst');
+
+      const url = `http://${service?.spec.clusterIP}:8080/`;
+      const answers: string[] = [];
+      const stop = new AbortController();
+      const asking = (async () => {
+        while (!stop.signal.aborted) {
+          const response = await fetch(url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(10_000) });
+          answers.push(`${response.status} ${(await response.text()).trim()}`);
+        }
+      })();
+      const second = { ...first, ...shell(serve('second')), release: randomUUID(), rollout: randomUUID() };
+      await driver.start(second, context);
+      await driver.awaitReady(second, context);
+      // Both run, and all requests go to the first.
+      expect(new Set(answers.slice(-20))).toEqual(new Set(['200 first']));
+      await driver.retire({ service: first.owner.service, exceptRollout: second.rollout }, 5, context);
+      const before = answers.length;
+      while (answers.length < before + 20) await new Promise((resolve) => setTimeout(resolve, 10));
+      stop.abort();
+      await asking;
+      expect(new Set(answers.slice(-20))).toEqual(new Set(['200 second']));
+      expect(new Set(answers)).toEqual(new Set(['200 first', '200 second']));
+      await driver.retire({ service: first.owner.service }, 0, context);
+      expect(await find(api, pathOf('Service', { namespace, name: 'shop' }), signal)).toBeNull();
+    });
+
+    test('a rollout that fails leaves the names with the one that serves', async () => {
+      const first = web({ hostnames: ['kept'] });
+      await driver.start(first, context);
+      await driver.awaitReady(first, context);
+      const second = { ...first, ...shell('exit 1'), rollout: randomUUID(), readyTimeoutSeconds: 3 };
+      await driver.start(second, context);
+      expect(await failure(driver.awaitReady(second, context))).toMatchObject({ code: 'PROCESS_EXITED' });
+      await driver.retire({ service: first.owner.service, rollout: second.rollout }, 1, context);
+      expect((await once('wget -q -O - http://kept:8080/')).output).toBe('first');
+      const query = { labelSelector: `${label.rollout}=${second.rollout}` };
+      for (const kind of ['Deployment', 'Pod', 'Secret'])
+        expect((await list(api, { path: pathOf(kind, { namespace }), query }, signal)).items).toEqual([]);
+      await driver.retire({ service: first.owner.service }, 0, context);
+    });
+
+    test('a volume keeps its data from one rollout to the next, and goes with its service', async () => {
+      const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
+      const first = workload('echo kept >/data/file; exec sleep 1000', { volumes });
+      await driver.start(first, context);
+      await driver.awaitReady(first, context);
+      const { service } = first.owner;
+      const second = { ...first, ...shell('cat /data/file; exec sleep 1000'), rollout: randomUUID() };
+      await driver.retire({ service, exceptRollout: second.rollout }, 0, context);
+      await driver.start(second, context);
+      const [instance] = await driver.awaitReady(second, context);
+      const seen = Promise.withResolvers<string>();
+      const stop = new AbortController();
+      await driver.followLogs(instance?.id ?? '', null, ({ text }) => (seen.resolve(text), stop.abort()), stop.signal);
+      expect(await seen.promise).toBe('kept');
+      await driver.removeService(environment, service, context);
+      const query = { labelSelector: `${label.service}=${service}` };
+      const claims = await list<KubernetesObject>(api, { path: pathOf('PersistentVolumeClaim', { namespace }), query }, signal);
+      for (const { metadata } of claims.items) expect(metadata?.deletionTimestamp).not.toBeUndefined();
+    });
+
+    test('fails with OUT_OF_MEMORY where the process used more than it may', async () => {
+      const greedy = workload('x=0; while :; do x="$x$x"; done', {
+        memoryMiB: 16,
+        ports: [{ id: 'web', internalPort: 8080, protocol: 'HTTP' }],
+      });
+      await driver.start(greedy, context);
+      expect(await failure(driver.awaitReady(greedy, context))).toMatchObject({
+        code: 'OUT_OF_MEMORY',
+        evidence: { exit: { code: 137, outOfMemory: true } },
+      });
+      await driver.retire({ service: greedy.owner.service }, 0, context);
+    });
+
+    test('fails with UNSCHEDULABLE, in the words of the scheduler, where no node has room', async () => {
+      const huge = workload('sleep 1', { memoryMiB: 1024 * 1024 });
+      const error = await failure(driver.start(huge, context));
+      expect(error).toMatchObject({ code: 'UNSCHEDULABLE', message: expect.stringContaining('Insufficient memory') });
+      await driver.retire({ service: huge.owner.service }, 0, context);
+    });
+
+    test('fails with START_FAILED for a program that the image does not have', async () => {
+      const wrong = workload('', { entrypoint: ['/no/such/program'], arguments: [] });
+      expect(await failure(driver.start(wrong, context))).toMatchObject({
+        code: 'START_FAILED',
+        message: expect.stringContaining('/no/such/program'),
+      });
+      await driver.retire({ service: wrong.owner.service }, 0, context);
+    });
+
+    test('fails with RUN_AS_ROOT for an image that runs as root where that is not allowed', async () => {
+      const strict = await openTestDriver(cluster, installation, { podSecurity: 'restricted' });
+      const elsewhere = randomUUID();
+      const plain = workload('sleep 100');
+      const rooted = { ...plain, owner: { ...plain.owner, environment: elsewhere } };
+      try {
+        expect(await failure(strict.start(rooted, context))).toMatchObject({ code: 'RUN_AS_ROOT' });
+      } finally {
+        await strict.removeEnvironment(elsewhere, context);
+        strict.close();
+      }
+    });
+
+    test('fails with QUOTA_EXCEEDED, in the words of the quota', async () => {
+      const metadata = { name: 'tight', namespace };
+      const path = `/api/v1/namespaces/${namespace}/resourcequotas`;
+      const body = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard: { 'limits.memory': '1Mi' } } };
+      await call(api, { method: 'POST', path, body, signal });
+      try {
+        const tight = web();
+        expect(await failure(driver.start(tight, context))).toMatchObject({
+          code: 'QUOTA_EXCEEDED',
+          message: expect.stringContaining('exceeded quota'),
+        });
+        await driver.retire({ service: tight.owner.service }, 0, context);
+      } finally {
+        await call(api, { method: 'DELETE', path: `${path}/tight`, signal });
+      }
+    });
+
+    test('leaves what Davit did not make as it is, and says so', async () => {
+      await create({
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'theirs', namespace },
+        spec: { ports: [{ port: 1 }] },
+      } as object);
+      const ours = web({ hostnames: ['theirs'] });
+      expect(await failure(driver.start(ours, context))).toMatchObject({
+        code: 'ENGINE_FAILED',
+        message: expect.stringContaining('Service theirs'),
+      });
+      await driver.removeService(environment, ours.owner.service, context);
+      expect(await find(api, pathOf('Service', { namespace, name: 'theirs' }), signal)).not.toBeNull();
+      expect(await find(api, pathOf('Service', { namespace, name: serviceObjectName(ours.owner) }), signal)).toBeNull();
+    });
+
+    test('an instance whose node drops its pod comes back as the same instance', async () => {
+      const running = web();
+      await driver.start(running, context);
+      const [before] = await driver.awaitReady(running, context);
+      const query = { labelSelector: `${label.rollout}=${running.rollout}` };
+      await call(api, { method: 'DELETE', path: pathOf('Pod', { namespace }), query, signal });
+      for (;;) {
+        const [now] = await driver.awaitReady(running, context);
+        expect(now?.id).toBe(before?.id);
+        if (now?.startedAt !== before?.startedAt) break;
+      }
+      await driver.retire({ service: running.owner.service }, 0, context);
+    });
+
+    test('routes lead to the Service of the rollout that is to serve, and go when there are none', async () => {
+      const first = web({ hostnames: ['routed'] });
+      await driver.start(first, context);
+      await driver.awaitReady(first, context);
+      const second = { ...first, rollout: randomUUID() };
+      await driver.start(second, context);
+      await driver.awaitReady(second, context);
+      const { owner } = first;
+      const routes = [{ id: 'web', hosts: ['shop.example.org'], pathPrefix: '/', internalPort: 8080 }];
+      await driver.routes.apply({ owner, rollout: second.rollout, routes }, signal);
+      const service = await find<Service>(api, pathOf('Service', { namespace, name: 'routed' }), signal);
+      expect(service?.spec?.selector?.[label.rollout]).toBe(second.rollout);
+      const place = { namespace, name: serviceObjectName(owner) };
+      const ingress = await find<Ingress>(api, pathOf('Ingress', place), signal);
+      expect(ingress?.spec?.rules).toMatchObject([{ host: 'shop.example.org' }]);
+      await driver.routes.apply({ owner, rollout: second.rollout, routes: [] }, signal);
+      expect(await find(api, pathOf('Ingress', place), signal)).toBeNull();
+      await driver.retire({ service: owner.service }, 0, context);
+    });
+
+    test('tells what the credentials do not allow', async () => {
+      expect(await driver.missingPermissions(signal)).toEqual([]);
+    });
+
+    test('tells that the credentials of a kubeconfig are not valid', async () => {
+      const { server, authority = '' } = readKubeconfig(cluster.kubeconfig);
+      const wrong = JSON.stringify({
+        contexts: [{ name: 'one', context: { cluster: 'one', user: 'one' } }],
+        clusters: [{ name: 'one', cluster: { server, 'certificate-authority-data': Buffer.from(authority).toString('base64') } }],
+        users: [{ name: 'one', user: { token: 'wrong' } }],
+      });
+      const error = await failure(
+        openTestDriver({ ...cluster, kubeconfig: wrong }, installation).then((one) => one.observe({}, signal)),
+      );
+      expect(error).toMatchObject({ code: 'CLUSTER_ACCESS_DENIED', retryable: false });
+    });
+  },
+);

@@ -1,0 +1,94 @@
+import type { Pod } from 'kubernetes-types/core/v1.js';
+import { LineAssembler } from '../shared/log-lines.ts';
+import type { LogLine } from '../workload.ts';
+import { ApiRefusal, stream, unreachable, type Api } from './api.ts';
+import { lastEnd, mainStatus, parseId } from './instances.ts';
+import { mainContainer } from './manifests/pod.ts';
+import { newestPod } from './pods.ts';
+import type { Scope } from './objects.ts';
+import { translated } from './refusals.ts';
+
+/**
+ * Lines of the container of an instance that is its newest, until that ends; before them, what is left of those of the container
+ * before it, which has ended. See `ClusterDriver.followLogs`. Nodes keep both streams in one: all lines are of stdout.
+ */
+export async function followLogs(
+  scope: Scope,
+  instanceId: string,
+  since: string | null,
+  { onLine, signal }: { readonly onLine: (line: LogLine) => void; readonly signal: AbortSignal },
+): Promise<void> {
+  if (signal.aborted) return;
+  try {
+    const pod = await newestPod(scope, parseId(instanceId), signal);
+    if (pod === null) return;
+    // Not against the line before: what came from two streams at once is not always in the order of its times.
+    const deliver = (line: LogLine): void => {
+      if (since === null || line.timestamp > since) onLine(line);
+    };
+    const restarts = mainStatus(pod)?.restartCount ?? 0;
+    if (restarts > 0) await readLines(scope.api, pod, { since, previous: true }, { onLine: deliver, signal });
+    await readLines(scope.api, pod, { since, follow: true }, { onLine: deliver, signal });
+  } catch (error) {
+    if (signal.aborted) return;
+    throw translated(error, 'The output of an instance could not be read');
+  }
+}
+
+interface LogQuery {
+  readonly since?: string | null;
+  readonly tail?: number;
+  readonly follow?: boolean;
+  /** Of the container before the newest. */
+  readonly previous?: boolean;
+}
+
+async function readLines(
+  api: Api,
+  { metadata }: Pod,
+  { since = null, tail, follow = false, previous = false }: LogQuery,
+  { onLine, signal }: { readonly onLine: (line: LogLine) => void; readonly signal: AbortSignal },
+): Promise<void> {
+  const path = `/api/v1/namespaces/${metadata?.namespace}/pods/${metadata?.name}/log`;
+  const query = {
+    container: mainContainer,
+    timestamps: 'true',
+    ...(follow && { follow: 'true' }),
+    ...(previous && { previous: 'true' }),
+    ...(tail !== undefined && { tailLines: String(tail) }),
+    // Whole seconds are all it takes: what was seen already is left out by the caller.
+    ...(since !== null && { sinceTime: `${since.slice(0, 19)}Z` }),
+  };
+  const lines = new LineAssembler();
+  try {
+    const response = await stream(api, { method: 'GET', path, query, signal });
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      for (const line of lines.push({ stream: 'stdout', payload: chunk })) onLine(line);
+    }
+    for (const line of lines.end()) onLine(line);
+    if (!response.complete) throw new Error('the connection ended in the middle of a log');
+  } catch (error) {
+    signal.throwIfAborted();
+    // 400: the container has not begun, or there was none before it; 404: the pod is gone.
+    if (error instanceof ApiRefusal && (error.status === 404 || error.status === 400)) return;
+    if (error instanceof ApiRefusal || (error instanceof Error && error.name === 'DriverError')) throw error;
+    throw unreachable('ended a log', error);
+  }
+}
+
+/** The last lines of a pod's process; none when they cannot be had, as they are only ever evidence for something worse. */
+export async function lastLines({ api }: Scope, pod: Pod, count: number, signal: AbortSignal): Promise<string[]> {
+  const lines: string[] = [];
+  const status = mainStatus(pod);
+  // A container that is being started again has said nothing yet.
+  const previous =
+    status?.state?.terminated === undefined && status?.state?.running === undefined && lastEnd(status) !== undefined;
+  const sink = { onLine: ({ text }: LogLine) => lines.push(text), signal };
+  try {
+    await readLines(api, pod, { tail: count, previous }, sink);
+    if (lines.length === 0) await readLines(api, pod, { tail: count, previous: !previous }, sink);
+  } catch {
+    signal.throwIfAborted();
+  }
+  return lines.slice(-count);
+}

@@ -1,0 +1,86 @@
+import type { Service, ServicePort } from 'kubernetes-types/core/v1.js';
+import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
+import type { Workload } from '../../workload.ts';
+import { annotation, distinctPorts, label, serviceLabels } from '../labels.ts';
+import { isServiceName, namespaceName, serviceObjectName } from '../names.ts';
+
+/** Names of a workload's Services: one of its own, by which routes know it, and one for each host name that Kubernetes can have. Pure. */
+export function addressNames({ owner, hostnames }: Pick<Workload, 'owner' | 'hostnames'>): string[] {
+  return [...new Set([serviceObjectName(owner), ...hostnames.filter(isServiceName)])];
+}
+
+/**
+ * The Services of a workload. They lead to the ready instances of one rollout, so that another one is switched to by changing one
+ * label of the selector. Pure.
+ */
+export function toServices(workload: Workload, rollout: string): Service[] {
+  const { owner, name } = workload;
+  const ports = toServicePorts(workload);
+  return addressNames(workload).map((host) => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name: host,
+      namespace: namespaceName(owner.installation, owner.environment),
+      labels: serviceLabels(owner, 'address'),
+      annotations: { [annotation.name]: name },
+    },
+    spec: {
+      type: 'ClusterIP',
+      selector: { [label.installation]: owner.installation, [label.service]: owner.service, [label.rollout]: rollout },
+      // Without ports there is nothing to forward; the name still leads to the instances themselves.
+      ...(ports.length === 0 ? { clusterIP: 'None' } : { ports }),
+    },
+  }));
+}
+
+/**
+ * A Service with the ports of the one that is there as well: as long as it leads to another rollout, that one's ports must stay. Pure.
+ */
+export function keepingPorts(service: Service, existing: Service | undefined): Service {
+  const own = service.spec?.ports;
+  if (own === undefined) return service;
+  const kept = (existing?.spec?.ports ?? []).filter(({ name }) => !own.some((port) => port.name === name));
+  const ports = kept.map(({ name, port, targetPort, protocol, appProtocol }) => ({
+    name,
+    port,
+    targetPort,
+    protocol,
+    appProtocol,
+  }));
+  return { ...service, spec: { ...service.spec, ports: [...own, ...ports] } };
+}
+
+function toServicePorts({ ports }: Workload): ServicePort[] {
+  return distinctPorts(ports).map(({ port, transport }) => ({
+    name: `${transport.toLowerCase()}-${port}`,
+    port,
+    targetPort: port,
+    protocol: transport,
+    ...(ports.some(({ internalPort, protocol }) => internalPort === port && protocol === 'GRPC') && {
+      appProtocol: 'kubernetes.io/h2c',
+    }),
+  }));
+}
+
+/**
+ * Lets a drain of nodes take away one instance of a service at a time; null for a single one, which would keep the node from being
+ * drained for ever. Pure.
+ */
+export function toDisruptionBudget({ owner, instances, runsOnce }: Workload): PodDisruptionBudget | null {
+  if (instances < 2 || runsOnce === true) return null;
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: {
+      name: serviceObjectName(owner),
+      namespace: namespaceName(owner.installation, owner.environment),
+      labels: serviceLabels(owner, 'policy'),
+    },
+    spec: {
+      maxUnavailable: 1,
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      selector: { matchLabels: { [label.installation]: owner.installation, [label.service]: owner.service } },
+    },
+  };
+}

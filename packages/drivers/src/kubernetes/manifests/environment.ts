@@ -1,0 +1,59 @@
+import type { Namespace, PersistentVolumeClaim } from 'kubernetes-types/core/v1.js';
+import type { NetworkPolicy, NetworkPolicyPeer } from 'kubernetes-types/networking/v1.js';
+import type { Ownership, Workload } from '../../workload.ts';
+import { annotation, environmentLabels, serviceLabels } from '../labels.ts';
+import { claimName, namespaceName } from '../names.ts';
+import type { ClusterSettings } from './settings.ts';
+
+/** The namespace of an environment. Pure. */
+export function toNamespace(owner: Ownership, { podSecurity }: ClusterSettings): Namespace {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: {
+      name: namespaceName(owner.installation, owner.environment),
+      labels: {
+        ...environmentLabels(owner, 'environment'),
+        'pod-security.kubernetes.io/enforce': podSecurity,
+      },
+    },
+  };
+}
+
+/** Instances are reached by those of the same environment and by the sources of the cluster's settings, and by nobody else. Pure. */
+export function toNetworkPolicy(owner: Ownership, { sources }: ClusterSettings): NetworkPolicy {
+  const from: NetworkPolicyPeer[] = [
+    { podSelector: {} },
+    ...sources.namespaces.map((name) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } })),
+    ...sources.networks.map((cidr) => ({ ipBlock: { cidr } })),
+  ];
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: {
+      name: 'environment',
+      namespace: namespaceName(owner.installation, owner.environment),
+      labels: environmentLabels(owner, 'policy'),
+    },
+    spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [{ from }] },
+  };
+}
+
+/** The claims of a workload's volumes: named by the storage record, so that data outlives instances, rollouts and releases. Pure. */
+export function toClaims({ owner, name, volumes }: Workload, { storageClass }: ClusterSettings): PersistentVolumeClaim[] {
+  return volumes.map(({ id, sizeGiB }) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name: claimName(owner.installation, id),
+      namespace: namespaceName(owner.installation, owner.environment),
+      labels: serviceLabels(owner, 'volume'),
+      annotations: { [annotation.name]: name },
+    },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: `${sizeGiB}Gi` } },
+      ...(storageClass !== null && { storageClassName: storageClass }),
+    },
+  }));
+}

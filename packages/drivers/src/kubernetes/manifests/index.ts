@@ -1,0 +1,56 @@
+import type { Namespace, PersistentVolumeClaim, Secret, Service } from 'kubernetes-types/core/v1.js';
+import type { NetworkPolicy } from 'kubernetes-types/networking/v1.js';
+import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
+import { DriverError } from '../../errors.ts';
+import type { Workload } from '../../workload.ts';
+import { toDisruptionBudget, toServices } from './addresses.ts';
+import { toClaims, toNamespace, toNetworkPolicy } from './environment.ts';
+import { toController, type Controller } from './instance.ts';
+import type { ClusterSettings, ClusterTraits } from './settings.ts';
+import { toPullSecret, toValues } from './values.ts';
+
+/** All that a workload is on a cluster, in the order in which it is made. */
+export interface Manifests {
+  readonly namespace: Namespace;
+  readonly networkPolicy: NetworkPolicy;
+  readonly secrets: readonly Secret[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly services: readonly Service[];
+  readonly disruptionBudget: PodDisruptionBudget | null;
+  readonly controllers: readonly Controller[];
+}
+
+/**
+ * What to ask of the API server for a workload, instances from `firstInstance` on. `serving`: the rollout that its Services lead to.
+ * Fails with START_FAILED where no cluster can run it. Pure.
+ */
+export function toManifests(
+  workload: Workload,
+  cluster: { readonly settings: ClusterSettings; readonly traits: ClusterTraits },
+  serving: string,
+): Manifests {
+  refuseHostPorts(workload);
+  const { settings } = cluster;
+  const first = workload.firstInstance ?? 0;
+  const indices = Array.from({ length: Math.max(workload.instances - first, 0) }, (_, offset) => first + offset);
+  return {
+    namespace: toNamespace(workload.owner, settings),
+    networkPolicy: toNetworkPolicy(workload.owner, settings),
+    secrets: [toValues(workload), toPullSecret(workload)].filter((secret) => secret !== null),
+    claims: toClaims(workload, settings),
+    services: toServices(workload, serving),
+    disruptionBudget: toDisruptionBudget(workload),
+    controllers: indices.map((index) => toController(workload, index, cluster)),
+  };
+}
+
+// A port of a node is reached on that node alone, and Pod Security forbids it.
+function refuseHostPorts({ ports }: Workload): void {
+  const port = ports.find(({ hostPort }) => hostPort !== undefined);
+  if (port === undefined) return;
+  throw new DriverError({
+    cause: 'START_FAILED',
+    message: `Port ${port.internalPort} is UDP and public, which Davit cannot offer on a Kubernetes cluster.`,
+    hint: 'Set publicly_accessible of the port to false; other services of the environment reach it then.',
+  });
+}

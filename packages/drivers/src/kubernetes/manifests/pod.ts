@@ -1,0 +1,188 @@
+import type { Container, EnvVar, PodSpec, SecurityContext, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
+import type { Workload } from '../../workload.ts';
+import { distinctPorts, label } from '../labels.ts';
+import { claimName, rolloutName } from '../names.ts';
+import { toLivenessProbe, toReadiness } from './probes.ts';
+import { lingerSeconds, type ClusterSettings, type ClusterTraits } from './settings.ts';
+import { pullSecretName, valueKeys } from './values.ts';
+
+/** Name of the container that is the workload's own. */
+export const mainContainer = 'main';
+/** Name of the container that holds the folders of a workload that runs once. */
+export const helperContainer = 'helper';
+
+/** Below this container runtimes refuse to start anything. */
+const leastMemoryMiB = 6;
+/** Members of it may write to volumes, whoever a process runs as. An id that images do not use for anything else. */
+const volumeGroup = 64_646;
+
+/**
+ * Added back in `baseline`: with them an image that starts as root can chown its folders, change its user and bind port 80, as on a
+ * container engine. All are in the set that the level allows.
+ */
+const rootCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID'];
+
+/** The pod that an instance is. Pure. */
+export function toPodSpec(workload: Workload, settings: ClusterSettings, traits: ClusterTraits): PodSpec {
+  const { volumes, mounts } = toVolumes(workload);
+  const hasHelper = needsHelper(workload);
+  return {
+    restartPolicy: workload.runsOnce === true ? 'Never' : 'Always',
+    terminationGracePeriodSeconds: workload.terminationGraceSeconds + (lingers(workload) ? lingerSeconds(settings, traits) : 0),
+    // Neither the addresses of neighbours in every environment, as they change, nor a way to the API server.
+    enableServiceLinks: false,
+    automountServiceAccountToken: false,
+    ...(workload.registry && { imagePullSecrets: [{ name: pullSecretName(workload) }] }),
+    securityContext: {
+      seccompProfile: { type: 'RuntimeDefault' },
+      ...(settings.podSecurity === 'restricted' && { runAsNonRoot: true }),
+      // So that an image with a user other than root binds port 80, as on a container engine.
+      sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }],
+      ...(workload.volumes.length > 0 && { fsGroup: volumeGroup, fsGroupChangePolicy: 'OnRootMismatch' }),
+    },
+    ...(workload.runsOnce !== true && { topologySpreadConstraints: [toSpread(workload)] }),
+    containers: [toContainer(workload, mounts, { settings, traits }), ...(hasHelper ? [toHelper(workload, settings)] : [])],
+    ...(volumes.length > 0 && { volumes }),
+  };
+}
+
+/** Whether something must hold on to what the process of a workload leaves in its folders. */
+export function needsHelper({ runsOnce, folders = [] }: Workload): boolean {
+  return runsOnce === true && folders.length > 0;
+}
+
+/** Whether anybody sends requests that a stop could lose. */
+export function lingers({ ports, runsOnce }: Workload): boolean {
+  return runsOnce !== true && ports.length > 0;
+}
+
+function toContainer(
+  workload: Workload,
+  mounts: readonly VolumeMount[],
+  { settings, traits }: { readonly settings: ClusterSettings; readonly traits: ClusterTraits },
+): Container {
+  const { entrypoint, arguments: args, ports } = workload;
+  const linger = lingers(workload) ? lingerSeconds(settings, traits) : 0;
+  return {
+    name: mainContainer,
+    image: workload.image,
+    imagePullPolicy: 'IfNotPresent',
+    ...(entrypoint.length > 0 && { command: entrypoint.map(unexpanded) }),
+    ...(args.length > 0 && { args: args.map(unexpanded) }),
+    ...(workload.environment.length > 0 && { env: toEnvironment(workload) }),
+    ...(ports.length > 0 && {
+      ports: distinctPorts(ports).map(({ port, transport }) => ({ containerPort: port, protocol: transport })),
+    }),
+    resources: resources(workload),
+    ...toReadiness(workload),
+    ...(workload.liveness && { livenessProbe: toLivenessProbe(workload.liveness) }),
+    ...(linger > 0 && { lifecycle: { preStop: { sleep: { seconds: linger } } } }),
+    securityContext: toSecurityContext(settings, workload.readOnlyRootFilesystem === true),
+    ...(mounts.length > 0 && { volumeMounts: [...mounts] }),
+  };
+}
+
+/**
+ * What is asked for is what may be used: an instance then has what its service was given whatever its neighbours do, and is among
+ * the last that a node out of memory ends (class Guaranteed).
+ */
+function resources({ cpuMillicores, memoryMiB }: Workload): Container['resources'] {
+  const amounts = {
+    ...(cpuMillicores > 0 && { cpu: `${Math.max(cpuMillicores, 10)}m` }),
+    memory: `${Math.max(memoryMiB, leastMemoryMiB)}Mi`,
+  };
+  return { requests: amounts, limits: amounts };
+}
+
+function toSecurityContext({ podSecurity }: ClusterSettings, readOnlyRootFilesystem: boolean): SecurityContext {
+  return {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'], ...(podSecurity === 'baseline' && { add: rootCapabilities }) },
+    ...(readOnlyRootFilesystem && { readOnlyRootFilesystem }),
+  };
+}
+
+/** Kubernetes puts values of variables where `$(NAME)` is; what users write is to arrive as it is. */
+function unexpanded(argument: string): string {
+  return argument.replaceAll('$', '$$$$');
+}
+
+// From a secret: neither is it expanded, nor does whoever reads pods read it.
+function toEnvironment(workload: Workload): EnvVar[] {
+  const name = rolloutName(workload);
+  return workload.environment.map((entry, position) => ({
+    name: entry.name,
+    valueFrom: { secretKeyRef: { name, key: valueKeys.variable(position) } },
+  }));
+}
+
+interface Mounted {
+  readonly volumes: Volume[];
+  readonly mounts: VolumeMount[];
+}
+
+function toVolumes(workload: Workload): Mounted {
+  const { owner, files, folders = [] } = workload;
+  const volumes: Volume[] = workload.volumes.map(({ id }, position) => ({
+    name: `volume-${position}`,
+    persistentVolumeClaim: { claimName: claimName(owner.installation, id) },
+  }));
+  const mounts: VolumeMount[] = workload.volumes.map(({ mountPath }, position) => ({
+    name: `volume-${position}`,
+    mountPath,
+    // Not the top of a file system, which has a `lost+found` that databases take for somebody else's data.
+    subPath: 'data',
+  }));
+  if (files.length > 0) {
+    volumes.push({
+      name: 'files',
+      secret: {
+        secretName: rolloutName(workload),
+        defaultMode: 0o444,
+        items: files.map((_, position) => ({ key: valueKeys.file(position), path: valueKeys.file(position) })),
+      },
+    });
+    mounts.push(
+      ...files.map(({ path }, position) => ({
+        name: 'files',
+        mountPath: path,
+        subPath: valueKeys.file(position),
+        readOnly: true,
+      })),
+    );
+  }
+  volumes.push(...folders.map((_, position) => ({ name: `folder-${position}`, emptyDir: {} })));
+  mounts.push(...folderMounts(workload));
+  return { volumes, mounts };
+}
+
+function folderMounts({ folders = [] }: Workload): VolumeMount[] {
+  return folders.map((mountPath, position) => ({ name: `folder-${position}`, mountPath }));
+}
+
+function toHelper(workload: Workload, settings: ClusterSettings): Container {
+  const amounts = { cpu: '10m', memory: '32Mi' };
+  return {
+    name: helperContainer,
+    image: settings.helperImage,
+    imagePullPolicy: 'IfNotPresent',
+    command: ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait; done'],
+    resources: { requests: amounts, limits: amounts },
+    securityContext: {
+      ...toSecurityContext(settings, true),
+      // Reads what the process left, whoever that ran as; where it must not be root, only what everybody may read.
+      runAsUser: settings.podSecurity === 'baseline' ? 0 : 65_534,
+    },
+    volumeMounts: folderMounts(workload),
+  };
+}
+
+/** On different nodes where there are some: one that is lost takes one instance with it. */
+function toSpread({ owner, rollout }: Workload): NonNullable<PodSpec['topologySpreadConstraints']>[number] {
+  return {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: { [label.service]: owner.service, [label.rollout]: rollout } },
+  };
+}

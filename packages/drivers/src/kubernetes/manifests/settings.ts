@@ -1,0 +1,49 @@
+/** What is the same for all that runs on a cluster. */
+export interface ClusterSettings {
+  /**
+   * Pod Security level that namespaces enforce. `baseline`: processes start as the user of their image, root included, with the
+   * capabilities that images such as nginx or postgres need to give up root. `restricted`: they must not be root; an image that is
+   * fails with RUN_AS_ROOT.
+   */
+  readonly podSecurity: 'baseline' | 'restricted';
+  /** Of claims; null: the cluster's default. */
+  readonly storageClass: string | null;
+  /** Who may connect to instances besides those of the same environment, as an ingress controller must. */
+  readonly sources: {
+    /** Names of namespaces. */
+    readonly namespaces: readonly string[];
+    /** Networks as `10.0.0.0/8`. */
+    readonly networks: readonly string[];
+  };
+  /** `ingressClassName` of routes; null: the cluster's default. */
+  readonly ingressClass: string | null;
+  /**
+   * An image with `sh` and `tar`. Beside a workload that runs once it holds its `folders`, which are read after the process has ended.
+   */
+  readonly helperImage: string;
+  /**
+   * Seconds between taking an instance out of its addresses and SIGTERM: until then proxies may still send requests. Needs
+   * Kubernetes 1.30.
+   */
+  readonly lingerSeconds: number;
+}
+
+export const defaultSettings: ClusterSettings = {
+  podSecurity: 'baseline',
+  storageClass: null,
+  sources: { namespaces: [], networks: [] },
+  ingressClass: null,
+  helperImage: 'docker.io/library/busybox:1.37',
+  lingerSeconds: 3,
+};
+
+/** What a cluster can do, found out when it is opened. */
+export interface ClusterTraits {
+  /** Whether a container may be made to wait before SIGTERM without a program of its own (Kubernetes 1.30). */
+  readonly canLinger: boolean;
+}
+
+/** The seconds that instances linger on this cluster. */
+export function lingerSeconds(settings: ClusterSettings, traits: ClusterTraits): number {
+  return traits.canLinger ? settings.lingerSeconds : 0;
+}

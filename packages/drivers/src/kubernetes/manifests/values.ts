@@ -1,0 +1,82 @@
+import type { Secret } from 'kubernetes-types/core/v1.js';
+import { DriverError } from '../../errors.ts';
+import type { Workload } from '../../workload.ts';
+import { rolloutLabels } from '../labels.ts';
+import { namespaceName, rolloutName } from '../names.ts';
+
+/** Keys in the secret of a rollout. By position, as a path is no key, nor is every name of a variable. */
+export const valueKeys = {
+  variable: (position: number): string => `variable-${position}`,
+  file: (position: number): string => `file-${position}`,
+};
+
+/** What Kubernetes takes in one secret. */
+const mostBytes = 1_048_576;
+
+/** The secret with the variables and files of a rollout; null: it has none. Fails with START_FAILED where no process can get them. Pure. */
+export function toValues(workload: Workload): Secret | null {
+  const { owner, environment, files } = workload;
+  if (environment.length === 0 && files.length === 0) return null;
+  const data = Object.fromEntries([
+    ...environment.map(({ name, value }, position) => [valueKeys.variable(position), encoded(value.reveal(), name)]),
+    ...files.map(({ content }, position) => [valueKeys.file(position), Buffer.from(content.reveal()).toString('base64')]),
+  ]);
+  refuseLarge(workload);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: rolloutName(workload),
+      namespace: namespaceName(owner.installation, owner.environment),
+      labels: rolloutLabels(workload, 'values'),
+    },
+    type: 'Opaque',
+    data,
+  };
+}
+
+function encoded(text: string, name: string): string {
+  if (text.includes('\0')) {
+    throw new DriverError({
+      cause: 'START_FAILED',
+      message: `The value of variable ${name} contains a NUL character, which no process environment can hold.`,
+      hint: 'Store the value as base64, or as a FILE variable.',
+    });
+  }
+  return Buffer.from(text).toString('base64');
+}
+
+function refuseLarge({ environment, files }: Workload): void {
+  const values = [...environment.map(({ value }) => value), ...files.map(({ content }) => content)];
+  const bytes = values.reduce((sum, value) => sum + Buffer.byteLength(value.reveal()), 0);
+  if (bytes <= mostBytes) return;
+  throw new DriverError({
+    cause: 'START_FAILED',
+    message: `The variables and files of the service have ${bytes} bytes; Kubernetes takes at most ${mostBytes}.`,
+    hint: 'Put large files into the image or on a volume.',
+  });
+}
+
+export function pullSecretName(workload: Pick<Workload, 'owner' | 'name' | 'rollout'>): string {
+  return `${rolloutName(workload)}-registry`;
+}
+
+/** The secret with which the nodes pull the image; null: everybody may. Pure. */
+export function toPullSecret(workload: Workload): Secret | null {
+  const { owner, registry } = workload;
+  if (registry === undefined) return null;
+  const { username, password } = registry.credentials;
+  const auth = Buffer.from(`${username}:${password.reveal()}`).toString('base64');
+  const config = { auths: { [registry.host]: { username, password: password.reveal(), auth } } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: pullSecretName(workload),
+      namespace: namespaceName(owner.installation, owner.environment),
+      labels: rolloutLabels(workload, 'values'),
+    },
+    type: 'kubernetes.io/dockerconfigjson',
+    data: { '.dockerconfigjson': Buffer.from(JSON.stringify(config)).toString('base64') },
+  };
+}

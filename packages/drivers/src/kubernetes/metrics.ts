@@ -1,0 +1,86 @@
+import type { ClusterMetrics, InstanceUsage } from '../driver.ts';
+import { ApiRefusal, call, type Api, type KubernetesObject } from './api.ts';
+import { list } from './follow.ts';
+import { idOf } from './instances.ts';
+import { label, labelSelector } from './labels.ts';
+import { mainContainer } from './manifests/pod.ts';
+import type { Scope } from './objects.ts';
+import { toNumber } from './quantity.ts';
+import { translated } from './refusals.ts';
+
+const group = '/apis/metrics.k8s.io/v1beta1';
+
+/** Whether the cluster measures (it has a metrics server). */
+export async function hasMetrics(api: Api, signal: AbortSignal): Promise<boolean> {
+  try {
+    await call(api, { method: 'GET', path: group, signal });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiRefusal) return false;
+    throw error;
+  }
+}
+
+/** A `PodMetrics`: what its containers used in the window that ends at the time stamp. */
+export interface PodMetrics extends KubernetesObject {
+  readonly timestamp: string;
+  readonly containers: readonly {
+    readonly name: string;
+    readonly usage: { readonly cpu: string; readonly memory: string };
+  }[];
+}
+
+interface Counter {
+  readonly at: number;
+  readonly cpuMilliseconds: number;
+}
+
+/**
+ * The optional power "metrics", of metrics.k8s.io. That tells a rate where a counter is asked for: the counter is what the rates
+ * have added up to since this process saw the instance first. What goes over the network and what volumes hold it does not tell:
+ * bytes sent and received are 0, and there are no volumes.
+ */
+export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
+  const counters = new Map<string, Counter>();
+  return {
+    usage: async (signal) => {
+      const query = { labelSelector: labelSelector(installation, 'instance', {}) };
+      try {
+        const { items } = await list<PodMetrics>(api, { path: `${group}/pods`, query }, signal);
+        const usages = items.flatMap((metrics) => toUsage(metrics, counters));
+        const ids = new Set(usages.map(({ id }) => id));
+        for (const id of counters.keys()) if (!ids.has(id)) counters.delete(id);
+        return usages;
+      } catch (error) {
+        throw translated(error, 'What instances use could not be read');
+      }
+    },
+    volumes: () => Promise.resolve([]),
+  };
+}
+
+function toUsage(metrics: PodMetrics, counters: Map<string, Counter>): InstanceUsage[] {
+  const id = idOf(metrics);
+  const used = metrics.containers.find(({ name }) => name === mainContainer)?.usage;
+  const at = Date.parse(metrics.timestamp);
+  if (id === null || used === undefined || !(at > 0)) return [];
+  const before = counters.get(id);
+  const seconds = Math.max(0, at - (before?.at ?? at)) / 1000;
+  const cpuMilliseconds = (before?.cpuMilliseconds ?? 0) + toNumber(used.cpu) * 1000 * seconds;
+  counters.set(id, { at: Math.max(at, before?.at ?? at), cpuMilliseconds });
+  const labels = metrics.metadata?.labels ?? {};
+  return [
+    {
+      id,
+      environment: labels[label.environment] ?? '',
+      service: labels[label.service] ?? '',
+      rollout: labels[label.rollout] ?? '',
+      index: Number(labels[label.index] ?? 0),
+      at,
+      cpuMilliseconds,
+      memoryBytes: toNumber(used.memory),
+      receivedBytes: 0,
+      sentBytes: 0,
+    },
+  ];
+}

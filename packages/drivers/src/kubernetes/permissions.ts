@@ -1,0 +1,56 @@
+import { inParallel } from '../shared/parallel.ts';
+import { call, type Api } from './api.ts';
+import { translated } from './refusals.ts';
+
+interface Permission {
+  readonly group: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+}
+
+const made = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
+
+/** All that Davit does on a cluster; docs/kubernetes.md shows it as a role, and a test holds both equal. */
+export const permissions: readonly Permission[] = [
+  { group: '', resource: 'namespaces', verbs: ['get', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'nodes', verbs: ['list'] },
+  { group: '', resource: 'secrets', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'services', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'persistentvolumeclaims', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'pods', verbs: ['get', 'list', 'watch', 'delete'] },
+  { group: '', resource: 'pods/log', verbs: ['get'] },
+  { group: '', resource: 'pods/exec', verbs: ['get', 'create'] },
+  { group: '', resource: 'events', verbs: ['list', 'watch'] },
+  { group: 'apps', resource: 'deployments', verbs: made.filter((verb) => verb !== 'watch') },
+  { group: 'apps', resource: 'statefulsets', verbs: made.filter((verb) => verb !== 'watch') },
+  { group: 'apps', resource: 'replicasets', verbs: ['list', 'delete'] },
+  { group: 'batch', resource: 'jobs', verbs: made.filter((verb) => verb !== 'watch') },
+  { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['get', 'create', 'patch'] },
+  { group: 'networking.k8s.io', resource: 'ingresses', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: 'policy', resource: 'poddisruptionbudgets', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+];
+
+interface Review {
+  readonly status?: { readonly allowed?: boolean };
+}
+
+/** What of it the credentials may not do in all namespaces, in words; what of metrics.k8s.io is missing, is missing only to metrics. */
+export async function missingPermissions(api: Api, signal: AbortSignal): Promise<string[]> {
+  const asked = permissions.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
+  try {
+    const answers = await inParallel(asked, 8, async ({ group, resource: whole, verb }) => {
+      const [resource = '', subresource = ''] = whole.split('/', 2);
+      const body = {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes: { group, resource, subresource, verb } },
+      };
+      const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+      const review = await call<Review>(api, { method: 'POST', path, body, signal });
+      return review.body.status?.allowed === true ? null : `${verb} ${whole}${group === '' ? '' : `.${group}`}`;
+    });
+    return answers.filter((words) => words !== null);
+  } catch (error) {
+    throw translated(error, 'The cluster does not tell what Davit may do');
+  }
+}

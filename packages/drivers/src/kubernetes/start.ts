@@ -1,0 +1,144 @@
+import type { PersistentVolumeClaim, Service } from 'kubernetes-types/core/v1.js';
+import type { CallContext } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+import { inParallel } from '../shared/parallel.ts';
+import { pause } from '../shared/pause.ts';
+import type { Workload } from '../workload.ts';
+import { ApiRefusal, find, type KubernetesObject } from './api.ts';
+import { list } from './follow.ts';
+import { label, labelSelector } from './labels.ts';
+import { keepingPorts } from './manifests/addresses.ts';
+import { toManifests, type Manifests } from './manifests/index.ts';
+import type { ClusterSettings, ClusterTraits } from './manifests/settings.ts';
+import { isServiceName, serviceObjectName } from './names.ts';
+import { apply, controllerKinds, pathOf, pathTo, remove, type Scope } from './objects.ts';
+import { awaitStarted } from './progress.ts';
+import { translated } from './refusals.ts';
+
+/** A cluster with what holds for all that runs on it. */
+export interface ClusterScope extends Scope {
+  readonly settings: ClusterSettings;
+  readonly traits: ClusterTraits;
+}
+
+const atOnce = 4;
+const lookAgainMilliseconds = 200;
+
+/** Makes all that a workload is, and waits until its processes have been started. See `ClusterDriver.start`. */
+export async function startWorkload(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
+  try {
+    const { signal } = context;
+    const { addresses, served } = await servedNow(scope, workload, signal);
+    const manifests = toManifests(workload, scope, served ?? workload.rollout);
+    const services =
+      served === null
+        ? manifests.services
+        : manifests.services.map((one) => keepingPorts(one, addresses.get(one.metadata?.name)));
+    tellRemarks(workload, context);
+    await ensureNamespace(scope, manifests, signal);
+    await Promise.all([
+      apply(scope, manifests.networkPolicy, signal),
+      ...manifests.secrets.map((secret) => apply(scope, secret, signal)),
+      ...manifests.claims.map((claim) => ensureClaim(scope, claim, context)),
+      ...services.map((service) => apply(scope, service, signal)),
+      ensureBudget(scope, workload, manifests, signal),
+    ]);
+    await inParallel(manifests.controllers, atOnce, (controller) => ensureController(scope, controller, signal));
+  } catch (error) {
+    throw translated(error, `${workload.name} could not be started on the cluster`);
+  }
+  await awaitStarted(scope, workload, context);
+}
+
+function tellRemarks({ hostnames }: Workload, context: CallContext): void {
+  for (const name of hostnames.filter((one) => !isServiceName(one))) {
+    context.log(`Kubernetes takes no name such as ${name}: other services reach this one by its other names.`);
+  }
+}
+
+interface Served {
+  /** The Services that are there, by name. */
+  readonly addresses: ReadonlyMap<string | undefined, Service>;
+  /** The other rollout that they lead to; null: none that is there. */
+  readonly served: string | null;
+}
+
+/** Where the Services of a workload's service lead. A rollout that is started beside another one gets no requests: `serveRollout` switches. */
+async function servedNow(scope: ClusterScope, { owner, rollout }: Workload, signal: AbortSignal): Promise<Served> {
+  const { api, installation } = scope;
+  const { environment, service } = owner;
+  const query = { labelSelector: labelSelector(installation, 'address', { environment, service }) };
+  const { items } = await list<Service>(api, { path: pathOf('Service'), query }, signal);
+  const addresses = new Map(items.map((item) => [item.metadata?.name, item]));
+  const leads = addresses.get(serviceObjectName(owner))?.spec?.selector?.[label.rollout];
+  const isOther = leads !== undefined && leads !== rollout && (await hasInstances(scope, { service, rollout: leads }, signal));
+  return { addresses, served: isOther ? leads : null };
+}
+
+/** Whether there is anything that makes instances of a rollout. */
+export async function hasInstances(
+  { api, installation }: Scope,
+  selector: { readonly service: string; readonly rollout: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { service, rollout } = selector;
+  const query = { labelSelector: labelSelector(installation, 'instance', { service, rollout }), limit: '1' };
+  const lists = await Promise.all(
+    controllerKinds.map((kind) => list<KubernetesObject>(api, { path: pathOf(kind), query }, signal)),
+  );
+  return lists.some(({ items }) => items.some(({ metadata }) => metadata?.deletionTimestamp === undefined));
+}
+
+async function ensureNamespace(scope: Scope, { namespace }: Manifests, signal: AbortSignal): Promise<void> {
+  const found = await find<KubernetesObject>(scope.api, pathTo(namespace), signal);
+  if (found?.metadata?.deletionTimestamp !== undefined) {
+    throw new DriverError({
+      cause: 'ENGINE_FAILED',
+      message: `The namespace ${found.metadata.name ?? ''} of the environment is being removed.`,
+      hint: 'Deploy again when it is gone.',
+      retryable: true,
+    });
+  }
+  await apply(scope, namespace, signal);
+}
+
+// A claim can grow where its storage class allows that, and nothing else of it can change.
+async function ensureClaim(scope: Scope, claim: PersistentVolumeClaim, context: CallContext): Promise<void> {
+  const found = await find<PersistentVolumeClaim>(scope.api, pathTo(claim), context.signal);
+  const size = (one: PersistentVolumeClaim): string => one.spec?.resources?.requests?.['storage'] ?? '';
+  if (found !== null && size(found) === size(claim)) return;
+  // What the cluster chose for it stays, whatever the settings say by now.
+  const kept = found?.spec?.storageClassName;
+  const wanted = kept === undefined ? claim : { ...claim, spec: { ...claim.spec, storageClassName: kept } };
+  try {
+    await apply(scope, wanted, context.signal);
+  } catch (error) {
+    if (found === null || !(error instanceof ApiRefusal)) throw error;
+    context.log(`The volume stays at ${size(found)}: the cluster does not make it ${size(claim)} (${error.words}).`);
+  }
+}
+
+async function ensureBudget(scope: Scope, { owner }: Workload, manifests: Manifests, signal: AbortSignal): Promise<void> {
+  const { disruptionBudget, namespace } = manifests;
+  if (disruptionBudget !== null) {
+    await apply(scope, disruptionBudget, signal);
+    return;
+  }
+  const place = { namespace: namespace.metadata?.name, name: serviceObjectName(owner) };
+  await remove(scope.api, pathOf('PodDisruptionBudget', place), signal);
+}
+
+// One that is there is left as it is: its pods run what this rollout is, and a change of its template would replace them.
+async function ensureController(scope: Scope, controller: KubernetesObject, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const found = await find<KubernetesObject>(scope.api, pathTo(controller), signal);
+    if (found === null) {
+      await apply(scope, controller, signal);
+      return;
+    }
+    if (found.metadata?.deletionTimestamp === undefined && found.metadata?.labels?.[label.installation] === scope.installation)
+      return;
+    if (found.metadata?.deletionTimestamp === undefined) await apply(scope, controller, signal);
+    await pause(lookAgainMilliseconds, signal);
+  }
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { delimiter } from 'node:path';
+import type { Behaviour, ConformanceSubject } from '../../conformance/index.ts';
+import { openKubernetesDriver, type KubernetesDriver } from '../index.ts';
+import type { ClusterSettings } from '../manifests/settings.ts';
+
+/** A cluster to test on. */
+export interface TestCluster {
+  /** Why there is none; null: there is one. */
+  readonly missing: string | null;
+  /** Text of its kubeconfig. */
+  readonly kubeconfig: string;
+  /** Reference of an image with busybox: `sh`, `httpd`, `tar`, `cat`, `wget`. */
+  readonly image: string;
+}
+
+/**
+ * The cluster of KUBECONFIG. Only `npm run test:kubernetes` asks for it: a kubeconfig that somebody has in the environment is no
+ * permission to make things there.
+ */
+export function testCluster(): TestCluster {
+  const {
+    DAVIT_TEST_KUBERNETES,
+    KUBECONFIG,
+    DAVIT_TEST_KUBERNETES_IMAGE: image = 'docker.io/library/busybox:1.37',
+  } = process.env;
+  const [file = ''] = (KUBECONFIG ?? '').split(delimiter);
+  const isAsked = DAVIT_TEST_KUBERNETES === 'true';
+  const missing = !isAsked ? 'npm run test:kubernetes runs these' : file === '' ? 'KUBECONFIG names no cluster' : null;
+  return { missing, image, kubeconfig: missing === null ? readFileSync(file, 'utf8') : '' };
+}
+
+const greeting = 'echo hello; echo careful >&2';
+
+function serving(port: number): string {
+  return `${greeting}; mkdir -p /www; echo fine >/www/index.html; trap 'exit 0' TERM; httpd -f -p ${port} -h /www & wait`;
+}
+
+const scripts: Readonly<Record<Behaviour, string>> = {
+  SERVES: serving(8080),
+  SERVES_ELSEWHERE: serving(9090),
+  EXITS: `${greeting}; exit 3`,
+};
+
+export const shell = (script: string) => ({ entrypoint: ['/bin/sh', '-c'], arguments: [script] });
+
+export function openTestDriver(
+  { kubeconfig, image }: TestCluster,
+  installation: string,
+  settings: Partial<ClusterSettings> = {},
+): Promise<KubernetesDriver> {
+  const input = { kubeconfig, installation, settings: { helperImage: image, lingerSeconds: 1, ...settings } };
+  return openKubernetesDriver(input, new AbortController().signal);
+}
+
+export function subjectOf(cluster: TestCluster): ConformanceSubject {
+  const { image } = cluster;
+  return {
+    driver: (installation) => openTestDriver(cluster, installation),
+    program: (behaviour) => ({ image, ...shell(scripts[behaviour]) }),
+    traits: { restartsUnlive: true, mergesStreams: true, absentImage: image.replace(/[:@][^/]*$/, ':davit-absent') },
+  };
+}
