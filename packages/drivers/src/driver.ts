@@ -58,7 +58,10 @@ export interface ClusterMetrics {
 export interface ClusterDriver {
   readonly kind: string;
 
-  /** Asks the cluster who it is. Fails with ENGINE_UNREACHABLE within 5 s when nobody answers. */
+  /**
+   * Asks the cluster who it is. Fails with ENGINE_UNREACHABLE within 5 s when nobody answers, and with CLUSTER_ACCESS_DENIED when it
+   * refuses the credentials, as all other methods do too.
+   */
   describe(signal: AbortSignal): Promise<ClusterDescription>;
 
   /**
@@ -122,4 +125,10 @@ export interface ClusterDriver {
 
   /** Absent: the cluster cannot tell. */
   readonly metrics?: ClusterMetrics;
+
+  /**
+   * What Davit needs to do on the cluster and may not with its credentials, each in words (`create deployments`); empty: nothing is
+   * missing. Absent: whoever reaches the cluster may do everything. Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED.
+   */
+  missingPermissions?(signal: AbortSignal): Promise<readonly string[]>;
 }

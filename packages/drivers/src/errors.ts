@@ -47,6 +47,14 @@ export const causes = {
     'A port of this machine that the service wants is already in use. Choose another external_port, or end the other program.',
   ENGINE_UNREACHABLE: 'The container engine does not answer. Start it (for example `systemctl start docker`), then deploy again.',
   ENGINE_FAILED: 'The container engine refused a request in a way that Davit does not know. The message is the engine’s own.',
+  CLUSTER_UNREACHABLE:
+    'The cluster did not answer for longer than deployments wait for one (DAVIT_CLUSTER_WAIT_SECONDS). What ran there runs on; check its API server and the network between, then deploy again.',
+  CLUSTER_ACCESS_DENIED:
+    'The cluster refuses the credentials that Davit has for it. Store a kubeconfig that it takes by a PUT of …/cluster/{clusterId}/kubeconfig, then deploy again.',
+  CLUSTER_NOT_CONNECTED:
+    'Davit has no credentials of the cluster, or this version cannot work with clusters of its kind. Store its kubeconfig by a PUT of …/cluster/{clusterId}/kubeconfig.',
+  BUILD_UNAVAILABLE:
+    'Images are built for this machine’s own cluster alone. Build the image elsewhere, push it to a container registry, and deploy it as a container.',
   TERRAFORM_UNAVAILABLE:
     'This machine does not run such configurations. Have the operator install the program and set DAVIT_TERRAFORM_PROGRAM or DAVIT_TOFU_PROGRAM.',
   TERRAFORM_VERSION_UNAVAILABLE:

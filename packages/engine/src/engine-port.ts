@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
 import type { Database, Queryable } from '@davit/db';
 import { createBackupPort } from './backups/port.ts';
+import type { Clusters } from './clusters/clusters.ts';
 import { hashOf } from './hash.ts';
 import { changesBetween } from './plan/changes.ts';
 import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
@@ -25,14 +26,15 @@ import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
 import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toServiceView } from './view.ts';
 
-export interface ClusterLookup {
-  describe(driver: string): ReturnType<EnginePort['describeCluster']>;
+export interface PortParts {
+  /** Of which cluster, by the `driver` of what is on it. */
+  clusters: Pick<Clusters, 'state' | 'check' | 'canConnect'>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   terraformVersions: EnginePort['terraformVersions'];
 }
 
 /** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
-export function createEnginePort(database: Database, clusters: ClusterLookup): EnginePort {
+export function createEnginePort(database: Database, parts: PortParts): EnginePort {
   return {
     request: (tx, request) => queueRequest(tx, request),
     plan: (request) => planRequest(database, request),
@@ -80,10 +82,13 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     },
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
-    readSource: (question) => clusters.source.readSource(question),
-    source: clusters.source,
-    terraformVersions: () => clusters.terraformVersions(),
-    describeCluster: (driver) => clusters.describe(driver),
+    readSource: (question) => parts.source.readSource(question),
+    source: parts.source,
+    terraformVersions: () => parts.terraformVersions(),
+    describeCluster: async (driver) => (await parts.clusters.state(driver)).facts,
+    clusterState: (driver) => parts.clusters.state(driver),
+    checkCluster: (driver) => parts.clusters.check(driver),
+    connectsClusters: parts.clusters.canConnect,
   };
 }
 

@@ -38,7 +38,7 @@ export class Housekeeper {
       if (lock === null) return;
       try {
         await this.#trim();
-        for (const driver of Object.keys(drivers)) await this.#collect(driver);
+        await Promise.all(Object.keys(drivers).map((driver) => this.#collect(driver)));
       } finally {
         await lock.release();
       }
@@ -54,12 +54,18 @@ export class Housekeeper {
     await database.run(trimDeploymentLogs, [settings.logRetentionDays]);
   }
 
+  /** Of one cluster. What fails there is no matter of the others. */
   async #collect(driver: string): Promise<void> {
     const { drivers, settings, log } = this.#parts;
-    const { signal } = this.#stop;
-    await collectAll(this.#parts, driver, { signal, log: (line) => log.info({ driver }, line) });
-    const space = (await drivers[driver]?.imageStore?.space(signal)) ?? null;
-    const warning = space === null ? null : diskWarning(space, settings.leastFreeMiB ?? 0);
-    if (warning !== null) log.warn({ driver }, warning);
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(everyMilliseconds)]);
+    try {
+      await collectAll(this.#parts, driver, { signal, log: (line) => log.info({ driver }, line) });
+      const space = (await drivers[driver]?.imageStore?.space(signal)) ?? null;
+      const warning = space === null ? null : diskWarning(space, settings.leastFreeMiB ?? 0);
+      if (warning !== null) log.warn({ driver }, warning);
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      log.warn({ err: error, driver }, 'old images of a cluster could not be removed; the next attempt is in ten minutes');
+    }
   }
 }

@@ -30,6 +30,11 @@ export class DomainWatch {
     await this.#look();
   }
 
+  /** Looks again soon, as there is a gateway that knows nothing yet. */
+  wake(): void {
+    if (this.#timer !== undefined) void this.#look();
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);

@@ -161,7 +161,12 @@ export class Keeper {
     await this.#learnConfigs(new Set([...releases, ...instances.map((instance) => instance.release)]));
     const jobRuns = new Set((await database.many(runningRollouts)).map((row) => row.id));
     const backupWork = new Set((await database.many(openBackupWork)).map((row) => row.id));
-    const runtimes = rows.map((row) => ({ ...row, config: this.#configs.get(row.release_id ?? '') ?? null }));
+    const runtimes = rows.map((row) => ({
+      ...row,
+      // What of a service is left on the cluster that it was moved away from goes.
+      desired: row.driver === this.#driver ? row.desired : ('NONE' as const),
+      config: this.#configs.get(row.release_id ?? '') ?? null,
+    }));
     return { gatewayVersion, byService, busy, runtimes, jobRuns, backupWork };
   }
 
@@ -220,7 +225,7 @@ export class Keeper {
       );
     }
     // Forgotten while the cluster could not be reached.
-    if (runtime.running_status === null)
+    if (runtime.running_status === null && runtime.desired !== 'NONE')
       await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED', null]);
   }
 

@@ -1,7 +1,8 @@
 import { isAppError, redactor } from '@davit/base';
+import { ClusterAway } from '../clusters/drivers.ts';
 import type { FailureRecord, ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
-import { eventOf, planStages, stepMetrics, type PlannedStage, type PlannedTask, type StepName } from '../plan/plan.ts';
+import { eventOf, planStages, type PlannedStage, type StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import { steps, undoRollout, type StepContext, type Task } from '../steps/index.ts';
 import * as store from '../store/journal.ts';
@@ -13,7 +14,9 @@ import { DeploymentLog } from './deployment-log.ts';
 import { toFailure } from './failure.ts';
 import { Journal, LeaseLost } from './journal.ts';
 import type { Semaphore } from './semaphore.ts';
+import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
+import { journalRows, positionOf, retires, type TaskState } from './task-state.ts';
 import { parallel } from './parallel.ts';
 
 export interface DeploymentRunInput {
@@ -31,13 +34,6 @@ export interface DeploymentRunInput {
 // Of one stage at a time, as the public documentation of this API has it.
 const parallelTasks = 7;
 
-interface TaskState {
-  readonly task: Task;
-  readonly plan: PlannedTask;
-  phase: Phase;
-  readonly done: Set<StepName>;
-}
-
 /** One deployment from claim to end. What it knows of earlier attempts is in the journal. */
 export class DeploymentRun {
   readonly #input: DeploymentRunInput;
@@ -46,6 +42,7 @@ export class DeploymentRun {
   readonly #tasks = new Map<string, TaskState>();
   /** Former instances that drain and stop while the next stage goes on. */
   readonly #tails: Promise<void>[] = [];
+  readonly #wait: ClusterWait;
   /** Aborts with the run that has to be given up in the middle, so that nothing of it goes on beside the run that takes it up. */
   readonly #abandon = new AbortController();
 
@@ -54,6 +51,7 @@ export class DeploymentRun {
     const { deployment, parts } = input;
     this.#journal = new Journal(parts.database, deployment.id, deployment.fence);
     this.#log = new DeploymentLog(parts.database, deployment.id, (text) => text);
+    this.#wait = new ClusterWait({ ...input, journal: this.#journal, log: this.#log });
   }
 
   /**
@@ -76,6 +74,11 @@ export class DeploymentRun {
     }
   }
 
+  /** Why it was given up in the middle, where that was because its cluster is away: it is to be taken up when that is back. */
+  get waiting(): Waiting | null {
+    return this.#wait.waiting;
+  }
+
   /** Does this for several services at once. When one has to give up, all do. */
   #forEach(members: readonly TaskState[], action: (member: TaskState) => Promise<void>): Promise<void> {
     return parallel(parallelTasks, members, async (member) => {
@@ -90,6 +93,7 @@ export class DeploymentRun {
 
   async #prepare(): Promise<PlannedStage[]> {
     const { deployment, parts, resumed } = this.#input;
+    await parts.clusters.know(deployment.driver);
     await this.#journal.writeAny(store.beginServices, []);
     const rows = await parts.database.many(store.readTasks, [deployment.id]);
     const ids = rows.map((row) => row.service_id);
@@ -146,6 +150,7 @@ export class DeploymentRun {
       serviceType: row.service_type,
       name: row.service_name,
       stage: { name: row.stage_name, position: row.stage_position },
+      driver: action === 'DEPLOY' ? this.#input.deployment.driver : (former?.driver ?? this.#input.deployment.driver),
       former,
       releaseId,
       config,
@@ -277,6 +282,7 @@ export class DeploymentRun {
         force: this.#input.force,
       });
       member.done.add(name);
+      await this.#wait.end();
       for (const one of skipped) {
         member.done.add(one);
         await this.#journal.endStep({
@@ -302,6 +308,8 @@ export class DeploymentRun {
         await this.#cancelTask(member);
         return null;
       }
+      const isAway = error instanceof ClusterAway && error.key === member.task.driver;
+      if (isAway && (await this.#wait.begin(error, member.task.serviceId))) throw error;
       const reference = `${this.#input.deployment.id}/${member.task.serviceId}`;
       const failure = toFailure(error, reference);
       if (failure.code === 'INTERNAL')
@@ -410,10 +418,7 @@ export class DeploymentRun {
     const canceled = this.#input.cancel.aborted && phases.some((phase) => phase === 'CANCELED');
     const status = failed ? 'FAILED' : canceled ? 'CANCELED' : 'SUCCEEDED';
     const removesEnvironment = deployment.action === 'DELETE' && deployment.whole_environment && status === 'SUCCEEDED';
-    if (removesEnvironment) {
-      const call = { signal: this.#input.abandon, log: (message: string) => this.#log.add('remove', message) };
-      await parts.drivers[deployment.driver]?.cluster.removeEnvironment(deployment.environment_id, call);
-    }
+    if (removesEnvironment) await this.#removeEnvironment(deployment.driver);
     if (deployment.action === 'DEPLOY') {
       const done = [...this.#tasks.values()].filter(({ phase }) => phase === 'SUCCEEDED').map(({ task }) => task.serviceId);
       await collectImages(
@@ -437,26 +442,20 @@ export class DeploymentRun {
     });
     await crashPoint('finish:after');
   }
+
+  /** What a cluster has of the environment beside its services. One that stays away keeps it, and the log says so. */
+  async #removeEnvironment(driver: string): Promise<void> {
+    const { deployment, parts } = this.#input;
+    const call = { signal: this.#input.abandon, log: (message: string) => this.#log.add('remove', message) };
+    try {
+      await parts.drivers[driver]?.cluster.removeEnvironment(deployment.environment_id, call);
+    } catch (error) {
+      if (!(error instanceof ClusterAway) || (await this.#wait.begin(error))) throw error;
+      this.#log.add('remove', `${error.message}. What it has of the environment stays there.`, { level: 'WARNING' });
+    }
+  }
 }
 
 function isDatabaseAway(error: unknown): boolean {
   return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
-}
-
-/** Whether former instances are stopped behind the service's success. */
-function retires({ plan }: TaskState): boolean {
-  return plan.deploy.at(-1) === 'retire';
-}
-
-function positionOf(plan: PlannedTask, name: StepName): number {
-  return [...plan.build, ...plan.deploy].indexOf(name);
-}
-
-function journalRows(member: TaskState): { service_id: string; position: number; name: StepName; metric: string }[] {
-  return [...member.plan.build, ...member.plan.deploy].map((name, position) => ({
-    service_id: member.task.serviceId,
-    position,
-    name,
-    metric: stepMetrics[name],
-  }));
 }

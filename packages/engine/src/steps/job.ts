@@ -21,11 +21,11 @@ export const launch: Step = {
   deadlineSeconds: 300,
   cancelable: true,
   async run(context) {
-    const { task, call, parts, deployment } = context;
+    const { task, call, parts } = context;
     const { event } = running(task);
     call.log(`Running ${eventWords[event]} of the job.`);
     const workload = await attemptWorkload(context, 0);
-    const image = { driver: deployment.driver, serviceName: task.name, source: configOf(task).source, imageName: task.imageName };
+    const image = { driver: task.driver, serviceName: task.name, source: configOf(task).source, imageName: task.imageName };
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     task.launchedAt = new Date().toISOString();
     return { launchedAt: task.launchedAt };
@@ -49,10 +49,10 @@ export const complete: Step = {
   deadlineSeconds: ({ task }) => (running(task).job.maximumSeconds ?? longestRunSeconds) + 600,
   cancelable: 'FORCED',
   async run(context) {
-    const { task, parts, deployment, call } = context;
+    const { task, parts, call } = context;
     const instance = await awaitRun({
       parts,
-      driver: deployment.driver,
+      driver: task.driver,
       service: { id: task.serviceId, name: task.name },
       rollout: task.rollout,
       config: configOf(task),
@@ -63,7 +63,7 @@ export const complete: Step = {
     call.log('The job ended with exit code 0.');
     const told = await publishOutputs({
       parts,
-      driver: deployment.driver,
+      driver: task.driver,
       serviceId: task.serviceId,
       instance,
       signal: call.signal,
@@ -100,7 +100,7 @@ export const arm: Step = {
       deployment.organization_id,
       deployment.project_id,
       deployment.environment_id,
-      deployment.driver,
+      task.driver,
       isArmed ? 'RUNNING' : 'STOPPED',
       task.releaseId,
       task.rollout,

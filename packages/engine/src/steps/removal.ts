@@ -9,10 +9,10 @@ export const unroute: Step = {
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
-    const { task, deployment, journal, parts, call } = context;
+    const { task, journal, parts, call } = context;
     await journal.writeAny(removeSchedule, [task.serviceId]);
     await journal.writeAny(store.stopRuntime, [task.serviceId]);
-    const gateway = parts.gateways[deployment.driver];
+    const gateway = parts.gateways[task.driver];
     await gateway?.remove(task.serviceId);
     const instances = await driverSet(context).cluster.observe({ service: task.serviceId }, call.signal);
     await gateway?.awaitDrained(

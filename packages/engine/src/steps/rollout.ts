@@ -40,7 +40,7 @@ export const start: Step = {
   deadlineSeconds: 1_800,
   cancelable: true,
   async run(context) {
-    const { task, call, parts, deployment } = context;
+    const { task, call, parts } = context;
     const config = configOf(task);
     const former = await runtimeNow(context);
     if (await isUnchanged(context)) {
@@ -57,7 +57,7 @@ export const start: Step = {
     if (obstacle !== null)
       call.log(`The number of instances stays ${config.instances}: ${obstacle}, so none is added under load.`);
     if (workload.instances > config.instances) call.log(`${workload.instances} instances are started, as many as ran before.`);
-    const image = { driver: deployment.driver, serviceName: task.name, source: config.source, imageName: task.imageName };
+    const image = { driver: task.driver, serviceName: task.name, source: config.source, imageName: task.imageName };
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     return { instances: task.count };
   },
@@ -133,7 +133,7 @@ export const route: Step = {
       deployment.organization_id,
       deployment.project_id,
       deployment.environment_id,
-      deployment.driver,
+      task.driver,
       'RUNNING',
       task.releaseId,
       task.rollout,
@@ -141,7 +141,7 @@ export const route: Step = {
       count === 0 ? 'STOPPED' : 'RUNNING',
       count,
     ]);
-    await parts.gateways[deployment.driver]?.set(task.serviceId, config, instances);
+    await parts.gateways[task.driver]?.set(task.serviceId, config, instances);
     const open = config.ports.filter((port) => port.public).length;
     if (open > 0) call.log('The gateway sends requests to the new instances.');
     return {};
@@ -160,12 +160,12 @@ export const retire: Step = {
   deadlineSeconds: (context) => 120 + context.parts.settings.drainSeconds + graceSeconds(context),
   cancelable: false,
   async run(context) {
-    const { task, deployment, parts, call } = context;
+    const { task, parts, call } = context;
     const { cluster } = driverSet(context);
     const old = await cluster.observe({ service: task.serviceId, exceptRollout: task.rollout }, call.signal);
     if (old.length === 0) return {};
     const ids = old.map((instance) => instance.id);
-    await parts.gateways[deployment.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
+    await parts.gateways[task.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
     await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
     call.log(`${old.length} former ${old.length === 1 ? 'instance' : 'instances'} stopped.`);
     return {};
@@ -177,7 +177,7 @@ export const retire: Step = {
  * stopped for it they start again. Can be called at any point and twice.
  */
 export async function undoRollout(context: StepContext): Promise<void> {
-  const { task, call, parts, deployment } = context;
+  const { task, call, parts } = context;
   if (task.serviceType === 'TERRAFORM') {
     // What was made is in the state; nothing of it is taken back.
     await removeFolder(context);
@@ -195,5 +195,5 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);
-  await parts.gateways[deployment.driver]?.set(task.serviceId, former.config, instances);
+  await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances);
 }

@@ -14,6 +14,8 @@ export interface Task {
   readonly serviceType: string;
   readonly name: string;
   readonly stage: { readonly name: string; readonly position: number };
+  /** Of the cluster on which this is done: the environment's when it is deployed, otherwise that on which the service is. */
+  readonly driver: string;
   /** What runs before this deployment; null: nothing ever did. */
   readonly former: RuntimeRow | null;
   readonly releaseId: string | null;
@@ -61,7 +63,7 @@ export interface Step {
 }
 
 export function driverSet(context: StepContext): DriverSet {
-  return driversOf(context.parts, context.deployment.driver);
+  return driversOf(context.parts, context.task.driver);
 }
 
 export function ownerOf(context: StepContext): Ownership {

@@ -70,7 +70,7 @@ export const terraformPlan: Step = {
       deployment.organization_id,
       deployment.project_id,
       deployment.environment_id,
-      deployment.driver,
+      task.driver,
       task.releaseId,
     ]);
     const { changes } = await usingObtained(context, async (session, isNew) => {
@@ -117,7 +117,7 @@ export const settle: Step = {
       deployment.organization_id,
       deployment.project_id,
       deployment.environment_id,
-      deployment.driver,
+      task.driver,
       // Nothing of it runs that Davit would have to keep running.
       'STOPPED',
       task.releaseId,

@@ -187,6 +187,7 @@ export function engineSettings(config: Configuration, installation: string): Eng
     readyTimeoutSeconds: config.readyTimeoutSeconds,
     terminationGraceSeconds: config.terminationGraceSeconds,
     drainSeconds: config.drainSeconds,
+    clusterWaitSeconds: config.clusterWaitSeconds,
     keptReleases: config.keptReleases,
     leastFreeMiB: config.leastFreeDiskMiB,
     logRetentionDays: config.logRetentionDays,

@@ -84,8 +84,9 @@ async function startAll(config: Configuration, { logger, say, open, makeDrivers 
   open.closers.push(() => database.close());
   const { api, drivers } = await startApi(config, { state, database, logger, makeDrivers });
   open.closers.push(() => drivers.detach());
+  // Also where it was not started: it has connections to clusters that were asked what they are.
+  open.closers.push(() => api.engine.stop());
   if (config.role !== 'api') {
-    open.closers.push(() => api.engine.stop());
     const version = await programVersion();
     const background = new Background({ deps: api.deps, connectionString: state.connectionString, version, log: logger });
     await background.start();
@@ -126,7 +127,13 @@ async function startApi(
     logger,
     engine: (parts) => {
       drivers = makeDrivers(config, parts.settings.installation, parts.log);
-      return createEngine({ ...parts, drivers: { docker: drivers.set }, terraform: terraformPrograms(config) });
+      const { set, makeCluster } = drivers;
+      return createEngine({
+        ...parts,
+        drivers: { docker: set },
+        ...(makeCluster !== undefined && { makeCluster }),
+        terraform: terraformPrograms(config),
+      });
     },
   });
   if (drivers === undefined) throw new Error('the API was made without an engine');

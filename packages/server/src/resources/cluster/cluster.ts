@@ -13,7 +13,7 @@ import { inUse, refuseTakenName } from '../shared/naming.ts';
 import { invalid, invalidReference } from '../shared/problems.ts';
 import { changeCluster, findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
 import * as request from './request.ts';
-import { descriptionOf, readClusters, stateOf } from './status.ts';
+import { answerOf, isConnected, readClusters, stateOf } from './status.ts';
 import * as store from './store.ts';
 
 type Clusters = Response<(typeof operations)['listOrganizationCluster']>;
@@ -186,7 +186,8 @@ async function writing<Result>(
 }
 
 async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
-  const description = await descriptionOf(deps, row);
+  const state = await answerOf(deps, row);
+  const facts = state?.facts ?? null;
   const { features, ssh_keys, instance_type, ...nodes } = row.spec;
   const { id, created_at, updated_at, name, region, cloud_provider, kubernetes, is_default, is_demo, production } = row;
   return {
@@ -206,16 +207,10 @@ async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
     ...(typeof instance_type === 'string' ? { instance_type } : {}),
     ssh_keys: [...(ssh_keys ?? [])],
     features: chosenFeatures(deps, row, features ?? []),
-    status: stateOf(row, description),
+    status: stateOf(state),
     has_access: true,
-    deployment_status: isLocal(row) ? 'UP_TO_DATE' : 'NEVER_DEPLOYED',
-    ...(description === null
-      ? {}
-      : {
-          version: `${description.engine} ${description.version}`,
-          cpu: description.cpuMillicores,
-          memory: description.memoryMiB,
-        }),
+    deployment_status: isConnected(deps, row) ? 'UP_TO_DATE' : 'NEVER_DEPLOYED',
+    ...(facts === null ? {} : { version: `${facts.engine} ${facts.version}`, cpu: facts.cpuMillicores, memory: facts.memoryMiB }),
   };
 }
 

@@ -94,6 +94,7 @@ export interface EnvironmentPlaceRow {
   readonly project_id: string;
   readonly cluster_id: string;
   readonly driver: string;
+  readonly has_kubeconfig: boolean;
   readonly cluster_name: string;
   readonly is_demo: boolean;
   readonly billing_deployment_restriction: string | null;
@@ -110,7 +111,8 @@ const isUnderWay = `environment.deleting and exists (
      and deployment.whole_environment and deployment.status in ('QUEUED', 'RUNNING'))`;
 
 const place = `select environment.organization_id, environment.project_id, environment.cluster_id, environment.deleting as marked,
-  ${isUnderWay} as deleting, cluster.driver, cluster.name as cluster_name, cluster.is_demo, organization.billing_deployment_restriction
+  ${isUnderWay} as deleting, cluster.driver,
+  cluster.kubeconfig_sealed is not null as has_kubeconfig, cluster.name as cluster_name, cluster.is_demo, organization.billing_deployment_restriction
    from environment
    join cluster on cluster.id = environment.cluster_id
    join organization on organization.id = environment.organization_id
