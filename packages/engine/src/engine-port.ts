@@ -3,6 +3,7 @@ import { AppError } from '@davit/base';
 import type { Database, Queryable } from '@davit/db';
 import { createBackupPort } from './backups/port.ts';
 import type { Clusters } from './clusters/clusters.ts';
+import { moveNotes } from './clusters/leave.ts';
 import { hashOf } from './hash.ts';
 import { changesBetween } from './plan/changes.ts';
 import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
@@ -28,7 +29,7 @@ import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toS
 
 export interface PortParts {
   /** Of which cluster, by the `driver` of what is on it. */
-  clusters: Pick<Clusters, 'state' | 'check' | 'canConnect'>;
+  clusters: Pick<Clusters, 'state' | 'check' | 'canConnect' | 'nameOf'>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   terraformVersions: EnginePort['terraformVersions'];
 }
@@ -37,7 +38,7 @@ export interface PortParts {
 export function createEnginePort(database: Database, parts: PortParts): EnginePort {
   return {
     request: (tx, request) => queueRequest(tx, request),
-    plan: (request) => planRequest(database, request),
+    plan: (request) => planRequest(database, request, parts.clusters),
     backups: createBackupPort(),
     withdraw: (deploymentId) => withdraw(database, deploymentId),
     cancel: (environmentId, force) => cancel(database, environmentId, force),
@@ -229,7 +230,11 @@ function releaseIdOf(service: RequestedService): string | null {
   return 'releaseId' in service.release ? service.release.releaseId : randomUUID();
 }
 
-async function planRequest(database: Database, request: DeploymentRequest): Promise<DeploymentPlan> {
+async function planRequest(
+  database: Database,
+  request: DeploymentRequest,
+  clusters: Pick<Clusters, 'nameOf'>,
+): Promise<DeploymentPlan> {
   const services = await whatCanBeDone(database, request);
   await assertReleasesUsable(database, services);
   const ids = services.map((service) => service.serviceId);
@@ -257,7 +262,9 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
       const running = former?.desired === 'RUNNING' && former.config !== null ? instanceCounts(former, former.config).serving : 0;
       const starts = request.action === 'DEPLOY' || request.action === 'RESTART';
       const config = input?.config ?? null;
-      const downtime = running > 0 && (!starts || (config !== null && needsHalt(config)));
+      const moves = running > 0 && request.action === 'DEPLOY' && former?.driver !== request.place.driver;
+      const downtime = running > 0 && !moves && (!starts || (config !== null && needsHalt(config)));
+      const names = [former?.driver ?? '', request.place.driver].map((key) => clusters.nameOf(key));
       return {
         serviceId: task.serviceId,
         name: byId.get(task.serviceId)?.name ?? '',
@@ -267,7 +274,11 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
         notes:
           input?.serviceType === 'TERRAFORM'
             ? []
-            : [...notesOf(request.action, input?.hasImage ?? false, downtime && starts), ...(starts ? scalingNotes(config) : [])],
+            : [
+                ...notesOf(request.action, input?.hasImage ?? false, downtime && starts),
+                ...(moves ? moveNotes(names[0] ?? '', names[1] ?? '', (config?.volumes.length ?? 0) > 0) : []),
+                ...(starts ? scalingNotes(config) : []),
+              ],
         changes: starts && config !== null ? changesBetween(former?.config ?? null, config) : [],
       };
     }),

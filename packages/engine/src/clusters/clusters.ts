@@ -74,6 +74,12 @@ export class Clusters {
     return this.#input.make !== undefined && this.#input.hooks.clusters !== undefined;
   }
 
+  /** For people. */
+  nameOf(key: string): string {
+    const connection = this.#connections.get(key);
+    return connection === undefined ? 'the cluster of this machine' : `the cluster ${connection.access.name}`;
+  }
+
   /** How long a cluster has not answered, in milliseconds; 0: it does, as far as is known, or is not known. */
   awayFor(key: string): number {
     return this.#connections.get(key)?.awayFor ?? 0;

@@ -205,17 +205,19 @@ export class ClusterConnection {
   }
 
   #gateway(): Gateway {
-    const now = (): Gateway => {
-      const { drivers } = this.#open();
-      return drivers instanceof DriverError ? noGateway : (drivers.gateway ?? noGateway);
-    };
+    const present = ({ gateway }: ClusterDrivers): Gateway => gateway ?? noGateway;
+    const use = <Result>(action: (gateway: Gateway) => Promise<Result>) =>
+      this.#use(forever, (drivers) => action(present(drivers)), false);
     return {
-      check: (table) => now().check(table),
-      start: () => now().start(),
-      apply: (table) => now().apply(table),
-      awaitDrained: (ids, timeoutMilliseconds) => now().awaitDrained(ids, timeoutMilliseconds),
-      traffic: () => now().traffic(),
-      stop: () => now().stop(),
+      check: (table) => {
+        const { drivers } = this.#open();
+        if (!(drivers instanceof DriverError)) present(drivers).check(table);
+      },
+      start: () => use((gateway) => gateway.start()),
+      apply: (table) => use((gateway) => gateway.apply(table)),
+      awaitDrained: (ids, timeoutMilliseconds) => use((gateway) => gateway.awaitDrained(ids, timeoutMilliseconds)),
+      traffic: () => use((gateway) => gateway.traffic()),
+      stop: () => use((gateway) => gateway.stop()),
     };
   }
 }

@@ -1,11 +1,13 @@
 import { backoffMilliseconds } from '@davit/base';
 import type { Instance, Workload } from '@davit/drivers';
+import { removePlace } from '../clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { startWithImage } from '../registry-image.ts';
 import { openBackupWork } from '../store/backups.ts';
 import { busyEnvironments, clearRunningStatus, releaseConfigs, setRunningStatus } from '../store/journal.ts';
 import { runningRollouts } from '../store/jobs.ts';
+import { placesToLeave } from '../store/places.ts';
 import { keptRuntimes, type KeptRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { secretIds, terminationGrace, toWorkload } from '../workload.ts';
@@ -140,6 +142,7 @@ export class Keeper {
       this.#followLogs(seen);
       await Promise.all(seen.runtimes.map((runtime) => this.#keep(runtime, seen)));
       await this.#removeOrphans(seen);
+      await this.#leave();
       await this.#syncGateway(seen);
       await this.#syncProbers(seen);
     } catch (error) {
@@ -304,6 +307,14 @@ export class Keeper {
       await this.#attempt(`orphan ${service}`, () =>
         cluster.retire({ service }, this.#parts.settings.terminationGraceSeconds, this.#call()),
       );
+    }
+  }
+
+  /** What is left of services that were moved to another cluster. */
+  async #leave(): Promise<void> {
+    const { database } = this.#parts;
+    for (const place of await database.many(placesToLeave, [this.#driver])) {
+      await this.#attempt(`leave ${place.service_id}`, () => removePlace(this.#parts, place, this.#call(), true));
     }
   }
 

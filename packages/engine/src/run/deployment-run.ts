@@ -308,8 +308,7 @@ export class DeploymentRun {
         await this.#cancelTask(member);
         return null;
       }
-      const isAway = error instanceof ClusterAway && error.key === member.task.driver;
-      if (isAway && (await this.#wait.begin(error, member.task.serviceId))) throw error;
+      if (error instanceof ClusterAway && (await this.#wait.begin(error, member.task.serviceId))) throw error;
       const reference = `${this.#input.deployment.id}/${member.task.serviceId}`;
       const failure = toFailure(error, reference);
       if (failure.code === 'INTERNAL')

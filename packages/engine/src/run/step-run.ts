@@ -45,7 +45,7 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
     output = await attempt(input);
   } catch (error) {
     await log.flush();
-    if (input.abandon.aborted || (error instanceof ClusterAway && error.key === task.driver)) throw error;
+    if (input.abandon.aborted || error instanceof ClusterAway) throw error;
     const canceled = isCanceled();
     await journal.endStep({ serviceId: task.serviceId, position: input.position, status: canceled ? 'CANCELED' : 'FAILED' });
     throw canceled ? new Canceled() : error;

@@ -1,5 +1,7 @@
 import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
+import { removePlace } from '../clusters/leave.ts';
+import { forgetPlace, placesOf } from '../store/places.ts';
 import { terminationGrace } from '../workload.ts';
 import { driverSet, type Step } from './step.ts';
 
@@ -42,8 +44,14 @@ export const remove: Step = {
   deadlineSeconds: 300,
   cancelable: false,
   async run(context) {
-    const { task, deployment, journal, call } = context;
+    const { task, deployment, journal, call, parts } = context;
     await driverSet(context).cluster.removeService(deployment.environment_id, task.serviceId, call);
+    for (const place of await parts.database.many(placesOf, [task.serviceId])) {
+      // What the environment itself has on its own cluster goes with the environment.
+      if (place.driver === deployment.driver || parts.drivers[place.driver] === undefined)
+        await parts.database.run(forgetPlace, [place.service_id, place.driver]);
+      else await removePlace(parts, place, call);
+    }
     await journal.writeAny(removeRuns, [task.serviceId]);
     await journal.writeAny(store.removeRuntime, [task.serviceId]);
     call.log('Containers, volumes and images are removed.');

@@ -4,6 +4,7 @@ import { driversOf, type DriverSet, type EngineParts } from '../parts.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
+import { notePlace } from '../store/places.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { secretIds, toWorkload } from '../workload.ts';
@@ -75,6 +76,12 @@ export function ownerOf(context: StepContext): Ownership {
     environment: deployment.environment_id,
     service: task.serviceId,
   };
+}
+
+/** Writes down that something of the service is on the task's cluster, before anything is. */
+export async function noteHere({ task, deployment, journal }: StepContext): Promise<void> {
+  const keeps = configOf(task).volumes.length > 0;
+  await journal.write(notePlace, [task.serviceId, task.driver, deployment.environment_id, keeps]);
 }
 
 /** The configuration of a task whose action runs one. */

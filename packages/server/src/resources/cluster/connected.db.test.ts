@@ -210,3 +210,53 @@ test('a locked cluster runs deployments of services, and is not deployed itself'
   await client.call('deployApplication', { params: inApplication });
   await reaches(application.id, 'DEPLOYED');
 });
+
+test('an environment moves to another cluster with its next deployment, and its old cluster can go', async () => {
+  const { params } = await organization();
+  const [east, west] = [await connected(params), await connected(params)];
+  west.fake.capacity = { cpuMillicores: 3_000, memoryMiB: 2_048 };
+  await client.call('deployCluster', { params: west.place });
+  const { application, inApplication, inEnvironment } = await environmentOn(params, east.place.clusterId);
+  await client.call('deployApplication', { params: inApplication });
+  await reaches(application.id, 'DEPLOYED');
+  const edited = await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.place.clusterId } });
+  expect(edited).toMatchObject({ cluster_id: west.place.clusterId, cluster_name: west.name });
+  expect(east.fake.instances).toHaveLength(1);
+  const status = await client.call('getApplicationStatus', { params: inApplication });
+  expect(status).toMatchObject({ service_deployment_status: 'OUT_OF_DATE' });
+  const inUse = { status: 409, code: 'IN_USE', message: expect.stringContaining('what is left there') };
+  await expect(client.call('deleteCluster', { params: east.place })).rejects.toMatchObject(inUse);
+  await client.call('deployApplication', { params: inApplication });
+  await vi.waitFor(() => expect([east.fake.instances.length, west.fake.instances.length]).toEqual([0, 1]), patience);
+  await vi.waitFor(() => client.call('deleteCluster', { params: east.place }), patience);
+  await reaches(application.id, 'DEPLOYED');
+});
+
+test('an environment is not moved to where nothing can be deployed', async () => {
+  const { params } = await organization();
+  const [recorded, foreign] = [await cluster(params), await connected((await organization()).params)];
+  const { inEnvironment } = await environmentOn(params);
+  const move = (cluster_id: string) => client.call('editEnvironment', { params: inEnvironment, body: { cluster_id } });
+  await expect(move(recorded.place.clusterId)).rejects.toMatchObject({ status: 409, code: 'CLUSTER_NOT_DEPLOYED' });
+  const reference = { status: 400, code: 'INVALID_REFERENCE', errors: [{ path: 'cluster_id' }] };
+  await expect(move(foreign.place.clusterId)).rejects.toMatchObject(reference);
+  await expect(move(randomUUID())).rejects.toMatchObject(reference);
+});
+
+test('volumes that a move left behind keep a cluster, unless Davit is told to forget them', async () => {
+  const { params } = await organization();
+  const [east, west] = [await connected(params), await connected(params)];
+  const { inEnvironment } = await environmentOn(params, east.place.clusterId);
+  const body = { name: 'store', type: 'REDIS', version: '7', mode: 'CONTAINER' } as const;
+  const database = await client.call('createDatabase', { params: inEnvironment, body });
+  const inDatabase = { databaseId: database.id };
+  await client.call('deployDatabase', { params: inDatabase });
+  await vi.waitFor(() => expect(east.fake.instances).toHaveLength(1), patience);
+  await client.call('editEnvironment', { params: inEnvironment, body: { cluster_id: west.place.clusterId } });
+  await client.call('deployDatabase', { params: inDatabase });
+  await vi.waitFor(() => expect([east.fake.instances.length, west.fake.instances.length]).toEqual([0, 1]), patience);
+  expect(east.fake.volumes.size).toBe(1);
+  await expect(client.call('deleteCluster', { params: east.place })).rejects.toMatchObject({ status: 409, code: 'IN_USE' });
+  await client.call('deleteCluster', { params: east.place, query: { deleteMode: 'DELETE_SERVICE_CONFIG' } });
+  expect(east.fake.volumes.size).toBe(1);
+});

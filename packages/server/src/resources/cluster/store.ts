@@ -112,6 +112,16 @@ export const clusterEnvironmentNames = statement<{ readonly name: string }>(
     where environment.cluster_id = $1 order by environment.created_at, environment.id`,
 );
 
+/** Environments that were moved elsewhere, and of which something is left on the cluster. */
+export const clusterLeftovers = statement<{ readonly name: string }>(
+  'cluster_leftovers',
+  `select distinct project.name || '/' || environment.name as name
+     from service_place place
+     join environment on environment.id = place.environment_id join project on project.id = environment.project_id
+    where place.driver = $1 and environment.cluster_id::text <> $1 order by name`,
+);
+export const clusterForget = statement('cluster_forget', 'delete from service_place where driver = $1');
+
 export interface ClusterEnvironmentRow {
   readonly environment_id: string;
   readonly environment_name: string;
