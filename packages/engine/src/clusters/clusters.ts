@@ -208,6 +208,8 @@ export class Clusters {
     asking.end.abort();
     await this.#work?.stop(key);
     await asking.done;
+    // It may have been on its way to begin.
+    await this.#work?.stop(key);
   }
 
   /** So that it is known within moments when a cluster is back, whether somebody works with it or not. */

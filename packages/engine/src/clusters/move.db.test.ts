@@ -107,7 +107,6 @@ test('a move that fails leaves the service serving where it was', async () => {
   const one = service();
   await deployed(one);
   const [serving] = east.fake.instances;
-  west.fake.capacity = { cpuMillicores: 1, memoryMiB: 1 };
   west.onCall = ({ method }) => {
     if (method === 'awaitReady') throw new Error('it is too small');
   };
@@ -116,6 +115,18 @@ test('a move that fails leaves the service serving where it was', async () => {
   expect(east.fake.instances).toEqual([serving]);
   expect(east.fake.routes.http).toHaveLength(1);
   await nothingOn(west);
+});
+
+test('what a failed move left goes with the service, on both clusters', async () => {
+  const one = withVolume();
+  await deployed(one);
+  west.onCall = ({ method }) => {
+    if (method === 'awaitReady') throw new Error('it is too small');
+  };
+  expect(await ended(await world.deploy([one], { place: moved }))).toBe('FAILED');
+  expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([1, 1]);
+  expect(await ended(await world.deploy([asIs(one)], { place: moved, action: 'DELETE' }))).toBe('SUCCEEDED');
+  expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([0, 0]);
 });
 
 test('before it is deployed its services are stopped, restarted and deleted where they are', async () => {

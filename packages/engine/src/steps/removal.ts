@@ -47,10 +47,14 @@ export const remove: Step = {
     const { task, deployment, journal, call, parts } = context;
     await driverSet(context).cluster.removeService(deployment.environment_id, task.serviceId, call);
     for (const place of await parts.database.many(placesOf, [task.serviceId])) {
+      const elsewhere = parts.drivers[place.driver];
       // What the environment itself has on its own cluster goes with the environment.
-      if (place.driver === deployment.driver || parts.drivers[place.driver] === undefined)
-        await parts.database.run(forgetPlace, [place.service_id, place.driver]);
-      else await removePlace(parts, place, call);
+      if (elsewhere !== undefined && place.driver !== deployment.driver) {
+        await removePlace(parts, place, call);
+        continue;
+      }
+      if (place.driver !== task.driver) await elsewhere?.cluster.removeService(deployment.environment_id, task.serviceId, call);
+      await parts.database.run(forgetPlace, [place.service_id, place.driver]);
     }
     await journal.writeAny(removeRuns, [task.serviceId]);
     await journal.writeAny(store.removeRuntime, [task.serviceId]);
