@@ -163,7 +163,8 @@ const listenFailures: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host. Set DAVIT_HOST to an address of this machine',
 };
 
-function listenFailure(config: Configuration, error: unknown): unknown {
+/** What keeps a server from listening, and what to do about it. */
+export function listenFailure(config: Configuration, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const words = listenFailures[code];
   if (words === undefined) return error;
