@@ -11,7 +11,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from './support/eventually.ts';
 
 /*
- * Several servers on one database, and one of them killed every few seconds: what is queued runs once, in order, to its end.
+ * Three servers that answer requests and three that work, on one database, and one of them killed every few seconds: what is queued runs
+ * once, in order, to its end.
  */
 
 const program = resolve(import.meta.dirname, 'support/fake-server.ts');
@@ -44,8 +45,10 @@ class Server {
   readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
-  /** Null while it is down. */
+  /** Null while it is down, and of a worker. */
   address: string | null = null;
+  /** Null while it is down. */
+  health: string | null = null;
 
   constructor(fake: FakeCluster, database: TestDatabase, environment: Readonly<Record<string, string>> = {}) {
     this.#fake = fake;
@@ -74,6 +77,7 @@ class Server {
     offerCluster(this.#fake, child);
     this.address = await new Promise<string | null>((done, fail) => {
       child.on('message', (message: object) => {
+        if ('health' in message) this.health = String(message.health);
         if ('address' in message) done(typeof message.address === 'string' ? message.address : null);
       });
       child.once('exit', () => fail(new Error('the server ended')));
@@ -82,6 +86,7 @@ class Server {
 
   async kill(): Promise<void> {
     this.address = null;
+    this.health = null;
     this.#child?.kill('SIGKILL');
     await this.#exited;
   }
@@ -97,9 +102,12 @@ let fake: FakeCluster;
 beforeAll(async () => {
   database = await createTestDatabase({ isMigrated: false });
   fake = createFakeCluster();
-  servers = Array.from({ length: 3 }, () => new Server(fake, database));
-  for (const server of servers) await server.start();
-});
+  const make = (role: string): Server => new Server(fake, database, { DAVIT_ROLE: role });
+  servers = ['api', 'worker', 'api', 'worker', 'api', 'worker'].map(make);
+  // The first one makes the schema.
+  await servers[0]?.start();
+  await Promise.all(servers.slice(1).map((server) => server.start()));
+}, 180_000);
 afterAll(async () => {
   for (const server of servers) await server.kill();
   await database.drop();
@@ -112,6 +120,7 @@ async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise
   return eventually(async () => {
     const up = servers.filter(({ address }) => address !== null);
     const { address } = up[Math.floor(Math.random() * up.length)] ?? {};
+    if (address === undefined) return undefined;
     const answer = await fetch(`${address}${path}`, {
       method,
       headers: {
@@ -144,6 +153,12 @@ async function allEnded(): Promise<true | undefined> {
   const isEnd = rows.length === environmentCount * actions.length && rows.every(({ finished_at: at }) => at !== null);
   return isEnd ? true : undefined;
 }
+
+test('a worker answers for its health, and nothing else', async () => {
+  const worker = servers.find(({ address }) => address === null);
+  const statusOf = async (path: string): Promise<number> => (await fetch(`${worker?.health}${path}`)).status;
+  expect(await Promise.all(['/healthz', '/readyz', '/organization'].map(statusOf))).toEqual([200, 200, 404]);
+});
 
 test('every queued deployment runs once, in its order, to its end, while servers are killed', { timeout: 600_000 }, async () => {
   const organization = await ask('POST', '/organization', { name: 'Shipyard' });

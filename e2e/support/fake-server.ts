@@ -11,4 +11,4 @@ const serving = await serve(
   () => ({ set, detach: () => undefined }),
 );
 process.once('disconnect', () => process.exit(0));
-process.send?.({ address: serving.address });
+process.send?.({ address: serving.address, health: serving.health });

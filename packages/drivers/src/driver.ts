@@ -88,7 +88,10 @@ export interface ClusterRoutes {
 export interface ClusterDriver {
   readonly kind: string;
 
-  /** Asks the cluster who it is. Fails with ENGINE_UNREACHABLE within 5 s when nobody answers. */
+  /**
+   * Asks the cluster who it is. Fails with ENGINE_UNREACHABLE within 5 s when nobody answers, and with CLUSTER_ACCESS_DENIED when it
+   * refuses the credentials, as all other methods do too.
+   */
   describe(signal: AbortSignal): Promise<ClusterDescription>;
 
   /**
@@ -155,4 +158,10 @@ export interface ClusterDriver {
 
   /** Absent: a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes;
+
+  /**
+   * What Davit needs to do on the cluster and may not with its credentials, each in words (`create deployments`); empty: nothing is
+   * missing. Absent: whoever reaches the cluster may do everything. Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED.
+   */
+  missingPermissions?(signal: AbortSignal): Promise<readonly string[]>;
 }

@@ -48,7 +48,7 @@ export const causes = {
   CLUSTER_ACCESS_INVALID:
     'The kubeconfig of the cluster cannot be used. Store one that names an https server and has a token or a client certificate in its text; docs/kubernetes.md tells how to make it.',
   CLUSTER_ACCESS_DENIED:
-    'The cluster does not let Davit do this. Give the account of the kubeconfig the roles of docs/kubernetes.md, or store a kubeconfig whose credentials are valid still.',
+    'The cluster does not know the credentials that Davit has for it, or does not let it do this. Give the account of the kubeconfig the roles of docs/kubernetes.md, or store another kubeconfig by a PUT of …/cluster/{clusterId}/kubeconfig, then deploy again.',
   UNSCHEDULABLE:
     'No node of the cluster can take the instance. Add nodes or make room, or lower cpu and memory of the service; the message says what is short.',
   QUOTA_EXCEEDED:
@@ -61,6 +61,12 @@ export const causes = {
     'The volume could not be had from the cluster. Check its storage classes, that one is the default or named for the cluster, and that it has space.',
   ENGINE_UNREACHABLE: 'The container engine does not answer. Start it (for example `systemctl start docker`), then deploy again.',
   ENGINE_FAILED: 'The container engine refused a request in a way that Davit does not know. The message is the engine’s own.',
+  CLUSTER_UNREACHABLE:
+    'The cluster did not answer for longer than deployments wait for one (DAVIT_CLUSTER_WAIT_SECONDS). What ran there runs on; check its API server and the network between, then deploy again.',
+  CLUSTER_NOT_CONNECTED:
+    'Davit has no credentials of the cluster, or this version cannot work with clusters of its kind. Store its kubeconfig by a PUT of …/cluster/{clusterId}/kubeconfig.',
+  BUILD_UNAVAILABLE:
+    'Images are built for this machine’s own cluster alone. Build the image elsewhere, push it to a container registry, and deploy it as a container.',
   TERRAFORM_UNAVAILABLE:
     'This machine does not run such configurations. Have the operator install the program and set DAVIT_TERRAFORM_PROGRAM or DAVIT_TOFU_PROGRAM.',
   TERRAFORM_VERSION_UNAVAILABLE:

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
 import type { Database, Queryable } from '@davit/db';
 import { createBackupPort } from './backups/port.ts';
+import type { Clusters } from './clusters/clusters.ts';
+import { moveNotes } from './clusters/leave.ts';
 import { hashOf } from './hash.ts';
 import { changesBetween } from './plan/changes.ts';
 import { latencyBuckets, readMetrics, readMetricTotals } from './metrics/read.ts';
@@ -25,8 +27,9 @@ import * as requests from './store/requests.ts';
 import * as views from './store/views.ts';
 import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toServiceView } from './view.ts';
 
-export interface ClusterLookup {
-  describe(driver: string): ReturnType<EnginePort['describeCluster']>;
+export interface PortParts {
+  /** Of which cluster, by the `driver` of what is on it. */
+  clusters: Pick<Clusters, 'state' | 'check' | 'canConnect' | 'nameOf'>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   clearEndedRuns: EnginePort['clearEndedRuns'];
   servedRoutes: EnginePort['servedRoutes'];
@@ -35,10 +38,10 @@ export interface ClusterLookup {
 }
 
 /** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
-export function createEnginePort(database: Database, clusters: ClusterLookup): EnginePort {
+export function createEnginePort(database: Database, parts: PortParts): EnginePort {
   return {
     request: (tx, request) => queueRequest(tx, request),
-    plan: (request) => planRequest(database, request),
+    plan: (request) => planRequest(database, request, parts.clusters),
     backups: createBackupPort(),
     withdraw: (deploymentId) => withdraw(database, deploymentId),
     cancel: (environmentId, force) => cancel(database, environmentId, force),
@@ -83,13 +86,16 @@ export function createEnginePort(database: Database, clusters: ClusterLookup): E
     },
     hash: hashOf,
     isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
-    readSource: (question) => clusters.source.readSource(question),
-    source: clusters.source,
-    clearEndedRuns: (which) => clusters.clearEndedRuns(which),
-    servedRoutes: (driver, serviceId) => clusters.servedRoutes(driver, serviceId),
-    terraformVersions: () => clusters.terraformVersions(),
-    terraformResources: (db, serviceId) => clusters.terraformResources(db, serviceId),
-    describeCluster: (driver) => clusters.describe(driver),
+    readSource: (question) => parts.source.readSource(question),
+    source: parts.source,
+    clearEndedRuns: (which) => parts.clearEndedRuns(which),
+    servedRoutes: (driver, serviceId) => parts.servedRoutes(driver, serviceId),
+    terraformVersions: () => parts.terraformVersions(),
+    terraformResources: (db, serviceId) => parts.terraformResources(db, serviceId),
+    describeCluster: async (driver) => (await parts.clusters.state(driver)).facts,
+    clusterState: (driver) => parts.clusters.state(driver),
+    checkCluster: (driver) => parts.clusters.check(driver),
+    connectsClusters: parts.clusters.canConnect,
   };
 }
 
@@ -230,7 +236,11 @@ function releaseIdOf(service: RequestedService): string | null {
   return 'releaseId' in service.release ? service.release.releaseId : randomUUID();
 }
 
-async function planRequest(database: Database, request: DeploymentRequest): Promise<DeploymentPlan> {
+async function planRequest(
+  database: Database,
+  request: DeploymentRequest,
+  clusters: Pick<Clusters, 'nameOf'>,
+): Promise<DeploymentPlan> {
   const services = await whatCanBeDone(database, request);
   await assertReleasesUsable(database, services);
   const ids = services.map((service) => service.serviceId);
@@ -258,7 +268,9 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
       const running = former?.desired === 'RUNNING' && former.config !== null ? instanceCounts(former, former.config).serving : 0;
       const starts = request.action === 'DEPLOY' || request.action === 'RESTART';
       const config = input?.config ?? null;
-      const downtime = running > 0 && (!starts || (config !== null && needsHalt(config)));
+      const moves = running > 0 && request.action === 'DEPLOY' && former?.driver !== request.place.driver;
+      const downtime = running > 0 && !moves && (!starts || (config !== null && needsHalt(config)));
+      const names = [former?.driver ?? '', request.place.driver].map((key) => clusters.nameOf(key));
       return {
         serviceId: task.serviceId,
         name: byId.get(task.serviceId)?.name ?? '',
@@ -268,7 +280,11 @@ async function planRequest(database: Database, request: DeploymentRequest): Prom
         notes:
           input?.serviceType === 'TERRAFORM'
             ? []
-            : [...notesOf(request.action, input?.hasImage ?? false, downtime && starts), ...(starts ? scalingNotes(config) : [])],
+            : [
+                ...notesOf(request.action, input?.hasImage ?? false, downtime && starts),
+                ...(moves ? moveNotes(names[0] ?? '', names[1] ?? '', (config?.volumes.length ?? 0) > 0) : []),
+                ...(starts ? scalingNotes(config) : []),
+              ],
         changes: starts && config !== null ? changesBetween(former?.config ?? null, config) : [],
       };
     }),

@@ -2,17 +2,16 @@ import type { Database } from '@davit/db';
 import type { TerraformDriver } from '@davit/drivers';
 import { BackupRunner } from './backups/runner.ts';
 import { FolderBackupStore } from './backups/store/folder-store.ts';
+import { Clusters } from './clusters/clusters.ts';
+import type { ClusterMaker } from './clusters/drivers.ts';
+import { KeepClusters } from './clusters/keep.ts';
 import { createEnginePort } from './engine-port.ts';
 import { DomainWatch } from './keeper/domain-watch.ts';
-import { GatewaySync } from './keeper/gateway-sync.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
-import { Keeper } from './keeper/keeper.ts';
-import { Meter } from './metrics/meter.ts';
 import { clearEndedRuns } from './jobs/leftovers.ts';
 import { noTerraform } from './no-terraform.ts';
 import { readTerraformResources } from './terraform-resources.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
-import { Scaler } from './scaling/scaler.ts';
 import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
 import type { EngineHooks, EnginePort } from './port.ts';
@@ -23,8 +22,10 @@ export interface EngineInput {
   /** Of the same database, for sessions of their own: locks and LISTEN. */
   readonly connectionString: string;
   readonly hooks: EngineHooks;
-  /** By the `driver` column of clusters. */
+  /** Of this machine, by the `driver` column of clusters. */
   readonly drivers: Readonly<Record<string, DriverSet>>;
+  /** Makes those of other clusters; left out: there are none. */
+  readonly makeCluster?: ClusterMaker;
   /** Left out: Terraform configurations are not run. */
   readonly terraform?: TerraformDriver;
   readonly settings: EngineSettings;
@@ -42,22 +43,20 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-const describeForMilliseconds = 10_000;
-const describeTimeoutMilliseconds = 3_000;
-
 /** The engine of this process. Without `start` it only answers its port: the api role. */
 export function createEngine(input: EngineInput): Engine {
-  const waits = input.hooks.gatewayDomains !== undefined;
-  const gateways = Object.fromEntries(
-    Object.entries(input.drivers).map(([name, set]) => [name, new GatewaySync(set.gateway, waits)]),
-  );
-  const parts: EngineParts = { terraform: noTerraform, ...input, gateways };
-  const names = Object.keys(input.drivers);
-  const clusters = names.map((name) => {
-    const keeper = new Keeper(parts, name);
-    const scaler = new Scaler(parts, name, keeper);
-    return { keeper, scaler, meter: new Meter(parts, name, (pass) => scaler.look(pass)) };
-  });
+  const { drivers: fixed, makeCluster: make, ...rest } = input;
+  const { hooks, connectionString, log } = input;
+  const clusters = new Clusters({ fixed, ...(make !== undefined && { make }), hooks, connectionString, log });
+  const parts: EngineParts = {
+    terraform: noTerraform,
+    ...rest,
+    clusters,
+    drivers: clusters.drivers,
+    gateways: clusters.gateways,
+  };
+  const names = Object.keys(fixed);
+  const work = new KeepClusters(parts);
   const domains = new DomainWatch(parts);
   const runner = new Runner(parts);
   const housekeeper = new Housekeeper(parts);
@@ -66,65 +65,42 @@ export function createEngine(input: EngineInput): Engine {
   let started = false;
   return {
     port: createEnginePort(input.database, {
-      describe: descriptions(input.drivers),
+      clusters,
       source: createSourceReader(parts),
       clearEndedRuns: (which) => clearEndedRuns(parts, input.database, which),
-      servedRoutes: (driver, serviceId) => gateways[driver]?.routesOf(serviceId) ?? null,
+      servedRoutes: (driver, serviceId) => clusters.gateways[driver]?.routesOf(serviceId) ?? null,
       terraformVersions: () => parts.terraform.versions(),
       terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
     }),
     start: async () => {
       started = true;
-      await Promise.all(names.map((name) => startGateway(parts, name)));
+      await Promise.all(names.map((name) => work.startGateway(name)));
       await domains.start();
-      await Promise.all(clusters.map(({ keeper }) => keeper.start()));
+      await Promise.all(names.map((name) => work.start(name)));
+      await clusters.start({
+        start: async (key) => {
+          await work.startGateway(key);
+          domains.wake();
+          await work.start(key);
+        },
+        wake: (key) => work.wake(key),
+        stop: (key) => work.stop(key),
+      });
       await runner.start();
       scheduler.start();
       backups.start();
       housekeeper.start();
-      for (const { meter } of clusters) meter.start();
     },
     stop: async () => {
-      if (!started) return;
+      if (!started) return clusters.stop();
       started = false;
-      await Promise.all(clusters.map(({ meter, scaler }) => Promise.all([meter.stop(), scaler.stop()])));
       await housekeeper.stop();
       await backups.stop();
       await scheduler.stop();
       await runner.stop();
       await domains.stop();
-      await Promise.all(clusters.map(({ keeper }) => keeper.stop()));
+      await clusters.stop();
+      await Promise.all(names.map((name) => work.stop(name)));
     },
   };
-}
-
-async function startGateway(parts: EngineParts, name: string): Promise<void> {
-  try {
-    await parts.drivers[name]?.gateway.start();
-  } catch (error) {
-    // Services without public ports can be deployed all the same; the first change of routes tries again and reports it.
-    parts.log.error({ err: error, driver: name }, 'the gateway could not be started');
-  }
-}
-
-/** What a cluster is, remembered for some seconds: every record of a service shows the cluster's capacity. */
-function descriptions(drivers: EngineInput['drivers']): EnginePort['describeCluster'] {
-  const known = new Map<string, { readonly until: number; readonly answer: ReturnType<EnginePort['describeCluster']> }>();
-  return (name) => {
-    const former = known.get(name);
-    if (former !== undefined && Date.now() < former.until) return former.answer;
-    const answer = describe(drivers, name);
-    known.set(name, { until: Date.now() + describeForMilliseconds, answer });
-    return answer;
-  };
-}
-
-async function describe(drivers: EngineInput['drivers'], name: string): ReturnType<EnginePort['describeCluster']> {
-  const cluster = drivers[name]?.cluster;
-  if (cluster === undefined) return null;
-  try {
-    return await cluster.describe(AbortSignal.timeout(describeTimeoutMilliseconds));
-  } catch {
-    return null;
-  }
 }

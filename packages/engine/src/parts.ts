@@ -1,16 +1,26 @@
 import type { Database } from '@davit/db';
-import type { ClusterDriver, Gateway, ImageBuilder, ImageStore, SourceDriver, TerraformDriver } from '@davit/drivers';
+import {
+  DriverError,
+  type ClusterDriver,
+  type Gateway,
+  type ImageBuilder,
+  type ImageStore,
+  type SourceDriver,
+  type TerraformDriver,
+} from '@davit/drivers';
 import type { EngineHooks } from './port.ts';
+import type { Clusters } from './clusters/clusters.ts';
 import type { GatewaySync } from './keeper/gateway-sync.ts';
 
-/** What one kind of cluster is worked with. */
+/** What one cluster is worked with. */
 export interface DriverSet {
   readonly cluster: ClusterDriver;
-  readonly builder: ImageBuilder;
+  /** null: nothing is built for it, and it brings images by itself. */
+  readonly builder: ImageBuilder | null;
   readonly source: SourceDriver;
   readonly gateway: Gateway;
   /** Left out: what the engine keeps is not looked after. */
-  readonly imageStore?: ImageStore;
+  readonly imageStore?: ImageStore | undefined;
 }
 
 export interface EngineSettings {
@@ -31,6 +41,8 @@ export interface EngineSettings {
   readonly readyTimeoutSeconds: number;
   /** Between SIGTERM and SIGKILL. */
   readonly terminationGraceSeconds: number;
+  /** How long what is meant for a cluster waits for it when it does not answer. Not of this machine's own, which is expected to. */
+  readonly clusterWaitSeconds: number;
   /** How long requests under way at replaced instances may take before these are stopped all the same. */
   readonly drainSeconds: number;
   /** Of a service: how many of its newest releases keep their built image, so that they can be run again. */
@@ -62,17 +74,29 @@ export interface EngineParts {
   readonly database: Database;
   readonly connectionString: string;
   readonly hooks: EngineHooks;
+  /** By the `driver` of what is on a cluster. They change while the process runs, as clusters come and go. */
   readonly drivers: Readonly<Record<string, DriverSet>>;
   readonly gateways: Readonly<Record<string, GatewaySync>>;
+  readonly clusters: Clusters;
   /** Runs Terraform configurations, on this machine whatever the cluster. */
   readonly terraform: TerraformDriver;
   readonly settings: EngineSettings;
   readonly log: EngineLog;
 }
 
-/** The drivers of a cluster; a deployment for a driver that this process does not have is a fault of its composition. */
-export function driversOf(parts: EngineParts, driver: string): DriverSet {
+/** The drivers of a cluster. CLUSTER_NOT_CONNECTED: this process has none for it. */
+export function driversOf(parts: Pick<EngineParts, 'drivers'>, driver: string): DriverSet {
   const set = parts.drivers[driver];
-  if (set === undefined) throw new Error(`this process has no driver ${driver}`);
-  return set;
+  if (set !== undefined) return set;
+  throw new DriverError({
+    cause: 'CLUSTER_NOT_CONNECTED',
+    message: `Davit has nothing to reach the cluster ${driver} with`,
+  });
+}
+
+/** What builds for a cluster. BUILD_UNAVAILABLE: nothing does. */
+export function builderOf(parts: Pick<EngineParts, 'drivers'>, driver: string): ImageBuilder {
+  const { builder } = driversOf(parts, driver);
+  if (builder !== null) return builder;
+  throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'nothing is built for the cluster of this environment' });
 }

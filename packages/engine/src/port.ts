@@ -2,6 +2,7 @@ import type { Queryable } from '@davit/db';
 import type { TerraformResource } from '@davit/drivers';
 import type { BackupPort } from './backups/port.ts';
 import type { ReleaseConfig } from './model.ts';
+import type { ClusterFacts, ClusterState } from './port/clusters.ts';
 import type { DeploymentLogLine, LogLines, ServiceLogLine } from './port/logs.ts';
 import type { MetricsStep, MetricsTotal, ScalingView } from './port/metrics.ts';
 import type { DeploymentPlan, DeploymentRequest } from './port/request.ts';
@@ -25,6 +26,7 @@ export type * from './port/logs.ts';
 export type * from './port/metrics.ts';
 export type * from './port/source.ts';
 export type * from './port/hooks.ts';
+export type * from './port/clusters.ts';
 export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
   actionWord,
@@ -158,10 +160,14 @@ export interface EnginePort {
   readonly backups: BackupPort;
 
   /** What the local cluster is, for its status record and the caps of services; null when it does not answer. */
-  describeCluster(driver: string): Promise<{
-    readonly engine: string;
-    readonly version: string;
-    readonly cpuMillicores: number;
-    readonly memoryMiB: number;
-  } | null>;
+  describeCluster(driver: string): Promise<ClusterFacts | null>;
+
+  /** What a cluster answers; remembered for ten seconds. Asks for five seconds at most, and does not fail. */
+  clusterState(driver: string): Promise<ClusterState>;
+
+  /** The same, asked now. */
+  checkCluster(driver: string): Promise<ClusterState>;
+
+  /** Whether this version can work with clusters beside this machine's own. */
+  readonly connectsClusters: boolean;
 }

@@ -22,6 +22,8 @@ export async function pullImage(parts: EngineParts, wanted: RegistryImage, call:
   const { builder, imageStore } = driversOf(parts, wanted.driver);
   const credentials = await credentialsOf(parts, wanted);
   const before = await imageStore?.list(call.signal);
+  // It pulls by itself when it starts something.
+  if (builder === null) return { id: wanted.reference, sizeBytes: 0, digest: null };
   const image = await builder.pull({ reference: wanted.reference, credentials }, call);
   if (imageStore === undefined || before === undefined) return image;
   const former = before.find(({ id }) => id === image.id);

@@ -57,7 +57,8 @@ export const deleteCluster = operation({
   query: Optionals({
     deleteMode: Words(['DEFAULT', 'DELETE_CLUSTER_AND_SERVICE_CONFIG', 'DELETE_SERVICE_CONFIG'] as const, {
       default: 'DEFAULT',
-      description: 'All three remove the record: Davit installs nothing on a cluster that could stay behind.',
+      description:
+        'All three remove the record; Davit never removes a cluster. DELETE_SERVICE_CONFIG: also where volumes of services that were moved elsewhere are left on it, which then stay there.',
     }),
   }),
   status: 204,

@@ -49,7 +49,7 @@ export const deployCluster = operation({
   method: 'POST',
   path: '/organization/{organizationId}/cluster/{clusterId}/deploy',
   tag,
-  summary: 'Deploy a cluster: check the container engine of this machine; a Kubernetes cluster is refused',
+  summary: 'Deploy a cluster: check that it answers and lets Davit work; one that Davit would have to install is refused',
   scope: 'ADMIN',
   target: 'organization',
   query: Optionals({ dry_run: Type.Boolean() }),

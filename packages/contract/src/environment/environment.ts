@@ -87,13 +87,15 @@ export const editEnvironment = operation({
   method: 'PUT',
   path: at,
   tag,
-  summary: 'Edit an environment; fields that are left out stay as they are',
+  summary:
+    'Edit an environment; fields that are left out stay as they are. With another cluster its services move there at their next deployment',
   scope: 'WRITE',
   target: 'environment',
   body: Type.Object({
     name: Type.Optional(Name),
     mode: Type.Optional(Words(environmentModes)),
     auto_preview: Type.Optional(Nullable(Type.Boolean())),
+    cluster_id: Type.Optional(Uuid),
   }),
   status: 200,
   response: Environment,

@@ -18,7 +18,7 @@ export async function collectImages(
 ): Promise<void> {
   const { database, log } = parts;
   const builder = parts.drivers[driver]?.builder;
-  if (builder === undefined) return;
+  if (builder === undefined || builder === null) return;
   for (const service of services) {
     try {
       await database.run(store.giveUpImages, [service, kept]);

@@ -39,12 +39,11 @@ export class Housekeeper {
   }
 
   async #look(): Promise<void> {
-    let term: AbortSignal | null = null;
     try {
-      term = await this.#leadership.take();
+      const term = await this.#leadership.take();
       if (term === null) return;
       await this.#trim();
-      for (const driver of Object.keys(this.#parts.drivers)) await this.#collect(driver, term);
+      await Promise.all(Object.keys(this.#parts.drivers).map((driver) => this.#collect(driver, term)));
     } catch (error) {
       if (this.#isStopped) return;
       this.#parts.log.warn({ err: error }, 'old log lines and images could not be removed; the next attempt is in ten minutes');
@@ -60,11 +59,18 @@ export class Housekeeper {
     await database.run(trimDeploymentLogs, [settings.logRetentionDays]);
   }
 
-  async #collect(driver: string, signal: AbortSignal): Promise<void> {
+  /** Of one cluster. What fails there is no matter of the others. */
+  async #collect(driver: string, term: AbortSignal): Promise<void> {
     const { drivers, settings, log } = this.#parts;
-    await collectAll(this.#parts, driver, { signal, log: (line) => log.info({ driver }, line) });
-    const space = (await drivers[driver]?.imageStore?.space(signal)) ?? null;
-    const warning = space === null ? null : diskWarning(space, settings.leastFreeMiB ?? 0);
-    if (warning !== null) log.warn({ driver }, warning);
+    const signal = AbortSignal.any([term, AbortSignal.timeout(everyMilliseconds)]);
+    try {
+      await collectAll(this.#parts, driver, { signal, log: (line) => log.info({ driver }, line) });
+      const space = (await drivers[driver]?.imageStore?.space(signal)) ?? null;
+      const warning = space === null ? null : diskWarning(space, settings.leastFreeMiB ?? 0);
+      if (warning !== null) log.warn({ driver }, warning);
+    } catch (error) {
+      if (term.aborted) return;
+      log.warn({ err: error, driver }, 'old images of a cluster could not be removed; the next attempt is in ten minutes');
+    }
   }
 }

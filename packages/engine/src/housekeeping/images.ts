@@ -58,13 +58,15 @@ export async function collectAll(parts: ImageParts, driver: string, call: CallCo
   const images = parts.drivers[driver]?.imageStore;
   if (images === undefined) return [];
   const { database } = parts;
-  const waiting = (await database.many(store.servicesToCollect)).map(({ service_id }) => service_id);
+  const waiting = (await database.many(store.servicesToCollect, [driver])).map(({ service_id }) => service_id);
   await collectImages(parts, driver, { services: waiting }, call);
   const gone = await removeThose(parts, { driver, images, call }, ({ use }) => use === 'UNUSED');
   if (!(await isNear(parts, images, call.signal))) return gone;
   const more = await removeThose(parts, { driver, images, call }, ({ use, isPulled }) => isPulled && use === 'ROLLBACK');
   if (!(await isNear(parts, images, call.signal))) return [...gone, ...more];
-  const services = (await database.many(store.servicesWithImages, [keptUnderPressure])).map(({ service_id }) => service_id);
+  const services = (await database.many(store.servicesWithImages, [keptUnderPressure, driver])).map(
+    ({ service_id }) => service_id,
+  );
   await collectImages(parts, driver, { services, kept: keptUnderPressure }, call);
   const rest = await removeThose(parts, { driver, images, call }, ({ use }) => use === 'UNUSED');
   return [...gone, ...more, ...rest];

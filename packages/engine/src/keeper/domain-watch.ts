@@ -1,5 +1,7 @@
 import { domainsChannel, listen, type Listener } from '@davit/db';
 import type { EngineParts } from '../parts.ts';
+import type { GatewayDomains } from '../port.ts';
+import type { GatewaySync } from './gateway-sync.ts';
 
 /*
  * Tells the gateways what changes about domains: certificates, challenges, hosts that nobody may have. The database says when; as a
@@ -30,6 +32,11 @@ export class DomainWatch {
     await this.#look();
   }
 
+  /** Looks again soon, as there is a gateway that knows nothing yet. */
+  wake(): void {
+    if (this.#timer !== undefined) void this.#look();
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
@@ -51,10 +58,22 @@ export class DomainWatch {
         this.#again = false;
         const domains = await this.#parts.hooks.gatewayDomains?.();
         if (domains === undefined) return;
-        await Promise.all(Object.values(this.#parts.gateways).map((gateway) => gateway.setDomains(domains)));
+        await Promise.all(Object.entries(this.#parts.gateways).map((gateway) => this.#tell(gateway, domains)));
       }
     } catch (error) {
-      this.#parts.log.warn({ err: error }, 'the gateway could not be told of domains; it goes on with what it knows');
+      this.#parts.log.warn(
+        { err: error },
+        'what there is to know of domains could not be read; the gateways go on with what they know',
+      );
+    }
+  }
+
+  /** One that does not answer is no matter of the others. */
+  async #tell([driver, gateway]: readonly [string, GatewaySync], domains: GatewayDomains): Promise<void> {
+    try {
+      await gateway.setDomains(domains);
+    } catch (error) {
+      this.#parts.log.warn({ err: error, driver }, 'the gateway could not be told of domains; it goes on with what it knows');
     }
   }
 }

@@ -99,3 +99,15 @@ test('certificates are shown for hosts that somebody answers, and a bad one does
   await sync.setDomains({ certificates, challenges });
   expect(fake.routes).toMatchObject({ certificates: [{ host: 'shop.example.org' }], challenges });
 });
+
+test('a change that did not reach the gateway reaches it at the next look', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  await sync.replaceAll([{ id: 'a', config: config(), instances: [instance('i')], settled: true }], sync.version);
+  fake.script = { before: () => Promise.reject(new Error('it is away')) };
+  await expect(sync.remove('a')).rejects.toThrow('it is away');
+  fake.script = {};
+  expect(fake.routes.http).toHaveLength(1);
+  await sync.replaceAll([], sync.version);
+  expect(fake.routes.http).toEqual([]);
+});

@@ -151,6 +151,8 @@ export class GatewaySync {
   #services = new Map<string, Entry>();
   #loaded = false;
   #version = 0;
+  /** The gateway may serve something else than this says: the last change did not reach it. */
+  #isBehind = false;
   #domains: GatewayDomains | null;
   #domainsText = '';
 
@@ -215,7 +217,7 @@ export class GatewaySync {
 
   async remove(serviceId: string): Promise<void> {
     this.#version += 1;
-    if (this.#services.delete(serviceId) && this.#loaded) await this.#apply();
+    if ((this.#services.delete(serviceId) || this.#isBehind) && this.#loaded) await this.#apply();
   }
 
   /** Makes these the only services. False: a step changed something since `version`, nothing was done; look again. */
@@ -230,7 +232,7 @@ export class GatewaySync {
     }
     const same =
       next.size === this.#services.size && [...next].every(([id, entry]) => this.#services.get(id)?.text === entry.text);
-    if (same && this.#loaded) return true;
+    if (same && this.#loaded && !this.#isBehind) return true;
     this.#services = servable(this.#gateway, next, this.#domains);
     this.#loaded = true;
     await this.#apply();
@@ -256,6 +258,14 @@ export class GatewaySync {
   }
 
   async #apply(): Promise<void> {
-    await this.#gateway.apply(tableOf(this.#services, this.#domains ?? noDomains));
+    const table = tableOf(this.#services, this.#domains ?? noDomains);
+    try {
+      await this.#gateway.apply(table);
+      this.#isBehind = false;
+    } catch (error) {
+      // It serves all but the ports that it names, and would answer the same each time.
+      this.#isBehind = !(error instanceof RoutePortTakenError);
+      throw error;
+    }
   }
 }

@@ -1,9 +1,11 @@
 import { backoffMilliseconds } from '@davit/base';
 import type { Instance } from '@davit/drivers';
+import { removePlace } from '../clusters/leave.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { startWithImage } from '../registry-image.ts';
 import { pause } from '../run/pause.ts';
 import { clearRunningStatus, setRunningStatus } from '../store/journal.ts';
+import { placesToLeave } from '../store/places.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { terminationGrace } from '../workload.ts';
 import { Attempts } from './attempts.ts';
@@ -122,6 +124,7 @@ export class Keeper {
       this.#followLogs(seen);
       await Promise.all(seen.runtimes.map((runtime) => this.#keep(runtime, seen)));
       await this.#removeOrphans(seen);
+      await this.#leave();
       await this.#syncGateway(seen);
       await this.#probers.follow(seen);
     } catch (error) {
@@ -178,7 +181,7 @@ export class Keeper {
       );
     }
     // Forgotten while the cluster could not be reached.
-    if (runtime.running_status === null)
+    if (runtime.running_status === null && runtime.desired !== 'NONE')
       await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED', null]);
   }
 
@@ -235,6 +238,14 @@ export class Keeper {
       await this.#attempts.attempt(`orphan ${service}`, () =>
         cluster.retire({ service }, this.#parts.settings.terminationGraceSeconds, this.#call()),
       );
+    }
+  }
+
+  /** What is left of services that were moved to another cluster. */
+  async #leave(): Promise<void> {
+    const { database } = this.#parts;
+    for (const place of await database.many(placesToLeave, [this.#driver])) {
+      await this.#attempts.attempt(`leave ${place.service_id}`, () => removePlace(this.#parts, place, this.#call(), true));
     }
   }
 

@@ -48,7 +48,12 @@ export class Observer {
     const jobRuns = new Set((await database.many(runningRollouts)).map((row) => row.id));
     const backupWork = new Set((await database.many(openBackupWork)).map((row) => row.id));
     const configs = this.#configs;
-    const runtimes = rows.map((row) => ({ ...row, config: configs.get(row.release_id ?? '') ?? null }));
+    const runtimes = rows.map((row) => ({
+      ...row,
+      // What of a service is left on the cluster that it was moved away from goes.
+      desired: row.driver === this.#driver ? row.desired : ('NONE' as const),
+      config: configs.get(row.release_id ?? '') ?? null,
+    }));
     return { gatewayVersion, byService, busy, runtimes, configs, jobRuns, backupWork };
   }
 

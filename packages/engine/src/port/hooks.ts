@@ -1,6 +1,7 @@
 import type { Queryable } from '@davit/db';
 import type { HostCertificate, HttpChallenge } from '@davit/drivers';
 import type { Action, ServiceOutput } from '../model.ts';
+import type { ClusterAccess } from './clusters.ts';
 
 /** Of the host names that services answer under. */
 export interface GatewayDomains {
@@ -43,6 +44,11 @@ export interface EngineHooks {
   /** Encrypts what the engine keeps, and decrypts it; the id of its record belongs to it. */
   seal(recordId: string, text: string): Uint8Array;
   open(recordId: string, sealed: Uint8Array): string;
+  /**
+   * The clusters beside this machine's that Davit was given credentials of; left out: there are none. Asked for at the start, at each
+   * notification on `clustersChannel`, and now and then.
+   */
+  clusters?(): Promise<readonly ClusterAccess[]>;
   /** What a run of a service that succeeded told, in place of what the run before it did; empty: nothing any more. Idempotent. */
   serviceOutputs(serviceId: string, outputs: readonly ServiceOutput[]): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { isAppError, redactor } from '@davit/base';
+import { ClusterAway } from '../clusters/drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
 import type { StepName } from '../plan/plan.ts';
@@ -12,6 +13,7 @@ import { DeploymentLog } from './deployment-log.ts';
 import { toFailure } from './failure.ts';
 import { Journal, LeaseLost } from './journal.ts';
 import type { Semaphore } from './semaphore.ts';
+import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
 import { parallel } from './parallel.ts';
 import { positionOf, prepareTasks, retires, valuesToHide, type TaskState } from './prepare.ts';
@@ -41,6 +43,7 @@ export class DeploymentRun {
   #firstFailed: string | null = null;
   /** Former instances that drain and stop while the next stage goes on. */
   readonly #tails: Promise<void>[] = [];
+  readonly #wait: ClusterWait;
   /** Aborts with the run that has to be given up in the middle, so that nothing of it goes on beside the run that takes it up. */
   readonly #abandon = new AbortController();
 
@@ -49,6 +52,7 @@ export class DeploymentRun {
     const { deployment, parts } = input;
     this.#journal = new Journal(parts.database, deployment.id, deployment.fence);
     this.#log = new DeploymentLog(parts.database, deployment.id, (text) => text);
+    this.#wait = new ClusterWait({ ...input, journal: this.#journal, log: this.#log });
   }
 
   /**
@@ -69,6 +73,11 @@ export class DeploymentRun {
     }
   }
 
+  /** Why it was given up in the middle, where that was because its cluster is away: it is to be taken up when that is back. */
+  get waiting(): Waiting | null {
+    return this.#wait.waiting;
+  }
+
   /** Does this for several services at once. When one has to give up, all do. */
   #forEach(members: readonly TaskState[], action: (member: TaskState) => Promise<void>): Promise<void> {
     return parallel(parallelTasks, members, async (member) => {
@@ -84,6 +93,7 @@ export class DeploymentRun {
   /** The services by stage, with what is done of them; and what must not be told in the log. */
   async #prepare(): Promise<readonly (readonly TaskState[])[]> {
     const { deployment, parts, resumed } = this.#input;
+    await parts.clusters.know(deployment.driver);
     const stages = await prepareTasks({ parts, deployment, journal: this.#journal });
     this.#tasks = stages.flat();
     this.#log.redact = redactor(await valuesToHide(parts.hooks, this.#tasks));
@@ -172,6 +182,7 @@ export class DeploymentRun {
         force: this.#input.force,
       });
       member.done.add(name);
+      await this.#wait.end();
       for (const one of skipped) {
         member.done.add(one);
         await this.#journal.endStep({
@@ -197,6 +208,7 @@ export class DeploymentRun {
         await this.#cancelTask(member);
         return null;
       }
+      if (error instanceof ClusterAway && (await this.#wait.begin(error, member.task.serviceId))) throw error;
       const reference = `${this.#input.deployment.id}/${member.task.serviceId}`;
       const failure = toFailure(error, reference);
       if (failure.code === 'INTERNAL')
@@ -318,10 +330,7 @@ export class DeploymentRun {
     const canceled = this.#input.cancel.aborted && phases.some((phase) => phase === 'CANCELED');
     const status = failed ? 'FAILED' : canceled ? 'CANCELED' : 'SUCCEEDED';
     const removesEnvironment = deployment.action === 'DELETE' && deployment.whole_environment && status === 'SUCCEEDED';
-    if (removesEnvironment) {
-      const call = { signal: this.#input.abandon, log: (message: string) => this.#log.add('remove', message) };
-      await parts.drivers[deployment.driver]?.cluster.removeEnvironment(deployment.environment_id, call);
-    }
+    if (removesEnvironment) await this.#removeEnvironment(deployment.driver);
     if (deployment.action === 'DEPLOY') {
       const done = this.#tasks.filter(({ phase }) => phase === 'SUCCEEDED').map(({ task }) => task.serviceId);
       await collectImages(
@@ -344,6 +353,18 @@ export class DeploymentRun {
       await tx.run(store.removeDeployments, [deployment.environment_id]);
     });
     await crashPoint('finish:after');
+  }
+
+  /** What a cluster has of the environment beside its services. One that stays away keeps it, and the log says so. */
+  async #removeEnvironment(driver: string): Promise<void> {
+    const { deployment, parts } = this.#input;
+    const call = { signal: this.#input.abandon, log: (message: string) => this.#log.add('remove', message) };
+    try {
+      await parts.drivers[driver]?.cluster.removeEnvironment(deployment.environment_id, call);
+    } catch (error) {
+      if (!(error instanceof ClusterAway) || (await this.#wait.begin(error))) throw error;
+      this.#log.add('remove', `${error.message}. What it has of the environment stays there.`, { level: 'WARNING' });
+    }
   }
 }
 

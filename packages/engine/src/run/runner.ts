@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
 import type { EngineParts } from '../parts.ts';
 import * as store from '../store/journal.ts';
+import type { Waiting } from './cluster-wait.ts';
 import { DeploymentRun } from './deployment-run.ts';
 import { LeaseLost } from './journal.ts';
 import { Semaphore } from './semaphore.ts';
@@ -34,6 +35,8 @@ export class Runner {
   readonly #id = randomUUID();
   readonly #builds: Semaphore;
   readonly #running = new Map<string, Running>();
+  /** Deployments of this runner whose cluster is away. They take no place, so that those of other clusters go on. */
+  readonly #waiting = new Map<string, Waiting>();
   #lock: SessionLock | null = null;
   #listener: Listener | undefined;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -96,6 +99,7 @@ export class Runner {
     if (this.#isRelocking) return;
     try {
       await this.#takeOverOrphans();
+      await this.#resumeWaiting();
       while (!this.#stopping && this.#running.size < this.#parts.settings.maximumDeployments) {
         const claimed = await this.#claim();
         if (claimed === undefined) break;
@@ -156,7 +160,7 @@ export class Runner {
     });
     const ended = run
       .execute()
-      .catch((error: unknown) => this.#onAbandoned(deployment, error))
+      .catch((error: unknown) => this.#onAbandoned(deployment, error, run.waiting))
       .finally(() => {
         if (this.#running.get(deployment.id)?.fence === deployment.fence) this.#running.delete(deployment.id);
         this.wake();
@@ -165,8 +169,12 @@ export class Runner {
   }
 
   /** A run that ends without recording its end is not lost: the row still names this runner, so it is claimed again. */
-  #onAbandoned(deployment: store.ClaimedDeployment, error: unknown): void {
+  #onAbandoned(deployment: store.ClaimedDeployment, error: unknown, waiting: Waiting | null): void {
     if (error instanceof LeaseLost || this.#stopping) return;
+    if (waiting !== null) {
+      this.#waiting.set(deployment.id, waiting);
+      return;
+    }
     this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be taken up again');
     this.#later(() => this.#resumeOwn(deployment.id));
   }
@@ -182,9 +190,26 @@ export class Runner {
     }
   }
 
+  /** Those whose cluster is back, and those that have waited for long enough. */
+  async #resumeWaiting(): Promise<void> {
+    for (const [id, { key, until }] of this.#waiting) {
+      if (this.#parts.clusters.awayFor(key) > 0 && Date.now() < until) continue;
+      this.#waiting.delete(id);
+      await this.#resumeOwn(id);
+    }
+  }
+
+  /** One that waits is taken up at its next look. */
+  #endWaiting(id: string): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting !== undefined) this.#waiting.set(id, { ...waiting, until: 0 });
+  }
+
   #onNotification(payload: string): void {
     const [word = '', id = ''] = payload.split(' ');
-    const run = word === 'cancel' || word === 'force' ? this.#running.get(id) : undefined;
+    const isCancel = word === 'cancel' || word === 'force';
+    if (isCancel) this.#endWaiting(id);
+    const run = isCancel ? this.#running.get(id) : undefined;
     run?.cancel.abort();
     if (word === 'force') run?.force.abort();
     this.wake();
@@ -195,6 +220,7 @@ export class Runner {
     try {
       await this.#parts.database.run(store.registerRunner, [this.#id]);
       const rows = new Map((await this.#parts.database.many(store.renewLeases, [this.#id])).map((row) => [row.id, row]));
+      for (const { id, canceling } of rows.values()) if (canceling) this.#endWaiting(id);
       for (const [id, run] of this.#running) {
         const row = rows.get(id);
         // A row that is gone was finished or taken over; what of this run still writes fails at its fence.
@@ -204,7 +230,7 @@ export class Runner {
       }
       // Nothing that is this runner's may stand still, for whatever reason it is not under way.
       if (this.#looking !== null) return;
-      for (const id of rows.keys()) if (!this.#running.has(id)) await this.#resumeOwn(id);
+      for (const id of rows.keys()) if (!this.#running.has(id) && !this.#waiting.has(id)) await this.#resumeOwn(id);
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the runner could not renew its leases');
     }
@@ -227,6 +253,7 @@ export class Runner {
       await Promise.all([...this.#running.values()].map((run) => run.ended));
       // That of the last attempt, where that came so far: to take it again, this runner would wait for itself.
       const lock = this.#lock?.held === true ? this.#lock : await this.#lockAgain();
+      this.#waiting.clear();
       for (const claimed of await this.#parts.database.many(store.reclaimAll, [this.#id])) this.#begin(claimed, true);
       if (!lock.held) throw new Error('the session was lost again');
       this.#isRelocking = false;

@@ -1,6 +1,7 @@
 import { isAppError, retry } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import type { StepName, StepOutput } from '../plan/plan.ts';
+import { ClusterAway } from '../clusters/drivers.ts';
 import type { Step, StepContext, Task } from '../steps/index.ts';
 import type { EngineParts } from '../parts.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
@@ -44,7 +45,7 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
     output = await attempt(input);
   } catch (error) {
     await log.flush();
-    if (input.abandon.aborted) throw error;
+    if (input.abandon.aborted || error instanceof ClusterAway) throw error;
     const canceled = isCanceled();
     await journal.endStep({ serviceId: task.serviceId, position: input.position, status: canceled ? 'CANCELED' : 'FAILED' });
     throw canceled ? new Canceled() : error;
@@ -102,6 +103,8 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
 }
 
 function isRetryable(error: unknown): boolean {
+  // The whole deployment waits for it, and keeps nothing meanwhile.
+  if (error instanceof ClusterAway) return false;
   if (error instanceof DriverError) return error.retryable;
   return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
 }

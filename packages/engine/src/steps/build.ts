@@ -3,8 +3,9 @@ import { fetchSource } from './checkout.ts';
 import { assertSpace } from '../housekeeping/images.ts';
 import { buildArguments, checkoutFolder, findImage, imageName, recordImage, removeCheckout } from './image.ts';
 import type { BuildCommit } from '../model.ts';
+import { builderOf } from '../parts.ts';
 import { secretNames } from '../workload.ts';
-import { configOf, driverSet, gitSourceOf, ownerOf, type Step, type StepContext } from './step.ts';
+import { configOf, gitSourceOf, ownerOf, type Step, type StepContext } from './step.ts';
 
 /** Builds the image, unless one of the same name is there by now. */
 export const build: Step = {
@@ -16,7 +17,7 @@ export const build: Step = {
     const commit = await ensureSource(context);
     const name = imageName(context, commit);
     const existing = await findImage(context, name);
-    if (existing === null) await assertSpace(context.parts, context.deployment.driver, call);
+    if (existing === null) await assertSpace(context.parts, context.task.driver, call);
     const image = existing ?? (await buildImage(context, name, commit));
     await recordImage(context, commit, name, image);
     await removeCheckout(context);
@@ -40,7 +41,7 @@ function buildImage(context: StepContext, image: string, commit: BuildCommit) {
   const config = configOf(context.task);
   const source = gitSourceOf(context.task);
   const { cpuMillicores, memoryMiB, withoutCache } = config.options?.build ?? {};
-  return driverSet(context).builder.build(
+  return builderOf(context.parts, context.task.driver).build(
     {
       owner: ownerOf(context),
       image,

@@ -4,6 +4,7 @@ import { DriverError } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceOf } from './source.ts';
+import { builderOf } from '../parts.ts';
 import { driverSet, gitSourceOf, type Step, type StepContext } from './step.ts';
 
 /** Fetches the tree of the commit. */
@@ -29,7 +30,8 @@ export async function fetchSource(context: StepContext): Promise<BuildCommit> {
   const fetched = await onDisk(() => driverSet(context).source.checkout(source, folder, call));
   const { rootPath, dockerfilePath, dockerfile } = gitSourceOf(task);
   if (dockerfile !== undefined) await onDisk(() => placeDockerfile(folder, { rootPath, dockerfilePath, dockerfile }));
-  const declaredArguments = await driverSet(context).builder.declaredArguments({ directory: folder, rootPath, dockerfilePath });
+  const builder = builderOf(context.parts, context.task.driver);
+  const declaredArguments = await builder.declaredArguments({ directory: folder, rootPath, dockerfilePath });
   const commit: BuildCommit = { ...fetched, declaredArguments };
   task.commit = commit;
   call.log(`Fetched commit ${commit.id.slice(0, 12)}: ${commit.message?.split('\n', 1)[0] ?? ''}`);

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import type { BuiltImage } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
 import { imageKey } from '../image-key.ts';
+import { builderOf } from '../parts.ts';
 import * as store from '../store/journal.ts';
 import { plainValues } from '../workload.ts';
-import { configOf, driverSet, gitSourceOf, type StepContext } from './step.ts';
+import { configOf, gitSourceOf, type StepContext } from './step.ts';
 
 /** `davit/<service>:<key>`: the same commit, settings and build arguments have the same name and are built once. */
 export function imageName(context: StepContext, commit: BuildCommit): string {
@@ -36,7 +37,7 @@ export async function recordImage(context: StepContext, commit: BuildCommit, nam
 
 /** The image of that commit if the engine has it already. */
 export function findImage(context: StepContext, name: string): Promise<BuiltImage | null> {
-  return driverSet(context).builder.find(name, context.call.signal);
+  return builderOf(context.parts, context.task.driver).find(name, context.call.signal);
 }
 
 export function checkoutFolder(context: StepContext): string {

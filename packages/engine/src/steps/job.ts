@@ -1,5 +1,6 @@
 import { Sensitive } from '@davit/base';
 import type { Workload } from '@davit/drivers';
+import { leaveOthers } from '../clusters/leave.ts';
 import { nextRun } from '../jobs/cron.ts';
 import { outputFolder, publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
@@ -7,7 +8,8 @@ import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
 import { startWithImage } from '../registry-image.ts';
 import { removeSchedule, setSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
-import { configOf, driverSet, workloadOf, type Step, type StepContext, type Task } from './step.ts';
+import { terminationGrace } from '../workload.ts';
+import { configOf, driverSet, noteHere, workloadOf, type Step, type StepContext, type Task } from './step.ts';
 
 /*
  * A job runs to its end. `launch` starts its run, `complete` waits for the end, `clear` takes away what is left of it. That they are
@@ -21,11 +23,12 @@ export const launch: Step = {
   deadlineSeconds: 300,
   cancelable: true,
   async run(context) {
-    const { task, call, parts, deployment } = context;
+    const { task, call, parts } = context;
     const { event } = running(task);
     call.log(`Running ${eventWords[event]} of the job.`);
     const workload = await attemptWorkload(context, 0);
-    const image = { driver: deployment.driver, serviceName: task.name, source: configOf(task).source, imageName: task.imageName };
+    const image = { driver: task.driver, serviceName: task.name, source: configOf(task).source, imageName: task.imageName };
+    await noteHere(context);
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     task.launchedAt = new Date().toISOString();
     return { launchedAt: task.launchedAt };
@@ -49,10 +52,10 @@ export const complete: Step = {
   deadlineSeconds: ({ task }) => (running(task).job.maximumSeconds ?? longestRunSeconds) + 600,
   cancelable: 'FORCED',
   async run(context) {
-    const { task, parts, deployment, call } = context;
+    const { task, parts, call } = context;
     const instance = await awaitRun({
       parts,
-      driver: deployment.driver,
+      driver: task.driver,
       service: { id: task.serviceId, name: task.name },
       rollout: task.rollout,
       config: configOf(task),
@@ -63,7 +66,7 @@ export const complete: Step = {
     call.log('The job ended with exit code 0.');
     const told = await publishOutputs({
       parts,
-      driver: deployment.driver,
+      driver: task.driver,
       serviceId: task.serviceId,
       instance,
       signal: call.signal,
@@ -90,7 +93,7 @@ export const arm: Step = {
   name: 'arm',
   deadlineSeconds: 120,
   cancelable: false,
-  async run({ task, deployment, journal, call }) {
+  async run({ task, deployment, journal, call, parts }) {
     // A run that was asked for by itself leaves the rest as it is: what was stopped stays so.
     const isArmed = task.forcedEvent === null || task.former?.desired === 'RUNNING';
     const schedule = configOf(task).job?.schedule ?? null;
@@ -100,7 +103,7 @@ export const arm: Step = {
       deployment.organization_id,
       deployment.project_id,
       deployment.environment_id,
-      deployment.driver,
+      task.driver,
       isArmed ? 'RUNNING' : 'STOPPED',
       task.releaseId,
       task.rollout,
@@ -113,6 +116,7 @@ export const arm: Step = {
       if (next === null) await journal.writeAny(removeSchedule, [task.serviceId], tx);
       else await journal.write(setSchedule, [task.serviceId, next], tx);
     });
+    await leaveOthers(parts, task, terminationGrace(task.former?.config ?? null, parts.settings), call);
     if (next !== null) call.log(`The schedule is armed; the next run is at ${next.toISOString()}.`);
     return {};
   },

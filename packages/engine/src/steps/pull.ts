@@ -12,13 +12,13 @@ export const pull: Step = {
   deadlineSeconds: 1_800,
   cancelable: true,
   async run(context) {
-    const { task, call, journal, parts, deployment } = context;
+    const { task, call, journal, parts } = context;
     const { source } = configOf(task);
     if (source.type !== 'IMAGE') throw new Error(`${task.name} has no image to pull`);
     const reference = pinnedName(task.imageName) ?? taggedName(source);
-    await assertSpace(parts, deployment.driver, call);
+    await assertSpace(parts, task.driver, call);
     call.log(`Pulling ${reference}.`);
-    const { driver } = deployment;
+    const { driver } = task;
     const image = await pullImage(parts, { driver, serviceName: task.name, registryId: source.registryId, reference }, call);
     const name = image.digest === null ? reference : `${source.image}@${image.digest}`;
     task.imageId = image.id;

@@ -1,5 +1,7 @@
 import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
+import { removePlace } from '../clusters/leave.ts';
+import { forgetPlace, placesOf } from '../store/places.ts';
 import { terminationGrace } from '../workload.ts';
 import { driverSet, type Step } from './step.ts';
 
@@ -9,10 +11,10 @@ export const unroute: Step = {
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
-    const { task, deployment, journal, parts, call } = context;
+    const { task, journal, parts, call } = context;
     await journal.writeAny(removeSchedule, [task.serviceId]);
     await journal.writeAny(store.stopRuntime, [task.serviceId]);
-    const gateway = parts.gateways[deployment.driver];
+    const gateway = parts.gateways[task.driver];
     await gateway?.remove(task.serviceId);
     const instances = await driverSet(context).cluster.observe({ service: task.serviceId }, call.signal);
     await gateway?.awaitDrained(
@@ -42,8 +44,18 @@ export const remove: Step = {
   deadlineSeconds: 300,
   cancelable: false,
   async run(context) {
-    const { task, deployment, journal, call } = context;
+    const { task, deployment, journal, call, parts } = context;
     await driverSet(context).cluster.removeService(deployment.environment_id, task.serviceId, call);
+    for (const place of await parts.database.many(placesOf, [task.serviceId])) {
+      const elsewhere = parts.drivers[place.driver];
+      // What the environment itself has on its own cluster goes with the environment.
+      if (elsewhere !== undefined && place.driver !== deployment.driver) {
+        await removePlace(parts, place, call);
+        continue;
+      }
+      if (place.driver !== task.driver) await elsewhere?.cluster.removeService(deployment.environment_id, task.serviceId, call);
+      await parts.database.run(forgetPlace, [place.service_id, place.driver]);
+    }
     await journal.writeAny(removeRuns, [task.serviceId]);
     await journal.writeAny(store.removeRuntime, [task.serviceId]);
     call.log('Containers, volumes and images are removed.');

@@ -1,5 +1,6 @@
 import * as store from '../store/journal.ts';
 import type { BuildCommit } from '../model.ts';
+import { builderOf } from '../parts.ts';
 import { findImage, imageName, recordImage } from './image.ts';
 import { sourceOf } from './source.ts';
 import { configOf, driverSet, type Step } from './step.ts';
@@ -11,6 +12,8 @@ export const resolve: Step = {
   cancelable: true,
   async run(context) {
     const { task, parts, call } = context;
+    // Before anything is fetched for nothing.
+    builderOf(parts, task.driver);
     const id = task.commit?.id ?? (await driverSet(context).source.resolve(await sourceOf(context), call));
     const source = JSON.stringify(configOf(task).source);
     const known = await parts.database.maybe(store.knownCommit, [task.serviceId, id, source]);

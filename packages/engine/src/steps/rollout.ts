@@ -1,11 +1,12 @@
 import { DriverError, type Instance } from '@davit/drivers';
+import { leaveOthers, moveNotes } from '../clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import { startWithImage } from '../registry-image.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
-import { configOf, driverSet, workloadOf, type Step, type StepContext } from './step.ts';
+import { configOf, driverSet, noteHere, workloadOf, type Step, type StepContext } from './step.ts';
 import { removeFolder } from './terraform.ts';
 
 /** Of the instances that are replaced. */
@@ -19,7 +20,8 @@ export const halt: Step = {
   async run(context) {
     if (await isUnchanged(context)) return {};
     const { task, call } = context;
-    if (task.former?.desired === 'RUNNING') call.log(`${reasonToHalt(configOf(task))}: the running instances stop first.`);
+    if (task.former?.desired === 'RUNNING' && task.former.driver === task.driver)
+      call.log(`${reasonToHalt(configOf(task))}: the running instances stop first.`);
     await driverSet(context).cluster.retire(
       { service: task.serviceId, exceptRollout: task.rollout },
       graceSeconds(context),
@@ -40,7 +42,7 @@ export const start: Step = {
   deadlineSeconds: 1_800,
   cancelable: true,
   async run(context) {
-    const { task, call, parts, deployment } = context;
+    const { task, call, parts } = context;
     const config = configOf(task);
     const former = await runtimeNow(context);
     if (await isUnchanged(context)) {
@@ -51,13 +53,19 @@ export const start: Step = {
       return { kept: true, rollout: task.rollout, instances: task.count, skip: ['ready', 'retire'] };
     }
     task.count = firstCount(config, former);
+    if (former !== null && former.driver !== task.driver) {
+      const { clusters } = parts;
+      const hasVolumes = config.volumes.length > 0;
+      for (const note of moveNotes(clusters.nameOf(former.driver), clusters.nameOf(task.driver), hasVolumes)) call.log(note);
+    }
     const workload = await workloadOf(context, { secrets: true });
     if (workload.instances === 0) call.log('min_running_instances is 0: no instance is started.');
     const obstacle = scalingObstacle(config);
     if (obstacle !== null)
       call.log(`The number of instances stays ${config.instances}: ${obstacle}, so none is added under load.`);
     if (workload.instances > config.instances) call.log(`${workload.instances} instances are started, as many as ran before.`);
-    const image = { driver: deployment.driver, serviceName: task.name, source: config.source, imageName: task.imageName };
+    const image = { driver: task.driver, serviceName: task.name, source: config.source, imageName: task.imageName };
+    await noteHere(context);
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     return { instances: task.count };
   },
@@ -73,7 +81,8 @@ export const start: Step = {
 async function isUnchanged(context: StepContext): Promise<boolean> {
   const { task, deployment, call } = context;
   const { former } = task;
-  if (deployment.action !== 'DEPLOY' || former?.desired !== 'RUNNING' || former.rollout === null) return false;
+  if (former?.driver !== task.driver || deployment.action !== 'DEPLOY') return false;
+  if (former?.desired !== 'RUNNING' || former.rollout === null) return false;
   if (former.config_hash !== task.configHash || former.image_id !== task.imageId) return false;
   const { serving } = instanceCounts((await runtimeNow(context)) ?? former, configOf(task));
   const instances = await driverSet(context).cluster.observe({ service: task.serviceId, rollout: former.rollout }, call.signal);
@@ -133,7 +142,7 @@ export const route: Step = {
       deployment.organization_id,
       deployment.project_id,
       deployment.environment_id,
-      deployment.driver,
+      task.driver,
       'RUNNING',
       task.releaseId,
       task.rollout,
@@ -141,7 +150,7 @@ export const route: Step = {
       count === 0 ? 'STOPPED' : 'RUNNING',
       count,
     ]);
-    await parts.gateways[deployment.driver]?.set(task.serviceId, config, instances);
+    await parts.gateways[task.driver]?.set(task.serviceId, config, instances);
     const open = config.ports.filter((port) => port.public).length;
     if (open > 0) call.log('The gateway sends requests to the new instances.');
     return {};
@@ -160,14 +169,16 @@ export const retire: Step = {
   deadlineSeconds: (context) => 120 + context.parts.settings.drainSeconds + graceSeconds(context),
   cancelable: false,
   async run(context) {
-    const { task, deployment, parts, call } = context;
+    const { task, parts, call } = context;
     const { cluster } = driverSet(context);
     const old = await cluster.observe({ service: task.serviceId, exceptRollout: task.rollout }, call.signal);
-    if (old.length === 0) return {};
-    const ids = old.map((instance) => instance.id);
-    await parts.gateways[deployment.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
-    await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
-    call.log(`${old.length} former ${old.length === 1 ? 'instance' : 'instances'} stopped.`);
+    if (old.length > 0) {
+      const ids = old.map((instance) => instance.id);
+      await parts.gateways[task.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
+      await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
+      call.log(`${old.length} former ${old.length === 1 ? 'instance' : 'instances'} stopped.`);
+    }
+    await leaveOthers(parts, task, graceSeconds(context), call);
     return {};
   },
 };
@@ -177,7 +188,7 @@ export const retire: Step = {
  * stopped for it they start again. Can be called at any point and twice.
  */
 export async function undoRollout(context: StepContext): Promise<void> {
-  const { task, call, parts, deployment } = context;
+  const { task, call, parts } = context;
   if (task.serviceType === 'TERRAFORM') {
     // What was made is in the state; nothing of it is taken back.
     await removeFolder(context);
@@ -188,6 +199,8 @@ export async function undoRollout(context: StepContext): Promise<void> {
   await cluster.retire({ service: task.serviceId, rollout: task.rollout }, 2, call);
   const { former } = task;
   if (former?.desired !== 'RUNNING' || former.config === null || former.rollout === task.rollout) return;
+  // It serves on where it is: nothing of it was stopped.
+  if (former.driver !== task.driver) return;
   const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
   const { serving } = instanceCounts(former, former.config);
   if (left.filter(({ state, index }) => state === 'RUNNING' && index < serving).length >= serving) return;
@@ -195,5 +208,5 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);
-  await parts.gateways[deployment.driver]?.set(task.serviceId, former.config, instances);
+  await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances);
 }

@@ -4,6 +4,7 @@ import { driversOf, type DriverSet, type EngineParts } from '../parts.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
+import { notePlace } from '../store/places.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { secretIds, toWorkload } from '../workload.ts';
@@ -14,6 +15,8 @@ export interface Task {
   readonly serviceType: string;
   readonly name: string;
   readonly stage: { readonly name: string; readonly position: number };
+  /** Of the cluster on which this is done: the environment's when it is deployed, otherwise that on which the service is. */
+  readonly driver: string;
   /** What runs before this deployment; null: nothing ever did. */
   readonly former: RuntimeRow | null;
   readonly releaseId: string | null;
@@ -61,7 +64,7 @@ export interface Step {
 }
 
 export function driverSet(context: StepContext): DriverSet {
-  return driversOf(context.parts, context.deployment.driver);
+  return driversOf(context.parts, context.task.driver);
 }
 
 export function ownerOf(context: StepContext): Ownership {
@@ -73,6 +76,12 @@ export function ownerOf(context: StepContext): Ownership {
     environment: deployment.environment_id,
     service: task.serviceId,
   };
+}
+
+/** Writes down that something of the service is on the task's cluster, before anything is. */
+export async function noteHere({ task, deployment, journal }: StepContext): Promise<void> {
+  const keeps = configOf(task).volumes.length > 0;
+  await journal.write(notePlace, [task.serviceId, task.driver, deployment.environment_id, keeps]);
 }
 
 /** The configuration of a task whose action runs one. */

@@ -72,7 +72,7 @@ export const terraformPlan: Step = {
       deployment.organization_id,
       deployment.project_id,
       deployment.environment_id,
-      deployment.driver,
+      task.driver,
       task.releaseId,
     ]);
     const { changes } = await usingObtained(context, async (session, isNew) => {
@@ -122,7 +122,7 @@ export const settle: Step = {
       deployment.organization_id,
       deployment.project_id,
       deployment.environment_id,
-      deployment.driver,
+      task.driver,
       // Nothing of it runs that Davit would have to keep running.
       'STOPPED',
       task.releaseId,

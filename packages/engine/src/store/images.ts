@@ -37,18 +37,23 @@ export const forgetImages = statement(
   'UPDATE release SET collected_image = NULL WHERE service_id = $1 AND collected_image = ANY ($2::text[])',
 );
 
-/** Services with built images that are given up and may still be on the engine. */
+// A service that is on no cluster may have left images on any.
+const isOn = (driver: string): string =>
+  `NOT EXISTS (SELECT FROM service_runtime t WHERE t.service_id = r.service_id AND t.driver <> ${driver})`;
+
+/** Driver: services of it with built images that are given up and may still be there. */
 export const servicesToCollect = statement<{ service_id: string }>(
   'servicesToCollectImagesOf',
-  'SELECT DISTINCT service_id FROM release WHERE collected_image IS NOT NULL',
+  `SELECT DISTINCT service_id FROM release r WHERE collected_image IS NOT NULL AND ${isOn('$1')}`,
 );
 
-/** How many: services with more built images than that, and no deployment under way. */
+/** How many, driver: services of it with more built images than that, and no deployment under way. */
 export const servicesWithImages = statement<{ service_id: string }>(
   'servicesWithImages',
   `SELECT service_id FROM release r WHERE image_id IS NOT NULL AND config -> 'source' ->> 'type' = 'GIT'
       AND NOT EXISTS (SELECT FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
                        WHERE s.service_id = r.service_id AND d.status IN ('QUEUED', 'RUNNING'))
+      AND ${isOn('$2')}
     GROUP BY service_id HAVING count(DISTINCT image_id) > $1`,
 );
 

@@ -30,7 +30,7 @@ interface Placed {
   readonly commit: ReleaseCommit | null;
 }
 
-const placedColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, r.id AS release_id, r.config, r.image_id, r.image_name,
+const placedColumns = `t.service_id, t.organization_id, t.project_id, t.environment_id, r.id AS release_id, r.config, r.image_id, r.image_name,
   r.commit`;
 
 export interface DueRow extends Placed {
@@ -42,7 +42,7 @@ export interface DueRow extends Placed {
 /** Schedules that are due, the oldest first. */
 export const dueSchedules = statement<DueRow>(
   'dueJobSchedules',
-  `SELECT ${placedColumns}, s.next_at, clock_timestamp() AS now
+  `SELECT ${placedColumns}, t.driver, s.next_at, clock_timestamp() AS now
      FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
     WHERE s.next_at <= clock_timestamp() AND t.desired = 'RUNNING' ORDER BY s.next_at LIMIT 100`,
 );
@@ -62,7 +62,8 @@ export const endSchedule = statement<{ service_id: string }>(
 /** Id, service, release, the time that it was due. No row: one runs still. */
 export const insertRun = statement<{ id: string }>(
   'insertJobRun',
-  `INSERT INTO job_run (id, service_id, release_id, due_at) VALUES ($1, $2, $3, $4)
+  `INSERT INTO job_run (id, service_id, release_id, due_at, driver)
+   VALUES ($1, $2, $3, $4, (SELECT driver FROM service_runtime WHERE service_id = $2))
    ON CONFLICT (service_id) WHERE status = 'RUNNING' DO NOTHING RETURNING id`,
 );
 
@@ -75,7 +76,7 @@ export interface RunRow extends Placed {
 /** Runs that have not ended, of jobs that are still deployed. */
 export const openRuns = statement<RunRow>(
   'openJobRuns',
-  `SELECT ${placedColumns}, j.id, j.due_at, j.launched_at
+  `SELECT ${placedColumns}, coalesce(j.driver, t.driver) AS driver, j.id, j.due_at, j.launched_at
      FROM job_run j JOIN service_runtime t ON t.service_id = j.service_id JOIN release r ON r.id = j.release_id
     WHERE j.status = 'RUNNING' ORDER BY j.created_at`,
 );

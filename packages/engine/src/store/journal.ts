@@ -19,10 +19,12 @@ export interface ClaimedDeployment {
   readonly fence: number;
   readonly cancel_requested_at: string | null;
   readonly cancel_force: boolean;
+  /** Since when it waits for its cluster; null: it does not. */
+  readonly waiting_since: string | null;
 }
 
 const claimedColumns = `d.id, d.organization_id, d.project_id, d.environment_id, d.cluster_id, d.driver, d.execution_number, d.action,
-  d.whole_environment, d.fence, d.cancel_requested_at, d.cancel_force`;
+  d.whole_environment, d.fence, d.cancel_requested_at, d.cancel_force, d.waiting_since`;
 
 /**
  * Takes the next request whose environment is free. SKIP LOCKED: runners do not wait for each other, nor for a request that
@@ -71,6 +73,20 @@ export const reclaim = statement<ClaimedDeployment>(
 export const reclaimAll = statement<ClaimedDeployment>(
   'reclaimAll',
   `${retake} AND d.runner_id = $1 RETURNING ${claimedColumns}`,
+);
+
+/** Deployment, fence: it waits for its cluster from now on, unless it did already. For how many seconds it has. */
+export const beginWaiting = statement<{ seconds: number }>(
+  'beginWaiting',
+  `UPDATE deployment SET waiting_since = coalesce(waiting_since, clock_timestamp())
+    WHERE id = $1 AND fence = $2 AND status = 'RUNNING'
+   RETURNING extract(epoch FROM clock_timestamp() - waiting_since)::float8 AS seconds`,
+);
+
+/** Deployment, fence: its cluster is there again. */
+export const endWaiting = statement(
+  'endWaiting',
+  `UPDATE deployment SET waiting_since = NULL WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`,
 );
 
 export const renewLeases = statement<{ id: string; fence: number; canceling: boolean; forced: boolean }>(

@@ -6,7 +6,16 @@ import { createFakeCluster, Terraform, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { config } from './config.ts';
 import { createEngine, type Engine, type EngineInput, type EngineSettings } from '../index.ts';
-import type { DeploymentRequest, ReleaseConfig, RequestedService, ServiceOutput, ServiceView } from '../port.ts';
+import type { ClusterMaker } from '../clusters/drivers.ts';
+import type {
+  ClusterAccess,
+  DeploymentRequest,
+  EnvironmentPlace,
+  ReleaseConfig,
+  RequestedService,
+  ServiceOutput,
+  ServiceView,
+} from '../port.ts';
 
 /** An engine over the fake cluster and a database of its own, with what resources would hand it kept in memory. */
 export interface World {
@@ -21,6 +30,7 @@ export interface World {
   /** What engines of this world are made of, for another process beside the first. */
   readonly input: EngineInput;
   readonly environmentId: string;
+  readonly place: EnvironmentPlace;
   /** Ends this engine as a stop of the server does, and begins another one on the same database and cluster. */
   restart(): Promise<Engine>;
   deploy(services: readonly RequestedService[], overrides?: Partial<DeploymentRequest>): Promise<string>;
@@ -30,8 +40,14 @@ export interface World {
   close(): Promise<void>;
 }
 
+/** Clusters beside the fixed one. */
+export interface WorldClusters {
+  readonly list: readonly ClusterAccess[];
+  readonly make: ClusterMaker;
+}
+
 // oxlint-disable-next-line max-lines-per-function -- one object of parts that belong together
-export async function createWorld(overrides: Partial<EngineSettings> = {}): Promise<World> {
+export async function createWorld(overrides: Partial<EngineSettings> = {}, clusters?: WorldClusters): Promise<World> {
   const database = await createTestDatabase();
   const fake = createFakeCluster();
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
@@ -61,7 +77,9 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
       seal: (_id, text) => Buffer.from(Buffer.from(text).toString('base64')),
       open: (_id, sealed) => Buffer.from(Buffer.from(sealed).toString(), 'base64').toString(),
       serviceOutputs: (serviceId, told) => Promise.resolve(void outputs.set(serviceId, told)),
+      ...(clusters !== undefined && { clusters: () => Promise.resolve(clusters.list) }),
     },
+    ...(clusters !== undefined && { makeCluster: clusters.make }),
     drivers: {
       fake: {
         cluster: fake.cluster,
@@ -95,6 +113,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}): Prom
     workFolder,
     input,
     environmentId: place.environmentId,
+    place,
     restart: async () => {
       await engine.stop();
       engine = make();
@@ -150,6 +169,7 @@ export const settings: EngineSettings = {
   drainSeconds: 1,
   logRetentionDays: 7,
   keptReleases: 10,
+  clusterWaitSeconds: 60,
   logLinesPerService: 10_000,
   metricsSeconds: 3600,
   scaleDownSeconds: 300,

@@ -166,7 +166,8 @@ const listenFailures: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host. Set DAVIT_HOST to an address of this machine',
 };
 
-function listenFailure(config: Configuration, error: unknown): unknown {
+/** What keeps a server from listening, and what to do about it. */
+export function listenFailure(config: Configuration, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const words = listenFailures[code];
   if (words === undefined) return error;
@@ -190,6 +191,7 @@ export function engineSettings(config: Configuration, installation: string): Eng
     readyTimeoutSeconds: config.readyTimeoutSeconds,
     terminationGraceSeconds: config.terminationGraceSeconds,
     drainSeconds: config.drainSeconds,
+    clusterWaitSeconds: config.clusterWaitSeconds,
     keptReleases: config.keptReleases,
     leastFreeMiB: config.leastFreeDiskMiB,
     logRetentionDays: config.logRetentionDays,

@@ -60,6 +60,7 @@ export interface Configuration {
   readonly maximumDeployments: number;
   readonly terminationGraceSeconds: number;
   readonly drainSeconds: number;
+  readonly clusterWaitSeconds: number;
   readonly keptReleases: number;
   /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly leastFreeDiskMiB: number;
@@ -160,6 +161,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     maximumBuilds: reader.integer('DAVIT_MAXIMUM_BUILDS', 2, 1, 64),
     maximumDeployments: reader.integer('DAVIT_MAXIMUM_DEPLOYMENTS', 20, 1, 1000),
     terminationGraceSeconds: reader.integer('DAVIT_TERMINATION_GRACE_SECONDS', 30, 1, 3600),
+    clusterWaitSeconds: reader.integer('DAVIT_CLUSTER_WAIT_SECONDS', 1800, 0, 86_400),
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),

@@ -12,12 +12,14 @@ import {
   type ImageStore,
   type LocalGateway,
 } from '@davit/drivers';
-import type { DriverSet, EngineLog } from '@davit/engine';
+import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
 import type { Configuration } from './config.ts';
 
-/** The drivers of this machine's container engine. */
+/** The drivers of this machine's container engine, and what makes those of other clusters. */
 export interface LocalDrivers {
   readonly set: DriverSet;
+  /** Left out: this version works with no others. */
+  readonly makeCluster?: ClusterMaker;
   /** Lets go of the gateway; its process goes on serving. */
   detach(): void;
 }

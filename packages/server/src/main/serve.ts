@@ -3,8 +3,9 @@ import { Terraform } from '@davit/drivers';
 import { createEngine, type Engine, type EngineLog } from '@davit/engine';
 import { pino, type Logger } from 'pino';
 import { Background } from '../background/background.ts';
-import { createApi, programVersion, type Api } from './api.ts';
+import { createApi, listenFailure, programVersion, type Api } from './api.ts';
 import type { Configuration } from './config.ts';
+import { listenForHealth } from './health.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
 import { keepAdminToken, lockStateFolder, openState, type OpenState } from './state.ts';
 
@@ -15,6 +16,8 @@ export type Say = (line: string) => void;
 export interface Serving {
   /** Of the API; null: this process only works (role worker). */
   readonly address: string | null;
+  /** Where `/healthz`, `/readyz` and `/metrics` are: the API's address, or one for them alone. */
+  readonly health: string;
   /** Resolves when it may not go on serving: another process has taken its state folder. */
   readonly displaced: Promise<void>;
   /** Ends requests, lets go of deployments (the next start goes on with them), closes all. Containers and gateway stay. */
@@ -84,8 +87,9 @@ async function startAll(config: Configuration, { logger, say, open, makeDrivers 
   open.closers.push(() => database.close());
   const { api, drivers } = await startApi(config, { state, database, logger, makeDrivers });
   open.closers.push(() => drivers.detach());
+  // Also where it was not started: it has connections to clusters that were asked what they are.
+  open.closers.push(() => api.engine.stop());
   if (config.role !== 'api') {
-    open.closers.push(() => api.engine.stop());
     const version = await programVersion();
     const background = new Background({ deps: api.deps, connectionString: state.connectionString, version, log: logger });
     await background.start();
@@ -94,10 +98,21 @@ async function startAll(config: Configuration, { logger, say, open, makeDrivers 
   open.closers.push(() => api.close());
   await showToken(config, api, say);
   const address = config.role === 'worker' ? null : await api.listen();
+  const health = address ?? (await startHealth(config, api, open));
   // After listening: deployments go on within moments, but the first answer does not wait for a container engine.
   if (config.role !== 'api') void startEngine(api.engine, logger);
-  logger.info({ address, role: config.role }, 'ready');
-  return { address, displaced: holder.displaced, close: () => closeAll(open, logger) };
+  logger.info({ address: health, role: config.role }, 'ready');
+  return { address, health, displaced: holder.displaced, close: () => closeAll(open, logger) };
+}
+
+/** Of a process that only works: whoever watches over it hears that it lives. */
+async function startHealth(config: Configuration, api: Api, open: Parts): Promise<string> {
+  await api.server.ready();
+  const health = await listenForHealth(api.server, config).catch((error: unknown) => {
+    throw listenFailure(config, error);
+  });
+  open.closers.push(() => health.close());
+  return health.address;
 }
 
 function openPool(config: Configuration, state: OpenState, logger: Logger): Database {
@@ -126,7 +141,13 @@ async function startApi(
     logger,
     engine: (parts) => {
       drivers = makeDrivers(config, parts.settings.installation, parts.log);
-      return createEngine({ ...parts, drivers: { docker: drivers.set }, terraform: terraformPrograms(config) });
+      const { set, makeCluster } = drivers;
+      return createEngine({
+        ...parts,
+        drivers: { docker: set },
+        ...(makeCluster !== undefined && { makeCluster }),
+        terraform: terraformPrograms(config),
+      });
     },
   });
   if (drivers === undefined) throw new Error('the API was made without an engine');

@@ -30,7 +30,7 @@ export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
 
 /** The port of the API: answered by Davit, or free. */
 export async function lookAtApi({ host, port, role }: Configuration, isServing: boolean): Promise<Finding[]> {
-  if (role === 'worker') return [ok('this process answers no requests (DAVIT_ROLE)')];
+  if (role === 'worker') return [ok('this process answers no requests but those for its health (DAVIT_ROLE)')];
   const at = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const url = `http://${at.includes(':') ? `[${at}]` : at}:${port}`;
   if (isServing && port !== 0) {

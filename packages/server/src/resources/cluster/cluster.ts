@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
-import { credentialProviders, type operations, type Response } from '@davit/contract';
+import { credentialProviders, type operations, type Query, type Response } from '@davit/contract';
 import { isForeignKeyViolation, type Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
@@ -13,7 +13,7 @@ import { inUse, refuseTakenName } from '../shared/naming.ts';
 import { invalid, invalidReference } from '../shared/problems.ts';
 import { changeCluster, findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
 import * as request from './request.ts';
-import { descriptionOf, readClusters, stateOf } from './status.ts';
+import { answerOf, isConnected, readClusters, stateOf } from './status.ts';
 import * as store from './store.ts';
 
 type Clusters = Response<(typeof operations)['listOrganizationCluster']>;
@@ -109,20 +109,35 @@ function write(tx: Queryable, { id }: store.ClusterRow, to: Editable): Promise<s
   return tx.one(store.clusterEdit, [id, to.name, to.description, to.region, to.production, spec, to.credentials_id]);
 }
 
-/** CLUSTER_IS_DEFAULT, CLUSTER_LOCKED; IN_USE names its environments. What was deployed is taken off with them, before. */
-export async function deleteCluster(deps: Deps, caller: Caller, place: ClusterPlace): Promise<void> {
+type DeleteMode = NonNullable<Query<(typeof operations)['deleteCluster']>['deleteMode']>;
+
+/**
+ * CLUSTER_IS_DEFAULT, CLUSTER_LOCKED; IN_USE names its environments, and those that were moved elsewhere and of which something
+ * (volumes) is left there. What was deployed is taken off with them, before. DELETE_SERVICE_CONFIG: what is left of moved ones stays
+ * on the cluster, and Davit forgets it.
+ */
+export async function deleteCluster(
+  deps: Deps,
+  caller: Caller,
+  place: ClusterPlace,
+  mode: DeleteMode = 'DEFAULT',
+): Promise<void> {
   try {
     await deps.database.transaction(async (tx) => {
       const row = await changeCluster(tx, caller, place);
       if (row.is_default) throw isDefault(row);
       const names = (await tx.many(store.clusterEnvironmentNames, [row.id])).map(({ name }) => name);
       if (names.length > 0) throw inUse('The cluster', { noun: 'the environments', names });
+      const left =
+        mode === 'DELETE_SERVICE_CONFIG' ? [] : (await tx.many(store.clusterLeftovers, [row.driver])).map(({ name }) => name);
+      if (left.length > 0) throw inUse('The cluster', { noun: 'what is left there of the environments', names: left });
+      await tx.run(store.clusterForget, [row.driver]);
       await tx.run(store.clusterDelete, [row.id]);
     });
   } catch (error) {
     if (!isForeignKeyViolation(error)) throw error;
     // An environment was put on it at the same moment; now it is seen.
-    await deleteCluster(deps, caller, place);
+    await deleteCluster(deps, caller, place, mode);
   }
 }
 
@@ -190,7 +205,8 @@ async function writing<Result>(
 }
 
 async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
-  const description = await descriptionOf(deps, row);
+  const state = await answerOf(deps, row);
+  const facts = state?.facts ?? null;
   const { features, ssh_keys, instance_type, labels_groups, ...others } = row.spec;
   const { id, created_at, updated_at, name, region, cloud_provider, kubernetes, is_default, is_demo, production } = row;
   return {
@@ -211,16 +227,10 @@ async function toCluster(deps: Deps, row: store.ClusterRow): Promise<Cluster> {
     ssh_keys: [...(ssh_keys ?? [])],
     labels_groups: (labels_groups ?? []).map((group) => ({ id: group })),
     features: chosenFeatures(deps, row, features ?? []),
-    status: stateOf(row, description),
+    status: stateOf(state),
     has_access: true,
-    deployment_status: isLocal(row) ? 'UP_TO_DATE' : 'NEVER_DEPLOYED',
-    ...(description === null
-      ? {}
-      : {
-          version: `${description.engine} ${description.version}`,
-          cpu: description.cpuMillicores,
-          memory: description.memoryMiB,
-        }),
+    deployment_status: isConnected(deps, row) ? 'UP_TO_DATE' : 'NEVER_DEPLOYED',
+    ...(facts === null ? {} : { version: `${facts.engine} ${facts.version}`, cpu: facts.cpuMillicores, memory: facts.memoryMiB }),
   };
 }
 

@@ -1,10 +1,11 @@
 import { AppError } from '@davit/base';
 import type { operations, Response } from '@davit/contract';
+import type { ClusterState } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { errorLink } from '../shared/engine-views.ts';
 import { changeCluster, findCluster, isLocal, openCluster, type ClusterPlace } from './place.ts';
-import { descriptionOf, toStatus, type ClusterStatus } from './status.ts';
+import { isConnected, statusOf, type ClusterStatus } from './status.ts';
 import * as store from './store.ts';
 
 type ClusterLogs = Response<(typeof operations)['listClusterLogs']>;
@@ -13,43 +14,67 @@ type ClusterLogs = Response<(typeof operations)['listClusterLogs']>;
 const keptLines = 500;
 
 /**
- * Deploys a cluster. This machine's container engine is not Davit's to install: it is asked whether it answers, and the outcome
- * is in the status and the log. Kubernetes is refused with CLUSTER_NOT_PROVISIONABLE, which the log remembers; the state stays
- * READY. A dry run leaves no line. NOT_FOUND, CLUSTER_LOCKED.
+ * Deploys a cluster: Davit installs none, so it is asked whether it answers and lets Davit do what it needs to, and the outcome is in
+ * the status and the log. A managed one is refused with CLUSTER_NOT_PROVISIONABLE, one without a kubeconfig with CLUSTER_NOT_DEPLOYED;
+ * the log remembers it, and the state stays READY. A dry run only asks. NOT_FOUND, CLUSTER_LOCKED.
  */
 export async function deployCluster(deps: Deps, caller: Caller, place: ClusterPlace, isDryRun: boolean): Promise<ClusterStatus> {
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
-  if (!isLocal(row)) {
-    const refused = notProvisionable(row);
+  if (!isConnected(deps, row)) {
+    const refused = refusalOf(deps, row);
     if (!isDryRun)
       await addLog(deps, row, refused.message, { tag: refused.code, hint: 'Deploy on the cluster Local meanwhile.' });
     throw refused;
   }
-  const description = await descriptionOf(deps, row);
-  if (!isDryRun && description !== null) {
-    await addLog(deps, row, `The container engine answers: ${description.engine} ${description.version}.`, null);
-  } else if (!isDryRun) {
-    const hint = 'Start Docker or Podman on this machine; `davit doctor` looks for them.';
-    await addLog(deps, row, 'The container engine of this machine does not answer.', { tag: 'ENGINE_UNREACHABLE', hint });
+  const state = await deps.engine.checkCluster(row.driver);
+  if (isDryRun) return statusOf(deps, row, state);
+  const { deployed_at } = await deps.database.transaction(async (tx) => {
+    await changeCluster(tx, caller, place);
+    return tx.one(store.clusterDeployed, [row.id]);
+  });
+  const { message, error } = outcomeOf(row, state);
+  await addLog(deps, row, message, error);
+  return statusOf(deps, { ...row, deployed_at }, state);
+}
+
+function refusalOf(deps: Deps, row: store.ClusterRow): AppError {
+  if (row.kubernetes === 'MANAGED' || !deps.engine.connectsClusters) return notProvisionable(row);
+  return new AppError({
+    code: 'CLUSTER_NOT_DEPLOYED',
+    message: `The cluster ${row.name} has no kubeconfig yet. Store one by a PUT of /organization/${row.organization_id}/cluster/${row.id}/kubeconfig.`,
+  });
+}
+
+function outcomeOf(row: store.ClusterRow, { facts, failure, missingPermissions }: ClusterState) {
+  const what = isLocal(row) ? 'The container engine' : 'The cluster';
+  if (facts === null) {
+    const hint = isLocal(row) ? 'Start Docker or Podman on this machine; `davit doctor` looks for them.' : (failure?.hint ?? '');
+    const message = isLocal(row) ? `${what} of this machine does not answer.` : `${failure?.message ?? 'it is not known'}.`;
+    return { message, error: { tag: failure?.code ?? 'ENGINE_UNREACHABLE', hint } };
   }
-  return toStatus(deps, row);
+  if (missingPermissions.length > 0) {
+    const message = `${what} answers, and does not let Davit do all that it needs to: ${missingPermissions.join(', ')}.`;
+    return { message, error: { tag: 'CLUSTER_ACCESS_DENIED', hint: 'Give the account of the kubeconfig these permissions.' } };
+  }
+  const has = `${facts.cpuMillicores} millicores, ${facts.memoryMiB} MiB`;
+  return { message: `${what} answers: ${facts.engine} ${facts.version}, ${has}.`, error: null };
 }
 
 function notProvisionable({ name, kubernetes, cloud_provider }: store.ClusterRow): AppError {
   return new AppError({
     code: 'CLUSTER_NOT_PROVISIONABLE',
     message:
-      `The cluster ${name} (${cloud_provider}, ${kubernetes}) cannot be deployed: this version of Davit does not work with ` +
-      'Kubernetes yet. The record stays as it is; put environments on the cluster Local.',
+      `The cluster ${name} (${cloud_provider}, ${kubernetes}) cannot be deployed: this version of Davit does not ` +
+      'install Kubernetes. The record stays as it is; put environments on the cluster Local, or on a self-managed one.',
   });
 }
 
 /** Always refused: nothing that is deployed may be stopped. NOT_FOUND, CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED, CLUSTER_NOT_DEPLOYED. */
 export async function stopCluster(deps: Deps, caller: Caller, place: ClusterPlace): Promise<never> {
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
-  if (!isLocal(row)) throw notDeployed(row, 'there is nothing to stop');
+  if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to stop');
   throw unsupported(
-    `The cluster ${row.name} is the container engine of this machine, which Davit did not start and does not stop. Stop its environments instead.`,
+    `The cluster ${row.name} is ${kindWords(row)}, which Davit did not start and does not stop. Stop its environments instead.`,
   );
 }
 
@@ -57,15 +82,24 @@ export async function stopCluster(deps: Deps, caller: Caller, place: ClusterPlac
 export async function upgradeCluster(deps: Deps, caller: Caller, clusterId: string): Promise<never> {
   const place = await findCluster(deps.database, caller, clusterId);
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
-  if (!isLocal(row)) throw notDeployed(row, 'there is nothing to upgrade');
-  throw unsupported(
-    `The cluster ${row.name} is the container engine of this machine: it has no Kubernetes version. Upgrade the engine with the machine's packages.`,
-  );
+  if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to upgrade');
+  const how = isLocal(row)
+    ? "it has no Kubernetes version. Upgrade the engine with the machine's packages."
+    : 'Davit did not install it. Upgrade it where it was installed; Davit works on meanwhile.';
+  throw unsupported(`The cluster ${row.name} is ${kindWords(row)}: ${how}`);
 }
 
-/** CLUSTER_NOT_DEPLOYED, unless services can be deployed on a cluster of this driver. */
-export function checkDeployed(cluster: { readonly driver: string; readonly name: string }): void {
-  if (isLocal(cluster)) return;
+function kindWords(row: store.ClusterRow): string {
+  return isLocal(row) ? 'the container engine of this machine' : "its owner's own";
+}
+
+/** CLUSTER_NOT_DEPLOYED, unless services can be deployed on it. */
+export function checkDeployed(cluster: {
+  readonly driver: string;
+  readonly name: string;
+  readonly has_kubeconfig: boolean;
+}): void {
+  if (isLocal(cluster) || cluster.has_kubeconfig) return;
   throw notDeployed(cluster, 'nothing can be deployed on it');
 }
 
@@ -76,7 +110,7 @@ export function unsupported(message: string): AppError {
 export function notDeployed({ name }: { readonly name: string }, consequence: string): AppError {
   return new AppError({
     code: 'CLUSTER_NOT_DEPLOYED',
-    message: `The cluster ${name} is recorded, but not deployed: ${consequence}. Use the cluster Local.`,
+    message: `The cluster ${name} is recorded, but Davit cannot reach it: ${consequence}. Give it a kubeconfig, or use the cluster Local.`,
   });
 }
 

@@ -14,7 +14,7 @@ export function mountCluster(mounting: Mounting, deps: Deps): void {
     .on(operations.listOrganizationCluster, ({ caller, params }) => cluster.listClusters(deps, caller, params.organizationId))
     .on(operations.createCluster, ({ caller, params, body }) => cluster.createCluster(deps, caller, params.organizationId, body))
     .on(operations.editCluster, ({ caller, params, body }) => cluster.editCluster(deps, caller, params, body))
-    .on(operations.deleteCluster, ({ caller, params }) => cluster.deleteCluster(deps, caller, params))
+    .on(operations.deleteCluster, ({ caller, params, query }) => cluster.deleteCluster(deps, caller, params, query.deleteMode))
     .on(operations.getEnvironmentsByClusterId, ({ caller, params }) =>
       cluster.listClusterEnvironments(deps, caller, params.clusterId),
     )

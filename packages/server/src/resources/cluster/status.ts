@@ -1,8 +1,8 @@
 import type { operations, Response } from '@davit/contract';
+import type { ClusterState } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { readOrganization } from '../organization/index.ts';
-import { describeCluster } from './description.ts';
 import { lockOf } from './lock.ts';
 import { isLocal, openCluster, type ClusterPlace } from './place.ts';
 import * as store from './store.ts';
@@ -10,7 +10,6 @@ import * as store from './store.ts';
 export type ClusterStatus = Response<(typeof operations)['getClusterStatus']>;
 type ClusterStatuses = Response<(typeof operations)['getOrganizationClusterStatus']>;
 type Readiness = Response<(typeof operations)['getClusterReadinessStatus']>;
-type Description = Awaited<ReturnType<typeof describeCluster>>;
 
 export async function listClusterStatuses(deps: Deps, caller: Caller, organizationId: string): Promise<ClusterStatuses> {
   const rows = await readClusters(deps, caller, organizationId);
@@ -24,7 +23,7 @@ export async function readClusterStatus(deps: Deps, caller: Caller, place: Clust
 /** Whether services can be deployed on it now. */
 export async function readReadiness(deps: Deps, caller: Caller, place: ClusterPlace): Promise<Readiness> {
   const row = await openCluster(deps.database, caller, place);
-  return { is_ready: (await descriptionOf(deps, row)) !== null };
+  return { is_ready: isUsable(await answerOf(deps, row)) };
 }
 
 export async function readClusters(deps: Deps, caller: Caller, organizationId: string): Promise<store.ClusterRow[]> {
@@ -33,30 +32,49 @@ export async function readClusters(deps: Deps, caller: Caller, organizationId: s
   return rows;
 }
 
-/** What the cluster is, as long as it answers; a cluster that is only recorded has nothing that could. */
-export async function descriptionOf(deps: Deps, row: store.ClusterRow): Promise<Description> {
-  return isLocal(row) ? describeCluster(deps.engine, row.driver) : null;
+/** Whether Davit can reach it at all: this machine's engine, and clusters of others with a kubeconfig. */
+export function isConnected(
+  deps: Pick<Deps, 'engine'>,
+  row: Pick<store.ClusterRow, 'driver' | 'kubernetes' | 'has_kubeconfig'>,
+): boolean {
+  return isLocal(row) || (row.kubernetes !== 'MANAGED' && row.has_kubeconfig && deps.engine.connectsClusters);
+}
+
+/** What a cluster answers, as it is remembered for some seconds; null: it is only recorded, and there is nothing to ask. */
+export async function answerOf(deps: Deps, row: store.ClusterRow): Promise<ClusterState | null> {
+  return isConnected(deps, row) ? deps.engine.clusterState(row.driver) : null;
+}
+
+/** Whether services can be deployed there. */
+export function isUsable(state: ClusterState | null): boolean {
+  return state !== null && state.facts !== null && state.missingPermissions.length === 0;
 }
 
 /**
- * A local engine is found, not installed: it is DEPLOYED when it answers. The contract has no word for one that does not; of
- * its words, DEPLOYMENT_ERROR is the one that clients take for "ended, and needs a person", where STOPPED would say that
- * somebody wanted it so. Other clusters are READY: recorded, not installed.
+ * A cluster that Davit did not install is DEPLOYED when it answers and lets Davit do what it needs to. INVALID_CREDENTIALS: it refuses
+ * them. The contract has no word for one that does not answer; of its words, DEPLOYMENT_ERROR is the one that clients take for "ended,
+ * and needs a person", where STOPPED would say that somebody wanted it so. What is only recorded is READY.
  */
-export function stateOf(row: store.ClusterRow, description: Description): ClusterStatus['status'] {
-  if (!isLocal(row)) return 'READY';
-  return description === null ? 'DEPLOYMENT_ERROR' : 'DEPLOYED';
+export function stateOf(state: ClusterState | null): ClusterStatus['status'] {
+  if (state === null) return 'READY';
+  if (state.failure?.code === 'CLUSTER_ACCESS_DENIED') return 'INVALID_CREDENTIALS';
+  return isUsable(state) ? 'DEPLOYED' : 'DEPLOYMENT_ERROR';
 }
 
-/** `next_k8s_available_version` is always null: a container engine has no Kubernetes, and no other cluster is deployed. */
+/** `next_k8s_available_version` is always null: whoever installed a cluster upgrades it. */
 export async function toStatus(deps: Deps, row: store.ClusterRow): Promise<ClusterStatus> {
+  return statusOf(deps, row, await answerOf(deps, row));
+}
+
+export function statusOf(deps: Deps, row: store.ClusterRow, state: ClusterState | null): ClusterStatus {
+  const deployedAt = row.deployed_at ?? (isLocal(row) ? row.created_at : null);
   return {
     cluster_id: row.id,
-    status: stateOf(row, await descriptionOf(deps, row)),
-    is_deployed: isLocal(row),
+    status: stateOf(state),
+    is_deployed: isConnected(deps, row),
     next_k8s_available_version: null,
     cluster_lock: lockOf(row),
-    ...(isLocal(row) ? { last_deployment_date: row.created_at } : {}),
+    ...(deployedAt === null ? {} : { last_deployment_date: deployedAt }),
     reason: 'UNSPECIFIED',
   };
 }

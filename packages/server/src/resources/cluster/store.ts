@@ -37,6 +37,8 @@ export interface ClusterRow {
   readonly production: boolean;
   readonly spec: ClusterSpec;
   readonly credentials_id: string | null;
+  readonly has_kubeconfig: boolean;
+  readonly deployed_at: string | null;
   /** Null where the cluster is not locked; a lock whose time is over is none. */
   readonly lock_reason: string | null;
   readonly lock_ttl_in_days: number | null;
@@ -56,7 +58,7 @@ export interface LockRow {
 const holds = '(expires_at is null or expires_at > clock_timestamp())';
 const ofCluster = (c: string): string => `${c}.id, ${c}.created_at, ${c}.updated_at, ${c}.organization_id, ${c}.name,
   ${c}.description, ${c}.region, ${c}.cloud_provider, ${c}.kubernetes, ${c}.driver, ${c}.is_default, ${c}.is_demo, ${c}.production,
-  ${c}.spec, ${c}.credentials_id`;
+  ${c}.spec, ${c}.credentials_id, ${c}.kubeconfig_sealed is not null as has_kubeconfig, ${c}.deployed_at`;
 const ofLock = `lock.reason as lock_reason, lock.ttl_in_days as lock_ttl_in_days, lock.owner_name as lock_owner_name,
   lock.locked_at, lock.expires_at as lock_expires_at`;
 const withLock = (c: string): string => `left join cluster_lock as lock on lock.cluster_id = ${c}.id and ${holds}`;
@@ -87,7 +89,7 @@ export const clusterCreate = statement<ClusterRow>(
   `with made as (
      insert into cluster (id, organization_id, name, description, region, cloud_provider, kubernetes, driver, production, spec,
                           credentials_id)
-     select $3, organization.id, $4, $5, $6, $7, $8, 'kubernetes', $9, $10, $11 from organization
+     select $3::uuid, organization.id, $4, $5, $6, $7, $8, ($3::uuid)::text, $9, $10, $11 from organization
       where organization.id = $1 and ($2::uuid is null or organization.id = $2)
      returning *
    )
@@ -114,6 +116,16 @@ export const clusterEnvironmentNames = statement<{ readonly name: string }>(
      from environment join project on project.id = environment.project_id
     where environment.cluster_id = $1 order by environment.created_at, environment.id`,
 );
+
+/** Environments that were moved elsewhere, and of which something is left on the cluster. */
+export const clusterLeftovers = statement<{ readonly name: string }>(
+  'cluster_leftovers',
+  `select distinct project.name || '/' || environment.name as name
+     from service_place place
+     join environment on environment.id = place.environment_id join project on project.id = environment.project_id
+    where place.driver = $1 and environment.cluster_id::text <> $1 order by name`,
+);
+export const clusterForget = statement('cluster_forget', 'delete from service_place where driver = $1');
 
 export interface ClusterEnvironmentRow {
   readonly environment_id: string;
@@ -177,6 +189,23 @@ export const kubeconfigRead = statement<{ readonly kubeconfig_sealed: Buffer | n
 export const kubeconfigWrite = statement(
   'cluster_kubeconfig_write',
   'update cluster set kubeconfig_sealed = $2, updated_at = clock_timestamp() where id = $1',
+);
+
+/** Of clusters that Davit was given a kubeconfig of. */
+export const clusterAccess = statement<{
+  readonly id: string;
+  readonly name: string;
+  readonly kubeconfig_sealed: Buffer;
+  readonly version: string;
+}>(
+  'cluster_access',
+  `select id, name, kubeconfig_sealed, md5(kubeconfig_sealed) as version from cluster
+    where kubeconfig_sealed is not null and kubernetes <> 'MANAGED' and driver = id::text order by created_at, id`,
+);
+
+export const clusterDeployed = statement<{ readonly deployed_at: string }>(
+  'cluster_deployed',
+  'update cluster set deployed_at = clock_timestamp() where id = $1 returning deployed_at',
 );
 
 export interface LogRow {

@@ -8,6 +8,7 @@ import type { Deps } from '../../deps.ts';
 import { readProject } from '../project/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalid } from '../shared/problems.ts';
+import { moveEnvironment } from './move.ts';
 import { openEnvironment } from './place.ts';
 import * as store from './store.ts';
 
@@ -76,8 +77,10 @@ export async function editEnvironment(deps: Deps, caller: Caller, id: string, re
   const row = await refuseTaken(request.name, () =>
     deps.database.transaction(async (tx) => {
       // Alone: two that held it together would wait for each other with their writes.
-      const { projectId } = await openEnvironment(tx, caller, id, 'order');
+      const { projectId, organizationId } = await openEnvironment(tx, caller, id, 'order');
       if (request.mode !== undefined) checkEnvironment(caller, { projectId, mode: request.mode });
+      const { cluster_id: clusterId } = request;
+      if (clusterId !== undefined) await moveEnvironment(tx, caller, { environmentId: id, projectId, organizationId, clusterId });
       return tx.maybe(store.environmentEdit, [id, JSON.stringify(request), caller.actor]);
     }),
   );

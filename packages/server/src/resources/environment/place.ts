@@ -37,7 +37,7 @@ export async function openEnvironment(tx: Queryable, caller: Caller, id: string,
   }
   if (purpose === 'deploy') {
     checkBilling(row.billing_deployment_restriction, row.is_demo);
-    checkDeployed({ driver: row.driver, name: row.cluster_name });
+    checkDeployed({ ...row, name: row.cluster_name });
   }
   return {
     organizationId: row.organization_id,

@@ -89,11 +89,40 @@ export const environmentEdit = statement<EnvironmentRow>(
    select ${ofEnvironment('edited')}, ${ofCluster} from edited join cluster on cluster.id = edited.cluster_id`,
 );
 
+/** Organization, cluster, environment. */
+export const clusterToMoveTo = statement<{
+  readonly name: string;
+  readonly driver: string;
+  readonly has_kubeconfig: boolean;
+  readonly mode: EnvironmentMode;
+  /** The environment is on it. */
+  readonly is_there: boolean;
+}>(
+  'environment_cluster_to_move_to',
+  `select cluster.name, cluster.driver, cluster.kubeconfig_sealed is not null as has_kubeconfig, environment.mode,
+          environment.cluster_id = cluster.id as is_there
+     from cluster join environment on environment.id = $3 where cluster.organization_id = $1 and cluster.id = $2 for share of cluster`,
+);
+
+export const environmentMove = statement(
+  'environment_move',
+  'update environment set cluster_id = $2, updated_at = clock_timestamp() where id = $1',
+);
+
+/** Its services are done with what the cluster is worked with, and so are the ports of the machine that they have. */
+export const servicesMove = statement('environment_services_move', 'update service set driver = $2 where environment_id = $1');
+export const hostPortsMove = statement(
+  'environment_host_ports_move',
+  `update host_port set driver = $2
+    where driver <> $2 and service_id in (select id from service where environment_id = $1)`,
+);
+
 export interface EnvironmentPlaceRow {
   readonly organization_id: string;
   readonly project_id: string;
   readonly cluster_id: string;
   readonly driver: string;
+  readonly has_kubeconfig: boolean;
   readonly cluster_name: string;
   readonly is_demo: boolean;
   readonly billing_deployment_restriction: string | null;
@@ -110,7 +139,8 @@ const isUnderWay = `environment.deleting and exists (
      and deployment.whole_environment and deployment.status in ('QUEUED', 'RUNNING'))`;
 
 const place = `select environment.organization_id, environment.project_id, environment.cluster_id, environment.deleting as marked,
-  ${isUnderWay} as deleting, cluster.driver, cluster.name as cluster_name, cluster.is_demo, organization.billing_deployment_restriction
+  ${isUnderWay} as deleting, cluster.driver,
+  cluster.kubeconfig_sealed is not null as has_kubeconfig, cluster.name as cluster_name, cluster.is_demo, organization.billing_deployment_restriction
    from environment
    join cluster on cluster.id = environment.cluster_id
    join organization on organization.id = environment.organization_id

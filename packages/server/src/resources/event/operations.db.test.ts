@@ -17,7 +17,6 @@ const silent: Readonly<Record<string, string>> = {
   createProjectSecretOverride: 'always refused: nothing is wider than a project',
   stopCluster: 'always refused: nothing that is deployed may be stopped',
   upgradeCluster: 'always refused: there is no next version',
-  deployCluster: 'asks the container engine and changes no record; what it finds is in the log of the cluster',
   editClusterAdvancedSettings: 'there is no setting yet',
   editHelmAdvancedSettings: 'there is no setting yet',
   checkDockerfile: 'looks at a repository and changes nothing',

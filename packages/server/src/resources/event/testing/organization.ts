@@ -183,6 +183,7 @@ const clusterRecipes: Recipes = {
     event: 'UPDATE CLUSTER',
   },
   editClusterAdvancedSettings: { ids: cluster, body: () => ({}), event: '' },
+  deployCluster: { ids: here, event: 'UPDATE CLUSTER' },
   lockCluster: { ids: cluster, body: () => ({ reason: 'audit' }), event: 'LOCK CLUSTER' },
   unlockCluster: {
     ids: async (scene) => {

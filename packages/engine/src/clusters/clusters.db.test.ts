@@ -1,0 +1,272 @@
+import { statement } from '@davit/db';
+import { afterEach, describe, expect, test } from 'vitest';
+import { config } from '../testing/config.ts';
+import { notifyClusters, Sites, type Site } from '../testing/sites.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import type { EngineSettings, RequestedService } from '../index.ts';
+
+let world: World;
+let sites: Sites;
+afterEach(() => world.close());
+
+async function open(settings: Partial<EngineSettings> = {}, builds = true): Promise<readonly [Site, Site]> {
+  sites = new Sites(builds);
+  const both = [sites.add('east'), sites.add('west')] as const;
+  world = await createWorld(settings, sites);
+  return both;
+}
+
+const logOf = statement<{ message: string }>(
+  'testDeploymentMessages',
+  'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+);
+const statusOf = statement<{ status: string; waiting: boolean }>(
+  'testDeploymentStatus',
+  'SELECT status, waiting_since IS NOT NULL AS waiting FROM deployment WHERE id = $1',
+);
+
+async function messages(deploymentId: string): Promise<string[]> {
+  return (await world.database.database.many(logOf, [deploymentId])).map(({ message }) => message);
+}
+
+function ended(deploymentId: string): Promise<string> {
+  return eventually(async () => {
+    const { status } = await world.database.database.one(statusOf, [deploymentId]);
+    return status === 'QUEUED' || status === 'RUNNING' ? undefined : status;
+  }, 'the end of the deployment');
+}
+
+function waits(deploymentId: string): Promise<true> {
+  return eventually(async () => {
+    const { waiting } = await world.database.database.one(statusOf, [deploymentId]);
+    return waiting ? true : undefined;
+  }, 'the deployment that waits for its cluster');
+}
+
+const on = (site: Site, one: RequestedService): Promise<string> => world.deploy([one], { place: site.place });
+
+/** Down from the first call of this method on. */
+function failFrom(site: Site, method: string): void {
+  site.onCall = (call) => {
+    if (call.method === method) site.isDown = true;
+  };
+}
+
+function comeBack(site: Site): void {
+  site.onCall = null;
+  site.isDown = false;
+}
+
+test('each environment runs on its own cluster, and is kept running there', async () => {
+  const [east, west] = await open();
+  const services = [service(), service(), service()] as const;
+  await on(east, services[0]);
+  await on(west, services[1]);
+  await world.deploy([services[2]]);
+  for (const one of services) await world.reaches(one.serviceId, 'DEPLOYED');
+  const where = [east.fake, west.fake, world.fake].map(({ instances }) => instances.map((instance) => instance.service));
+  expect(where).toEqual(services.map(({ serviceId }) => [serviceId]));
+  expect(east.fake.routes.http.map(({ hosts }) => hosts)).toEqual([[`${services[0].serviceId}.localhost`]]);
+  const [instance] = west.fake.instances;
+  west.fake.kill(instance?.id ?? '', 1);
+  await eventually(async () => (west.fake.instances[0]?.state === 'RUNNING' ? true : undefined), 'the revived instance');
+  await world.deploy([services[1]], { place: west.place, action: 'DELETE' });
+  await eventually(async () => (west.fake.instances.length === 0 ? true : undefined), 'the removed instance');
+  expect(east.fake.instances).toHaveLength(1);
+});
+
+test('a cluster that comes while Davit runs is worked with at once, and one that goes is let go of', async () => {
+  await open();
+  const north = sites.add('north');
+  const one = service();
+  await on(north, one);
+  await world.reaches(one.serviceId, 'DEPLOYED');
+  expect(await world.engine.port.describeCluster(north.id)).toMatchObject({ engine: 'fake' });
+  sites.remove(north);
+  await world.database.database.many(notifyClusters, []);
+  const two = service();
+  await eventually(async () => ((await world.engine.port.describeCluster(north.id)) === null ? true : undefined), 'its end');
+  await on(north, two);
+  expect((await world.reaches(two.serviceId, 'BUILD_ERROR')).failure).toMatchObject({ code: 'CLUSTER_NOT_CONNECTED' });
+});
+
+describe('a cluster that does not answer', () => {
+  test.each(['observe', 'start', 'awaitReady', 'find', 'apply', 'retire'])(
+    'from %s on keeps its deployment waiting, which goes on when it is back; others do not wait',
+    async (method) => {
+      const [east, west] = await open();
+      const one = service();
+      await on(east, one);
+      await world.reaches(one.serviceId, 'DEPLOYED');
+      failFrom(east, method);
+      const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
+      const deploymentId = await on(east, again);
+      await waits(deploymentId);
+      const other = service();
+      await on(west, other);
+      await world.reaches(other.serviceId, 'DEPLOYED');
+      comeBack(east);
+      expect(await ended(deploymentId)).toBe('SUCCEEDED');
+      const rollouts = new Set(east.fake.instances.map(({ rollout }) => rollout));
+      expect(rollouts.size).toBe(1);
+      const log = await messages(deploymentId);
+      expect(log.filter((line) => line.includes('The deployment waits for it'))).toHaveLength(1);
+      expect(log.filter((line) => line.includes('the deployment goes on'))).toHaveLength(1);
+    },
+  );
+
+  test('takes no place from deployments of other clusters', async () => {
+    const [east, west] = await open({ maximumDeployments: 1, maximumBuilds: 1 });
+    east.isDown = true;
+    const waiting = await on(east, service());
+    await waits(waiting);
+    const other = service();
+    await on(west, other);
+    await world.reaches(other.serviceId, 'DEPLOYED');
+    comeBack(east);
+    expect(await ended(waiting)).toBe('SUCCEEDED');
+  });
+
+  test('for too long fails its deployment with its cause; what ran there serves on', async () => {
+    const [east] = await open({ clusterWaitSeconds: 1 });
+    const one = service();
+    await on(east, one);
+    await world.reaches(one.serviceId, 'DEPLOYED');
+    const [serving] = east.fake.instances;
+    failFrom(east, 'start');
+    const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
+    await on(east, again);
+    const view = await world.reaches(one.serviceId, 'DEPLOYMENT_ERROR');
+    expect(view.failure).toMatchObject({ code: 'CLUSTER_UNREACHABLE', message: expect.stringContaining('the cluster east') });
+    expect(view.failure?.hint).toContain('DAVIT_CLUSTER_WAIT_SECONDS');
+    comeBack(east);
+    expect(east.fake.instances).toEqual([serving]);
+  });
+
+  test('is waited for by whoever goes on after a restart', async () => {
+    const [east] = await open();
+    failFrom(east, 'awaitReady');
+    const one = service();
+    const deploymentId = await on(east, one);
+    await waits(deploymentId);
+    await world.restart();
+    await waits(deploymentId);
+    comeBack(east);
+    expect(await ended(deploymentId)).toBe('SUCCEEDED');
+    expect(east.fake.calls.filter(({ method }) => method === 'build')).toHaveLength(1);
+    expect(east.fake.instances).toHaveLength(1);
+  });
+
+  test('is waited for no longer when the deployment is canceled', async () => {
+    const [east] = await open();
+    failFrom(east, 'awaitReady');
+    const deploymentId = await on(east, service());
+    await waits(deploymentId);
+    await world.engine.port.cancel(east.place.environmentId, false);
+    expect(await ended(deploymentId)).toBe('CANCELED');
+    comeBack(east);
+    await eventually(async () => (east.fake.instances.length === 0 ? true : undefined), 'the end of what it had begun');
+  });
+
+  test('ends calls that hang in a dead connection', async () => {
+    const [east] = await open();
+    let hangs = true;
+    east.onCall = async ({ method }) => {
+      if (method === 'awaitReady' && hangs) {
+        east.isDown = true;
+        await new Promise(() => undefined);
+      }
+    };
+    const deploymentId = await on(east, service());
+    await waits(deploymentId);
+    hangs = false;
+    comeBack(east);
+    expect(await ended(deploymentId)).toBe('SUCCEEDED');
+  });
+
+  test('tells nothing of what runs there, and the running status is unknown until it is back', async () => {
+    const [east] = await open();
+    const one = service();
+    await on(east, one);
+    await world.reaches(one.serviceId, 'DEPLOYED');
+    east.isDown = true;
+    // A process that dies wakes the keeper.
+    east.fake.kill(east.fake.instances[0]?.id ?? '', 1);
+    await eventually(async () => ((await world.view(one.serviceId)).runningStatus === null ? true : undefined), 'not knowing');
+    expect(await world.engine.port.checkCluster(east.id)).toMatchObject({
+      facts: null,
+      failure: { code: 'CLUSTER_UNREACHABLE' },
+    });
+  });
+});
+
+describe('credentials', () => {
+  test('that a cluster refuses fail a deployment at once, and others that it takes work without a restart', async () => {
+    const [east] = await open();
+    const one = service();
+    await on(east, one);
+    await world.reaches(one.serviceId, 'DEPLOYED');
+    east.token = 'renewed';
+    const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
+    await on(east, again);
+    const view = await world.reaches(one.serviceId, 'BUILD_ERROR', 'DEPLOYMENT_ERROR');
+    expect(view.failure).toMatchObject({ code: 'CLUSTER_ACCESS_DENIED' });
+    expect(await world.engine.port.checkCluster(east.id)).toMatchObject({
+      facts: null,
+      failure: { code: 'CLUSTER_ACCESS_DENIED' },
+    });
+    sites.give(east, 'east', 'renewed');
+    await world.database.database.many(notifyClusters, []);
+    await eventually(async () => (east.connections > 1 ? true : undefined), 'the new connection');
+    await on(east, again);
+    await world.reaches(one.serviceId, 'DEPLOYED');
+    expect(east.fake.instances).toHaveLength(1);
+    const [instance] = east.fake.instances;
+    east.fake.kill(instance?.id ?? '', 1);
+    await eventually(async () => (east.fake.instances[0]?.state === 'RUNNING' ? true : undefined), 'the revived instance');
+  });
+
+  test('that change in the middle of a call only delay what it was for', async () => {
+    const [east] = await open();
+    const one = service();
+    let renewed = false;
+    east.onCall = async ({ method }) => {
+      if (method !== 'awaitReady' || renewed) return;
+      renewed = true;
+      sites.give(east, 'east', 'good');
+      await world.database.database.many(notifyClusters, []);
+      await new Promise(() => undefined);
+    };
+    const deploymentId = await on(east, one);
+    expect(await ended(deploymentId)).toBe('SUCCEEDED');
+    expect(east.connections).toBe(2);
+    expect(east.fake.instances).toHaveLength(1);
+  });
+});
+
+describe('a cluster that nothing is built for', () => {
+  test('refuses what would have to be built, before anything is fetched', async () => {
+    const [east] = await open({}, false);
+    const one = service();
+    await on(east, one);
+    const view = await world.reaches(one.serviceId, 'BUILD_ERROR');
+    expect(view.failure).toMatchObject({ code: 'BUILD_UNAVAILABLE', hint: expect.stringContaining('container registry') });
+    expect(world.fake.calls.filter(({ method }) => method === 'resolve')).toEqual([]);
+  });
+
+  test('runs an image of a registry, which it brings by itself', async () => {
+    const [east] = await open({}, false);
+    const image = { type: 'IMAGE', image: 'registry.example.org/app', tag: '1', registryId: null } as const;
+    east.fake.images.set('registry.example.org/app:1', { id: 'registry.example.org/app:1', sizeBytes: 0 });
+    const one = service({ serviceType: 'CONTAINER', config: config({ source: image, ports: [] }) });
+    await on(east, one);
+    await world.reaches(one.serviceId, 'DEPLOYED');
+    expect(east.fake.calls.filter(({ method }) => method === 'pull')).toEqual([]);
+    expect([...east.fake.workloads.values()].map((workload) => workload.image)).toEqual(['registry.example.org/app:1']);
+  });
+});
+
+function configOf({ release }: RequestedService) {
+  if (release === undefined || !('config' in release)) throw new Error('it has no configuration');
+  return release.config;
+}

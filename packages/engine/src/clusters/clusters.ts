@@ -1,0 +1,263 @@
+import { backoffMilliseconds } from '@davit/base';
+import { clustersChannel, listen, type Listener } from '@davit/db';
+import type { SourceDriver } from '@davit/drivers';
+import { GatewaySync } from '../keeper/gateway-sync.ts';
+import type { DriverSet, EngineLog } from '../parts.ts';
+import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
+import type { EngineHooks } from '../port/hooks.ts';
+import { pause } from '../run/pause.ts';
+import { toFailure } from '../run/failure.ts';
+import { ClusterConnection } from './connection.ts';
+import type { ClusterMaker } from './drivers.ts';
+
+/*
+ * Which clusters this process works with, by the `driver` of what is on them: those that it was made with (this machine's container
+ * engine), and those that the records say. The latter come, go and change their credentials while it runs: the database says when;
+ * as a notification may be lost with its connection, they are looked at now and then too.
+ *
+ * Each is asked by itself whether it answers, so that one that does not never keeps another one waiting.
+ */
+
+const lookEveryMilliseconds = 30_000;
+const askEveryMilliseconds = 5_000;
+const firstAskAgainMilliseconds = 250;
+const deadAfterFailures = 3;
+const rememberMilliseconds = 10_000;
+const askTimeoutMilliseconds = 3_000;
+
+export interface ClustersInput {
+  readonly fixed: Readonly<Record<string, DriverSet>>;
+  /** Left out: there are no others. */
+  readonly make?: ClusterMaker;
+  readonly hooks: Pick<EngineHooks, 'clusters' | 'gatewayDomains'>;
+  readonly connectionString: string;
+  readonly log: EngineLog;
+}
+
+/** What is done for a cluster while it is there. */
+export interface ClusterWork {
+  start(key: string): Promise<void>;
+  /** It is there again after it was away. */
+  wake(key: string): void;
+  stop(key: string): Promise<void>;
+}
+
+interface Remembered {
+  readonly until: number;
+  readonly state: Promise<ClusterState>;
+}
+
+export class Clusters {
+  /** Of the clusters that are known now. */
+  readonly drivers: Record<string, DriverSet>;
+  readonly gateways: Record<string, GatewaySync>;
+  readonly #input: ClustersInput;
+  readonly #connections = new Map<string, ClusterConnection>();
+  readonly #remembered = new Map<string, Remembered>();
+  readonly #stop = new AbortController();
+  /** By key: what goes on for a cluster, until it is aborted. */
+  readonly #asking = new Map<string, { readonly end: AbortController; readonly done: Promise<void> }>();
+  #work: ClusterWork | null = null;
+  #listener: Listener | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | null = null;
+  #again = false;
+
+  constructor(input: ClustersInput) {
+    this.#input = input;
+    this.drivers = { ...input.fixed };
+    this.gateways = Object.fromEntries(Object.entries(input.fixed).map(([key, set]) => [key, this.#gateway(set)]));
+  }
+
+  /** Whether there can be clusters beside the fixed ones. */
+  get canConnect(): boolean {
+    return this.#input.make !== undefined && this.#input.hooks.clusters !== undefined;
+  }
+
+  /** For people. */
+  nameOf(key: string): string {
+    const connection = this.#connections.get(key);
+    return connection === undefined ? 'the cluster of this machine' : `the cluster ${connection.access.name}`;
+  }
+
+  /** How long a cluster has not answered, in milliseconds; 0: it does, as far as is known, or is not known. */
+  awayFor(key: string): number {
+    return this.#connections.get(key)?.awayFor ?? 0;
+  }
+
+  /** Learns of a cluster that was made or given credentials a moment ago. */
+  async know(key: string): Promise<void> {
+    if (this.drivers[key] === undefined) await this.#look();
+  }
+
+  /** What a cluster answers; remembered for ten seconds, as every record of a service shows what its cluster has. */
+  state(key: string): Promise<ClusterState> {
+    const former = this.#remembered.get(key);
+    if (former !== undefined && Date.now() < former.until) return former.state;
+    return this.check(key);
+  }
+
+  /** The same, asked now. */
+  check(key: string): Promise<ClusterState> {
+    const state = this.#ask(key);
+    this.#remembered.set(key, { until: Date.now() + rememberMilliseconds, state });
+    return state;
+  }
+
+  async #ask(key: string): Promise<ClusterState> {
+    const fixed = this.#input.fixed[key];
+    if (fixed !== undefined) return askFixed(fixed, key);
+    // Credentials may have been given to another process a moment ago.
+    await this.#look();
+    return (await this.#connections.get(key)?.state(this.#stop.signal)) ?? unknown;
+  }
+
+  /** Works for every cluster that is there, and for each that comes, until it goes. Resolves after the first look. */
+  async start(work: ClusterWork): Promise<void> {
+    this.#work = work;
+    if (!this.canConnect) return;
+    const wake = (): void => void this.#look();
+    this.#timer = setInterval(wake, lookEveryMilliseconds);
+    const { connectionString } = this.#input;
+    this.#listener = await listen({ connectionString, channels: [clustersChannel], onNotification: wake, onReconnect: wake });
+    await this.#look();
+    for (const connection of this.#connections.values()) this.#begin(connection);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#timer);
+    await this.#listener?.close();
+    await this.#looking;
+    await Promise.all([...this.#asking.keys()].map((key) => this.#end(key)));
+    for (const connection of this.#connections.values()) connection.close();
+  }
+
+  #look(): Promise<void> {
+    if (!this.canConnect) return Promise.resolve();
+    this.#again = true;
+    this.#looking ??= this.#lookWhileAsked().finally(() => (this.#looking = null));
+    return this.#looking;
+  }
+
+  async #lookWhileAsked(): Promise<void> {
+    try {
+      while (this.#again) {
+        this.#again = false;
+        await this.#update((await this.#input.hooks.clusters?.()) ?? []);
+      }
+    } catch (error) {
+      this.#input.log.warn({ err: error }, 'the clusters could not be looked at; those that are known are worked with');
+    }
+  }
+
+  async #update(found: readonly ClusterAccess[]): Promise<void> {
+    const ids = new Set(found.map(({ id }) => id));
+    for (const key of this.#connections.keys()) if (!ids.has(key)) await this.#forget(key);
+    for (const access of found) {
+      const known = this.#connections.get(access.id);
+      if (known === undefined) this.#add(access);
+      else if (known.access.version !== access.version) {
+        known.renew(access);
+        this.#remembered.delete(access.id);
+        this.#input.log.info({ cluster: access.id }, 'the credentials of a cluster have changed; it is connected anew');
+      }
+    }
+  }
+
+  #add(access: ClusterAccess): void {
+    const { make, fixed } = this.#input;
+    const source = sourceOf(fixed);
+    if (make === undefined || source === undefined) return;
+    const connection = new ClusterConnection(access, make, source);
+    this.#connections.set(access.id, connection);
+    this.drivers[access.id] = connection.set;
+    this.gateways[access.id] = this.#gateway(connection.set);
+    this.#remembered.delete(access.id);
+    if (this.#listener !== undefined) this.#begin(connection);
+  }
+
+  async #forget(key: string): Promise<void> {
+    await this.#end(key);
+    this.#connections.get(key)?.close();
+    this.#connections.delete(key);
+    this.#remembered.delete(key);
+    delete this.drivers[key];
+    delete this.gateways[key];
+  }
+
+  #gateway(set: DriverSet): GatewaySync {
+    return new GatewaySync(set.gateway, this.#input.hooks.gatewayDomains !== undefined);
+  }
+
+  #begin(connection: ClusterConnection): void {
+    const key = connection.access.id;
+    if (this.#work === null || this.#asking.has(key) || this.#stop.signal.aborted) return;
+    const end = new AbortController();
+    const started = this.#work.start(key).catch((error: unknown) => {
+      this.#input.log.error({ err: error, cluster: key }, 'the work for a cluster could not be begun');
+    });
+    const done = Promise.all([started, this.#keepAsking(connection, end.signal)]).then(() => undefined);
+    this.#asking.set(key, { end, done });
+  }
+
+  async #end(key: string): Promise<void> {
+    const asking = this.#asking.get(key);
+    if (asking === undefined) return;
+    this.#asking.delete(key);
+    asking.end.abort();
+    await this.#work?.stop(key);
+    await asking.done;
+    // It may have been on its way to begin.
+    await this.#work?.stop(key);
+  }
+
+  /** So that it is known within moments when a cluster is back, whether somebody works with it or not. */
+  async #keepAsking(connection: ClusterConnection, signal: AbortSignal): Promise<void> {
+    const { log } = this.#input;
+    const { id: cluster } = connection.access;
+    let wasAway = false;
+    for (let failures = 0; !signal.aborted;) {
+      // Whoever finds it away first wakes this, so that it is asked often from then on.
+      const wake = new AbortController();
+      connection.onAway = () => wake.abort();
+      const failure: unknown = await connection
+        .ask(signal, (cluster, within) => cluster.describe(within))
+        .then(
+          () => null,
+          (error: unknown) => error,
+        );
+      if (signal.aborted) return;
+      const isAway = connection.awayFor > 0;
+      if (isAway && !wasAway) log.warn({ cluster, err: failure }, 'a cluster does not answer; what is meant for it waits');
+      if (!isAway && wasAway) {
+        log.info({ cluster }, 'the cluster answers again');
+        this.#work?.wake(cluster);
+      }
+      wasAway = isAway;
+      failures = isAway ? failures + 1 : 0;
+      // What hangs in a connection that is dead must not hang longer than the cluster is away.
+      if (failures === deadAfterFailures) connection.close();
+      const milliseconds = isAway
+        ? backoffMilliseconds(failures, firstAskAgainMilliseconds, askEveryMilliseconds)
+        : askEveryMilliseconds;
+      await pause(milliseconds, isAway ? signal : AbortSignal.any([signal, wake.signal]));
+    }
+  }
+}
+
+/** Of an installation, so that any of them has it. */
+function sourceOf(fixed: Readonly<Record<string, DriverSet>>): SourceDriver | undefined {
+  return Object.values(fixed)[0]?.source;
+}
+
+const unknown: ClusterState = { facts: null, failure: null, missingPermissions: [] };
+
+async function askFixed({ cluster }: DriverSet, key: string): Promise<ClusterState> {
+  try {
+    const { engine, version, cpuMillicores, memoryMiB } = await cluster.describe(AbortSignal.timeout(askTimeoutMilliseconds));
+    return { ...unknown, facts: { engine, version, cpuMillicores, memoryMiB } };
+  } catch (error) {
+    return { ...unknown, failure: toFailure(error, key) };
+  }
+}

@@ -1,0 +1,48 @@
+import { DriverError, type ClusterDriver, type Gateway, type ImageBuilder, type ImageStore } from '@davit/drivers';
+import type { ClusterAccess } from '../port/clusters.ts';
+
+/** What one cluster is worked with, apart from what an installation has once (git, Terraform). */
+export interface ClusterDrivers {
+  readonly cluster: ClusterDriver;
+  /** Left out: nothing is built for it, and it brings images from their registries by itself. */
+  readonly builder?: ImageBuilder;
+  /** Left out: requests are led to its instances by the cluster itself, or not at all. */
+  readonly gateway?: Gateway;
+  /** Left out: what it keeps of images is not looked after. */
+  readonly imageStore?: ImageStore;
+  /** Lets go of connections. Calls that are under way may fail. */
+  close?(): void;
+}
+
+/**
+ * Makes the drivers of a cluster, without asking it anything yet. Throws a DriverError, CLUSTER_ACCESS_DENIED where the kubeconfig
+ * cannot be used.
+ */
+export type ClusterMaker = (cluster: ClusterAccess) => ClusterDrivers;
+
+/** A call to a cluster that does not answer. What it was for can wait for the cluster. */
+export class ClusterAway extends DriverError {
+  /** The `driver` of what is on it. */
+  readonly key: string;
+
+  constructor(cluster: { readonly id: string; readonly name: string }, reason: string, error?: unknown) {
+    super({
+      cause: 'CLUSTER_UNREACHABLE',
+      message: `the cluster ${cluster.name} does not answer: ${reason}`,
+      retryable: true,
+      error,
+    });
+    this.name = 'ClusterAway';
+    this.key = cluster.id;
+  }
+}
+
+/** For clusters that lead requests to instances by themselves. */
+export const noGateway: Gateway = {
+  check: () => undefined,
+  start: () => Promise.resolve(),
+  apply: () => Promise.resolve(),
+  awaitDrained: () => Promise.resolve(),
+  traffic: () => Promise.resolve([]),
+  stop: () => Promise.resolve(),
+};

@@ -1,0 +1,67 @@
+import type { CallContext } from '@davit/drivers';
+import { driversOf, type EngineParts } from '../parts.ts';
+import * as store from '../store/places.ts';
+import { ClusterAway } from './drivers.ts';
+
+const removeWithinMilliseconds = 120_000;
+
+/**
+ * Removes what a cluster has of a service that runs elsewhere by now, and of its environment, when nothing else of that is there.
+ * Volumes stay. Idempotent, and safe beside others that do the same.
+ */
+async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSeconds: number, call: CallContext): Promise<void> {
+  const { cluster } = driversOf(parts, place.driver);
+  const gateway = parts.gateways[place.driver];
+  await gateway?.remove(place.service_id);
+  const old = await cluster.observe({ service: place.service_id }, call.signal);
+  const ids = old.map((instance) => instance.id);
+  await gateway?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
+  await cluster.retire({ service: place.service_id }, graceSeconds, call);
+  if (!place.keeps) await removePlace(parts, place, call);
+}
+
+/** Removes everything that a cluster has of a service, volumes included. `isIdle`: unless something has begun to work on it meanwhile. */
+export async function removePlace(parts: EngineParts, place: store.PlaceRow, call: CallContext, isIdle = false): Promise<void> {
+  const { service_id: service, environment_id: environment, driver } = place;
+  const { cluster } = driversOf(parts, driver);
+  const within = { ...call, signal: AbortSignal.any([call.signal, AbortSignal.timeout(removeWithinMilliseconds)]) };
+  await parts.database.transaction(async (tx) => {
+    await tx.many(store.lockPlaces, [environment, driver]);
+    if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
+    await cluster.removeService(environment, service, within);
+    const { others } = await tx.one(store.othersAt, [environment, driver, service]);
+    if (!others) await cluster.removeEnvironment(environment, within);
+    await tx.run(store.forgetPlace, [service, driver]);
+  });
+}
+
+/** Leaves all clusters but the one that a service runs on now. One that is away is left by the keeper when it is back. */
+export async function leaveOthers(
+  parts: EngineParts,
+  { serviceId, driver }: { readonly serviceId: string; readonly driver: string },
+  graceSeconds: number,
+  call: CallContext,
+): Promise<void> {
+  for (const place of await parts.database.many(store.placesOf, [serviceId])) {
+    if (place.driver === driver || parts.drivers[place.driver] === undefined) continue;
+    const name = parts.clusters.nameOf(place.driver);
+    try {
+      await leavePlace(parts, place, graceSeconds, call);
+      call.log(place.keeps ? `Nothing runs on ${name} any more; the volumes there stay.` : `Nothing is left on ${name}.`);
+    } catch (error) {
+      if (!(error instanceof ClusterAway)) throw error;
+      call.log(`What is left on ${name} goes when that answers again.`);
+    }
+  }
+}
+
+/** What to know before a service moves to another cluster. */
+export function moveNotes(from: string, to: string, hasVolumes: boolean): string[] {
+  const notes = [`The service moves from ${from} to ${to}: it starts there first, then what runs on ${from} stops.`];
+  if (hasVolumes) {
+    notes.push(
+      `Its volumes are not carried over: it begins with empty ones on ${to}, and those on ${from} stay until the service is deleted. Back up what is needed first, and restore it there.`,
+    );
+  }
+  return notes;
+}

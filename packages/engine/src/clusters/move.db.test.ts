@@ -1,0 +1,208 @@
+import { statement } from '@davit/db';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { config } from '../testing/config.ts';
+import { Sites, type Site } from '../testing/sites.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import type { EnvironmentPlace, RequestedService } from '../index.ts';
+
+/* An environment is put on another cluster, and deployed. */
+
+let world: World;
+let east: Site;
+let west: Site;
+/** The environment, on its new cluster. */
+let moved: EnvironmentPlace;
+beforeEach(async () => {
+  const sites = new Sites();
+  east = sites.add('east');
+  west = sites.add('west');
+  moved = { ...east.place, clusterId: west.id, driver: west.id };
+  world = await createWorld({}, sites);
+});
+afterEach(() => world.close());
+
+const messagesOf = statement<{ message: string }>(
+  'testMoveMessages',
+  'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+);
+const endOf = statement<{ status: string }>(
+  'testMoveEnd',
+  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+);
+const places = statement<{ driver: string }>('testMovePlaces', 'SELECT driver FROM service_place ORDER BY driver');
+
+const messages = async (id: string): Promise<string[]> =>
+  (await world.database.database.many(messagesOf, [id])).map(({ message }) => message);
+const ended = (id: string): Promise<string> =>
+  eventually(async () => (await world.database.database.maybe(endOf, [id]))?.status, 'the end of the deployment');
+const nothingOn = (site: Site): Promise<true> =>
+  eventually(
+    async () => (site.fake.instances.length === 0 && site.fake.routes.http.length === 0 ? true : undefined),
+    'nothing there',
+  );
+
+async function deployed(one: RequestedService): Promise<void> {
+  expect(await ended(await world.deploy([one], { place: east.place }))).toBe('SUCCEEDED');
+}
+
+/** As other actions than a deployment name it. */
+function asIs({ release: _none, ...rest }: RequestedService): RequestedService {
+  return rest;
+}
+
+function withVolume(): RequestedService {
+  const id = crypto.randomUUID();
+  return service({ config: config({ ports: [], volumes: [{ id, mountPath: '/data', sizeGiB: 1 }] }) });
+}
+
+test('its services start on the new cluster, then nothing is left on the old one', async () => {
+  const one = service();
+  await deployed(one);
+  let servedMeanwhile = 0;
+  west.onCall = ({ method }) => {
+    if (method === 'awaitReady') servedMeanwhile = east.fake.routes.http.length;
+  };
+  const id = await world.deploy([one], { place: moved });
+  expect(await ended(id)).toBe('SUCCEEDED');
+  expect(servedMeanwhile).toBe(1);
+  expect(west.fake.instances).toHaveLength(1);
+  expect(west.fake.routes.http).toHaveLength(1);
+  await nothingOn(east);
+  expect(east.fake.calls.map(({ method }) => method)).toContain('removeEnvironment');
+  expect(await world.database.database.many(places)).toEqual([{ driver: west.id }]);
+  const log = await messages(id);
+  expect(log).toContain(
+    'The service moves from the cluster east to the cluster west: it starts there first, then what runs on the cluster east stops.',
+  );
+  expect(log).toContain('Nothing is left on the cluster east.');
+  const [instance] = west.fake.instances;
+  west.fake.kill(instance?.id ?? '', 1);
+  await eventually(async () => (west.fake.instances[0]?.state === 'RUNNING' ? true : undefined), 'the revived instance');
+});
+
+test('volumes are not carried over, which plan and log say; they go with the service', async () => {
+  const one = withVolume();
+  await deployed(one);
+  const plan = await world.engine.port.plan({
+    place: moved,
+    action: 'DEPLOY',
+    wholeEnvironment: false,
+    trigger: { actor: 'tester', triggeredBy: 'Tester', origin: 'API' },
+    services: [one],
+  });
+  const [planned] = plan.stages[0]?.services ?? [];
+  expect(planned).toMatchObject({ expectedDowntime: false });
+  expect(planned?.notes.join(' ')).toContain('volumes are not carried over');
+  const id = await world.deploy([one], { place: moved });
+  expect(await ended(id)).toBe('SUCCEEDED');
+  expect((await messages(id)).join(' ')).toContain('volumes are not carried over');
+  await nothingOn(east);
+  expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([1, 1]);
+  expect(await ended(await world.deploy([asIs(one)], { place: moved, action: 'DELETE' }))).toBe('SUCCEEDED');
+  expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([0, 0]);
+  expect(await world.database.database.many(places)).toEqual([]);
+});
+
+test('a move that fails leaves the service serving where it was', async () => {
+  const one = service();
+  await deployed(one);
+  const [serving] = east.fake.instances;
+  west.onCall = ({ method }) => {
+    if (method === 'awaitReady') throw new Error('it is too small');
+  };
+  const id = await world.deploy([one], { place: moved });
+  expect(await ended(id)).toBe('FAILED');
+  expect(east.fake.instances).toEqual([serving]);
+  expect(east.fake.routes.http).toHaveLength(1);
+  await nothingOn(west);
+});
+
+test('what a failed move left goes with the service, on both clusters', async () => {
+  const one = withVolume();
+  await deployed(one);
+  west.onCall = ({ method }) => {
+    if (method === 'awaitReady') throw new Error('it is too small');
+  };
+  expect(await ended(await world.deploy([one], { place: moved }))).toBe('FAILED');
+  expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([1, 1]);
+  expect(await ended(await world.deploy([asIs(one)], { place: moved, action: 'DELETE' }))).toBe('SUCCEEDED');
+  expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([0, 0]);
+});
+
+test('before it is deployed its services are stopped, restarted and deleted where they are', async () => {
+  const [one, two] = [service(), service()];
+  await deployed(one);
+  await deployed(two);
+  expect(await ended(await world.deploy([asIs(one)], { place: moved, action: 'RESTART' }))).toBe('SUCCEEDED');
+  expect([east.fake.instances.length, west.fake.instances.length]).toEqual([2, 0]);
+  expect(await ended(await world.deploy([asIs(one)], { place: moved, action: 'STOP' }))).toBe('SUCCEEDED');
+  expect(east.fake.instances.map((instance) => instance.service)).toEqual([two.serviceId]);
+  const id = await world.deploy([asIs(one), asIs(two)], { place: moved, action: 'DELETE', wholeEnvironment: true });
+  await eventually(
+    async () => ((await world.engine.port.deployment(world.database.database, id)) === null ? true : undefined),
+    'its end',
+  );
+  await nothingOn(east);
+  expect(east.fake.calls.filter(({ method }) => method === 'removeEnvironment')).not.toEqual([]);
+});
+
+test('an old cluster that is away holds nothing up, and is left when it is back', async () => {
+  const one = service();
+  await deployed(one);
+  east.isDown = true;
+  const id = await world.deploy([one], { place: moved });
+  expect(await ended(id)).toBe('SUCCEEDED');
+  expect(await messages(id)).toContain('What is left on the cluster east goes when that answers again.');
+  expect(east.fake.instances).toHaveLength(1);
+  east.isDown = false;
+  await nothingOn(east);
+  await eventually(
+    async () => ((await world.database.database.many(places)).length === 1 ? true : undefined),
+    'nothing of it being known there',
+  );
+});
+
+test('a service that is moved back finds what it had left', async () => {
+  const one = withVolume();
+  await deployed(one);
+  expect(await ended(await world.deploy([one], { place: moved }))).toBe('SUCCEEDED');
+  expect(await ended(await world.deploy([one], { place: east.place }))).toBe('SUCCEEDED');
+  expect(east.fake.instances).toHaveLength(1);
+  expect(east.fake.volumes.size).toBe(1);
+  await nothingOn(west);
+});
+
+describe('a server that ends in the middle', () => {
+  test.each([
+    ['start', 'west'],
+    ['awaitReady', 'west'],
+    ['retire', 'east'],
+    ['removeService', 'east'],
+    ['removeEnvironment', 'east'],
+  ] as const)('of %s on %s loses and doubles nothing', async (method, where) => {
+    const one = service();
+    await deployed(one);
+    const site = where === 'west' ? west : east;
+    let isReached: () => void = () => undefined;
+    const reached = new Promise<void>((resolve) => (isReached = resolve));
+    let isOver = false;
+    site.onCall = async (call) => {
+      if (call.method !== method || isOver) return;
+      isReached();
+      await new Promise(() => undefined);
+    };
+    const id = await world.deploy([one], { place: moved });
+    await reached;
+    isOver = true;
+    await world.restart();
+    expect(await ended(id)).toBe('SUCCEEDED');
+    await nothingOn(east);
+    expect(west.fake.instances).toHaveLength(1);
+    expect(new Set(west.fake.instances.map(({ rollout }) => rollout)).size).toBe(1);
+    expect(west.fake.routes.http).toHaveLength(1);
+    await eventually(
+      async () => ((await world.database.database.many(places)).length === 1 ? true : undefined),
+      'nothing of it being known there',
+    );
+  });
+});
