@@ -80,7 +80,9 @@ export interface PlannedStage {
  */
 export function needsHalt(config: ReleaseConfig): boolean {
   if (config.options?.recreate === true) return true;
-  return config.volumes.length > 0 || config.ports.some((port) => port.protocol === 'UDP' && port.public);
+  return (
+    config.volumes.length > 0 || config.ports.some((port) => port.protocol === 'UDP' && port.public && port.externalPort !== null)
+  );
 }
 
 type Steps = Pick<PlannedTask, 'build' | 'deploy'>;

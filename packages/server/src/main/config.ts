@@ -1,10 +1,9 @@
-import { isIP } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
-import { cronFault } from '@davit/engine/port';
-import { isTrustworthyAddress } from '../auth/key-set.ts';
-import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
+import type { Sensitive } from '@davit/base';
+import type { VendorRegistries } from '../vendors.ts';
+import type { ClusterSettingsTable } from '../cluster-settings.ts';
+import { ConfigurationReader, type Environment } from './configuration-reader.ts';
 
 export const roles = ['all', 'api', 'worker'] as const;
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -61,6 +60,8 @@ export interface Configuration {
   readonly terminationGraceSeconds: number;
   readonly drainSeconds: number;
   readonly clusterWaitSeconds: number;
+  /** What is set for Kubernetes clusters, by their ids. */
+  readonly clusterSettings: ClusterSettingsTable;
   readonly keptReleases: number;
   /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly leastFreeDiskMiB: number;
@@ -118,11 +119,9 @@ export interface AcmeConfiguration {
   readonly binding: { readonly keyId: string; readonly hmacKey: Sensitive } | null;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Reads the configuration from environment variables. Throws one CONFIGURATION_INVALID that lists everything that is wrong. */
 export function readConfiguration(environment: Environment = process.env): Configuration {
-  const reader = new Reader(environment);
+  const reader = new ConfigurationReader(environment);
   const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
   const databaseUrl = reader.databaseUrl('DATABASE_URL');
   const configuration: Omit<Configuration, 'unknownVariables'> = {
@@ -162,6 +161,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     maximumDeployments: reader.integer('DAVIT_MAXIMUM_DEPLOYMENTS', 20, 1, 1000),
     terminationGraceSeconds: reader.integer('DAVIT_TERMINATION_GRACE_SECONDS', 30, 1, 3600),
     clusterWaitSeconds: reader.integer('DAVIT_CLUSTER_WAIT_SECONDS', 1800, 0, 86_400),
+    clusterSettings: reader.clusterSettings('DAVIT_CLUSTER_SETTINGS', ['DAVIT_GATEWAY_DOMAIN', 'localhost']),
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
@@ -204,194 +204,4 @@ function halfOfMemoryMiB(): number {
 
 function halfOfCpuMillicores(): number {
   return Math.max(500, os.availableParallelism() * 500);
-}
-
-class Reader {
-  readonly #environment: Environment;
-  readonly #known = new Set<string>();
-  readonly #wrong: ErrorDetail[] = [];
-
-  constructor(environment: Environment) {
-    this.#environment = environment;
-  }
-
-  /** An empty variable is as good as none: compose files and unit files cannot unset one. */
-  optional(name: string): string | null {
-    this.#known.add(name);
-    const value = this.#environment[name];
-    return value === undefined || value === '' ? null : value;
-  }
-
-  text(name: string, byDefault: string): string {
-    return this.optional(name) ?? byDefault;
-  }
-
-  secret(name: string): Sensitive | null {
-    const value = this.optional(name);
-    return value === null ? null : new Sensitive(value);
-  }
-
-  token(name: string): Sensitive | null {
-    const value = this.secret(name);
-    if (value !== null && !/^[\x21-\x7e]{16,512}$/.test(value.reveal())) {
-      this.#fault(name, 'must have 16 to 512 printable characters without blanks');
-    }
-    return value;
-  }
-
-  databaseUrl(name: string): Sensitive | null {
-    const value = this.secret(name);
-    if (value !== null && !/^postgres(ql)?:\/\//.test(value.reveal())) {
-      this.#fault(name, 'must begin with postgresql://, as in postgresql://user:password@host:5432/davit');
-    }
-    return value;
-  }
-
-  integer(name: string, byDefault: number, minimum: number, maximum: number): number {
-    const value = this.optional(name);
-    if (value === null) return byDefault;
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= minimum && number <= maximum) return number;
-    this.#fault(name, `must be a whole number from ${minimum} to ${maximum}, not ${JSON.stringify(value)}`);
-    return byDefault;
-  }
-
-  /** A port, or null; not the one that another variable says, or that is its default. */
-  otherPort(name: string, [other, byDefault]: readonly [string, number]): number | null {
-    if (this.optional(name) === null) return null;
-    const port = this.integer(name, 1, 1, 65_535);
-    if (port === this.integer(other, byDefault, 1, 65_535)) this.#fault(name, `must be another port than ${other}`);
-    return port;
-  }
-
-  /** Names of the variables: directory, e-mail address, roots, and the two of an account there. */
-  acme(...names: readonly [string, string, string, string, string]): AcmeConfiguration | null {
-    const [directoryName, emailName, rootsName, keyName, hmacName] = names;
-    const directory = this.address(directoryName);
-    const email = this.optional(emailName);
-    const rootsFile = this.optional(rootsName);
-    const keyId = this.optional(keyName);
-    const hmacKey = this.secret(hmacName);
-    if (email !== null && !/^[^\s@,]+@[^\s@,]+$/.test(email)) this.#fault(emailName, 'must be an e-mail address');
-    if ((keyId === null) !== (hmacKey === null)) {
-      this.#fault(keyId === null ? keyName : hmacName, 'is missing: the authority gives both together');
-    }
-    if (directory === null) return null;
-    if (!directory.startsWith('https://')) this.#fault(directoryName, 'must be an https address');
-    const binding = keyId === null || hmacKey === null ? null : { keyId, hmacKey };
-    return { directory, email, rootsFile, binding };
-  }
-
-  truth(name: string, byDefault: boolean): boolean {
-    const value = this.optional(name);
-    if (value === null) return byDefault;
-    if (value === 'true' || value === '1') return true;
-    if (value !== 'false' && value !== '0') this.#fault(name, `must be true or false, not ${JSON.stringify(value)}`);
-    return false;
-  }
-
-  schedule(name: string, byDefault: string): string {
-    const value = this.text(name, byDefault);
-    const fault = cronFault(value);
-    if (fault !== null) this.#fault(name, `${fault}, not ${JSON.stringify(value)}`);
-    return value;
-  }
-
-  word<const W extends string>(name: string, words: readonly W[], byDefault: W): W {
-    const value = this.optional(name);
-    if (value === null) return byDefault;
-    const found = words.find((word) => word === value);
-    if (found === undefined) this.#fault(name, `must be one of ${words.join(', ')}, not ${JSON.stringify(value)}`);
-    return found ?? byDefault;
-  }
-
-  domain(name: string, byDefault: string): string {
-    const value = this.text(name, byDefault).toLowerCase();
-    if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(value) || value.length > 180) {
-      this.#fault(name, `must be a domain name such as apps.example.org, not ${JSON.stringify(value)}`);
-    }
-    return value;
-  }
-
-  address(name: string): string | null {
-    const value = this.optional(name);
-    const url = value === null ? null : URL.parse(value);
-    if (value !== null && (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')) {
-      this.#fault(name, `must be an address such as https://davit.example.org, not ${JSON.stringify(value)}`);
-    }
-    return value === null ? null : value.replace(/\/+$/, '');
-  }
-
-  /** Lists divided by commas or blanks. Each issuer signs in whom it will, so that their addresses must be safe. */
-  openIdConnect(issuerName: string, audienceName: string): Pick<Configuration, 'oidcIssuers' | 'oidcAudiences'> {
-    const oidcIssuers = this.#list(issuerName);
-    const oidcAudiences = this.#list(audienceName);
-    for (const issuer of oidcIssuers.filter((one) => !isTrustworthyAddress(one) || /[?#]/.test(one))) {
-      this.#fault(issuerName, `must be https addresses (http only on this machine), not ${JSON.stringify(issuer)}`);
-    }
-    if (oidcIssuers.length > 0 && oidcAudiences.length === 0) {
-      this.#fault(audienceName, 'must name the audience of this API, or tokens for other programs would be accepted too');
-    }
-    return { oidcIssuers, oidcAudiences };
-  }
-
-  #list(name: string): string[] {
-    return (this.optional(name) ?? '').split(/[\s,]+/).filter((word) => word !== '');
-  }
-
-  /** IP addresses with a port or without, divided by commas or blanks. */
-  addresses(name: string): string[] {
-    const list = this.#list(name);
-    const isAddress = (text: string): boolean => {
-      const [, six, four] = /^(?:\[(.*)\]|([^:]*))(?::\d{1,5})?$/.exec(text) ?? [];
-      return isIP(text) !== 0 || isIP(six ?? '') === 6 || isIP(four ?? '') === 4;
-    };
-    const wrong = list.find((text) => !isAddress(text));
-    if (wrong !== undefined)
-      this.#fault(
-        name,
-        `must be addresses of DNS servers, as in 192.0.2.53 or [2001:db8::53]:5353, not ${JSON.stringify(wrong)}`,
-      );
-    return list;
-  }
-
-  prefix(name: string, byDefault: string): string {
-    const value = this.text(name, byDefault);
-    if (!/^[A-Z][A-Z0-9]{0,30}$/.test(value)) this.#fault(name, 'must be 1 to 31 capital letters and digits');
-    return value;
-  }
-
-  /** `HUBA_CR=https://mirror.example.org,…` */
-  vendorRegistries(name: string): VendorRegistries {
-    const table = { ...vendorRegistries };
-    for (const entry of (this.optional(name) ?? '').split(',')) {
-      if (entry.trim() === '') continue;
-      const [kind = '', url = ''] = entry.split(/=(.*)/s, 2).map((part) => part.trim());
-      if (isVendorRegistry(kind) && /^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url)) table[kind] = { ...table[kind], url, api: url };
-      else
-        this.#fault(
-          name,
-          `must list ${vendorRegistryKinds.join(', ')} with an https URL, as in HUBA_CR=https://mirror.example.org`,
-        );
-    }
-    return table;
-  }
-
-  finish(): void {
-    if (this.#wrong.length === 0) return;
-    const lines = this.#wrong.map(({ path: name, message }) => `  ${name} ${message}`);
-    throw new AppError({
-      code: 'CONFIGURATION_INVALID',
-      message: `The configuration is wrong:\n${lines.join('\n')}\ndocs/operate.md lists all variables.`,
-      errors: this.#wrong,
-    });
-  }
-
-  unknown(): string[] {
-    return Object.keys(this.#environment).filter((name) => name.startsWith('DAVIT_') && !this.#known.has(name));
-  }
-
-  #fault(name: string, message: string): void {
-    this.#wrong.push({ path: name, message });
-  }
 }

@@ -7,7 +7,9 @@ import type { ApplicationSpec } from './kinds/application.ts';
 import type { ServiceFacts } from './rows.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
 
-const settings = { gatewayDomain: 'apps.example.org', gatewayPort: 4480, variablePrefix: 'DAVIT' };
+const clusterId = 'a9f0a2c4-0000-4000-8000-000000000001';
+const clusterSettings = { [clusterId]: { address: 'https://east.example.org' } };
+const settings = { gatewayDomain: 'apps.example.org', gatewayPort: 4480, variablePrefix: 'DAVIT', clusterSettings };
 const at = '2026-01-01T00:00:00.000Z';
 const port: PortSpec = {
   id: 'port',
@@ -114,6 +116,25 @@ test('a service becomes the plain data that the engine runs', () => {
     DAVIT_ENVIRONMENT_TYPE: 'PRODUCTION',
     DAVIT_KUBERNETES_NAMESPACE_NAME: 'z5e6f7a8b-Production',
   });
+});
+
+test('on a Kubernetes cluster a service answers where that has its address, and has no port of a machine', () => {
+  const ports = [port, { ...port, id: 'd', name: 'p5432', internal_port: 5432, protocol: 'TCP' as const, is_default: false }];
+  const { config } = composeRelease(facts({ driver: clusterId, domains: ['shop.example.com'] }, { ports }), [], settings);
+  expect(config.ports).toMatchObject([
+    { hosts: ['web-shop-production-1a2b3c4d.east.example.org'], customHosts: ['shop.example.com'], externalPort: null },
+    { hosts: [], externalPort: null, public: true },
+  ]);
+  const values = new Map(config.environment.map(({ name, parts }) => [name, parts[0]]));
+  expect(values.get('DAVIT_APPLICATION_Z1A2B3C4D_HOST_EXTERNAL')).toBe('web-shop-production-1a2b3c4d.east.example.org');
+});
+
+test('on a Kubernetes cluster without an address nothing of a service is led in from outside', () => {
+  const other = 'a9f0a2c4-0000-4000-8000-000000000002';
+  const { config } = composeRelease(facts({ driver: other, domains: ['shop.example.com'] }), [], settings);
+  expect(config.ports).toMatchObject([{ hosts: [], externalPort: null, public: true }]);
+  expect(config.ports[0]).not.toHaveProperty('customHosts');
+  expect(config.environment.some(({ name }) => name.endsWith('HOST_EXTERNAL'))).toBe(false);
 });
 
 test('the deployed commit is shown to people and is no part of the configuration', () => {

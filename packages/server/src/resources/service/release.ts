@@ -9,8 +9,9 @@ import {
   type DerivedSecret,
   type VariableRow,
 } from '../variable/index.ts';
-import { hostAndPort, internalHosts, publicHost, shortId } from './address.ts';
+import { internalHosts, publicHost, shortId } from './address.ts';
 import { customHosts } from './custom-domain.ts';
+import { doorOf, hostAt, isOnGateway } from './front-door.ts';
 import type { ServiceFacts } from './rows.ts';
 import { kindOf } from './kinds/index.ts';
 import { toReleaseOptions } from './shapes/advanced-settings.ts';
@@ -21,7 +22,7 @@ import { toScaling } from './shapes/scaling.ts';
 import { mountPath } from './shapes/storage.ts';
 
 /** What of the configuration of this installation goes into a release. */
-export type ReleaseSettings = Pick<Configuration, 'gatewayDomain' | 'gatewayPort' | 'variablePrefix'>;
+export type ReleaseSettings = Pick<Configuration, 'gatewayDomain' | 'gatewayPort' | 'clusterSettings' | 'variablePrefix'>;
 
 export interface ComposedRelease {
   readonly config: ReleaseConfig;
@@ -71,10 +72,11 @@ export function composeRelease(
 export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings): readonly BuiltIn[] {
   const kind = kindOf(facts.type);
   const defaultPort = kind.workload(facts.spec).ports.find((port) => isPublicRouted(port) && port.is_default);
+  const door = doorOf(settings, facts.driver);
   const host =
-    defaultPort === undefined
+    defaultPort === undefined || door === null
       ? null
-      : publicHost(addressed(facts), { name: defaultPort.name, isDefault: true }, settings.gatewayDomain);
+      : publicHost(addressed(facts), { name: defaultPort.name, isDefault: true }, door.domain);
   const source = kind.source(facts);
   const known: BuiltInFacts = {
     organizationId: facts.organization_id,
@@ -87,7 +89,7 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     clusterId: facts.cluster_id,
     cloudProvider: facts.cloud_provider,
     region: facts.region,
-    domain: settings.gatewayDomain,
+    domain: door?.domain ?? settings.gatewayDomain,
     serviceId: facts.id,
     serviceType: kind.type,
     serviceName: facts.name,
@@ -96,7 +98,7 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
     branch: source.type === 'GIT' ? source.branch : null,
     deployedCommitId: facts.deployed_commit?.id ?? null,
     internalHost: stableHost(facts),
-    externalHost: host === null ? null : hostAndPort(host, settings.gatewayPort),
+    externalHost: host === null || door === null ? null : hostAt(door, host),
   };
   const ofDatabases = databaseBuiltIns(facts.databases, settings.variablePrefix);
   return [...builtIns(known, settings.variablePrefix), ...ofDatabases];
@@ -123,18 +125,21 @@ function addressed(facts: ServiceFacts): { serviceId: string; serviceName: strin
 function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSettings): ReleasePort {
   const isRouted = isPublicRouted(port);
   const label = { name: port.name, isDefault: port.is_default };
+  const door = doorOf(settings, facts.driver);
+  // Other clusters have no ports of their own to the outside.
+  const hasHostPort = port.publicly_accessible && !isRouted && isOnGateway(facts.driver);
   return {
     id: port.id,
     name: port.name,
     internalPort: port.internal_port,
-    externalPort: port.publicly_accessible && !isRouted ? port.external_port : null,
+    externalPort: hasHostPort ? port.external_port : null,
     public: port.publicly_accessible,
     isDefault: port.is_default,
     protocol: port.protocol,
-    hosts: isRouted ? [publicHost(addressed(facts), label, settings.gatewayDomain)] : [],
+    hosts: isRouted && door !== null ? [publicHost(addressed(facts), label, door.domain)] : [],
     pathPrefix: port.public_path ?? '/',
     pathRewrite: port.public_path_rewrite,
-    ...customHosts(port, facts),
+    ...(door !== null && customHosts(port, facts)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { serviceScopes, type ServiceScope, type VariableScope } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
+import { clusterDoor } from '../../cluster-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
 import { notFound } from '../shared/problems.ts';
@@ -95,8 +96,9 @@ function projectPlace(
 async function environmentPlace({ config }: Deps, db: Queryable, caller: Caller, id: string): Promise<VariablePlace> {
   const row = await db.maybe(readEnvironmentFacts, [id, caller.organizationId]);
   if (row === undefined) throw notFound('environment');
+  const domain = clusterDoor(config.clusterSettings, row.cluster_id)?.domain ?? config.gatewayDomain;
   const builtIns = [
-    ...environmentBuiltIns({ ...toFacts(row), domain: config.gatewayDomain }, config.variablePrefix),
+    ...environmentBuiltIns({ ...toFacts(row), domain }, config.variablePrefix),
     ...databaseBuiltIns(row.databases, config.variablePrefix),
   ];
   return {

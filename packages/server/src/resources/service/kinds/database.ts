@@ -6,6 +6,7 @@ import { toGroupRecords, type Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
 import type { PortSpec } from '../shapes/ports.ts';
 import type { ProbeSpec } from '../shapes/probe.ts';
+import { isOnGateway } from '../front-door.ts';
 import { defineKind, type Caps, type OwnProcess, type RecordSettings, type SourceRow, type SpecRules } from './kind.ts';
 import { blankProcess, mergedProcess, type ProcessSpec } from './process.ts';
 
@@ -180,11 +181,12 @@ function toProcess({ recipe, version, password_secret_id: secret }: DatabaseSpec
 
 /** Where a database answers: to everybody where it is public, otherwise to the services of its environment. */
 export function databaseAddress(
-  { id, spec }: { readonly id: string; readonly spec: DatabaseSpec },
+  { id, spec, driver }: { readonly id: string; readonly spec: DatabaseSpec; readonly driver: string },
   { gatewayDomain }: RecordSettings,
 ): { readonly host: string; readonly port: number } {
   const external = spec.ports.find((port) => port.publicly_accessible)?.external_port ?? null;
-  if (external !== null) return { host: gatewayDomain, port: external };
+  // On other clusters it has no port to the outside.
+  if (external !== null && isOnGateway(driver)) return { host: gatewayDomain, port: external };
   return { host: databaseHost(id, spec.type), port: spec.recipe.port };
 }
 

@@ -14,7 +14,11 @@ const port: ReleasePort = {
   pathPrefix: '/',
   pathRewrite: null,
 };
-const settings = { gatewayDomain: 'localhost', gatewayPort: 4480, variablePrefix: 'DAVIT' };
+const clusterSettings = {
+  'a9f0a2c4-0000-4000-8000-000000000001': { address: 'https://apps.example.org' },
+  'a9f0a2c4-0000-4000-8000-000000000002': { address: 'http://dev.example.org:8080' },
+};
+const settings = { gatewayDomain: 'localhost', gatewayPort: 4480, variablePrefix: 'DAVIT', clusterSettings };
 const urls = (ports: ReleasePort[], gatewayPort = 4480): string[] =>
   toLinks({ id: 's', type: 'APPLICATION' }, ports, { ...settings, gatewayPort, gatewayHttpsPort: null, secured: new Set() }).map(
     ({ url }) => url,
@@ -32,4 +36,18 @@ test('a public TCP or UDP port is reached on the machine, a private port not at 
     'tcp://localhost:9000',
     'udp://localhost:9000',
   ]);
+});
+
+test('a service is reached where the cluster that it is deployed on has its address', () => {
+  const hosts = ['web.apps.example.org'];
+  expect(urls([{ ...port, hosts, pathPrefix: '/api' }])).toEqual(['https://web.apps.example.org/api']);
+  expect(urls([{ ...port, hosts, customHosts: ['shop.example.com'] }])).toEqual([
+    'https://web.apps.example.org',
+    'https://shop.example.com',
+  ]);
+  expect(urls([{ ...port, hosts: ['web.dev.example.org'] }])).toEqual(['http://web.dev.example.org:8080']);
+});
+
+test('a public port of a service on a cluster without an address has no link', () => {
+  expect(urls([{ ...port, hosts: [] }])).toEqual([]);
 });

@@ -4,8 +4,9 @@ import type { ReleaseConfig } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Deps } from '../../../../deps.ts';
 import { notFound } from '../../../shared/problems.ts';
-import { httpsUrl, httpUrl } from '../../address.ts';
+import { httpsUrl } from '../../address.ts';
 import { currentRelease, currentReleases } from '../../composition.ts';
+import { doorOfHost, urlAt } from '../../front-door.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ReleaseSettings } from '../../release.ts';
 import { readEnvironmentFacts, readFacts, readSecuredHosts } from '../../store.ts';
@@ -78,14 +79,19 @@ export function toLinks(
         const url = `${scheme}://${settings.gatewayDomain}:${port.externalPort}`;
         return [{ ...own, url, external_port: port.externalPort }];
       }
+      const [first] = port.hosts;
+      // Nobody leads requests from outside to it.
+      if (first === undefined) return [];
+      const door = doorOfHost(settings, first);
       const link = (host: string, is_service_domain: boolean): LinkRecord => ({
         ...own,
         is_service_domain,
-        url: httpUrl(host, settings.gatewayPort, port.pathPrefix),
-        external_port: settings.gatewayPort,
+        url: urlAt(door, host, port.pathPrefix),
+        external_port: door.port,
       });
       const custom = (host: string): LinkRecord => {
-        const httpsPort = settings.secured.has(host) ? settings.gatewayHttpsPort : null;
+        const hasGateway = door.domain === settings.gatewayDomain;
+        const httpsPort = hasGateway && settings.secured.has(host) ? settings.gatewayHttpsPort : null;
         if (httpsPort === null) return link(host, false);
         return { ...link(host, false), url: httpsUrl(host, httpsPort, port.pathPrefix), external_port: httpsPort };
       };

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { isAppError, type ErrorDetail } from '@davit/base';
+import { parseDocument, type DocumentKind } from './catalogue/document.ts';
+import { shape } from './catalogue/schema.ts';
+
+/** What an operator sets for a Kubernetes cluster. What is left out is as it is for all, and else as `docs/kubernetes.md` says. */
+export interface OneClusterSettings {
+  /** Where its ingress controller answers, as `https://apps.example.org`: services get names below it. Left out: they get none. */
+  readonly address?: string;
+  readonly ingress_class?: string;
+  readonly storage_class?: string;
+  readonly pod_security?: 'baseline' | 'restricted';
+  readonly source_namespaces?: readonly string[];
+  readonly source_networks?: readonly string[];
+  readonly helper_image?: string;
+  readonly linger_seconds?: number;
+}
+
+/** By the cluster's id; `*` is for all, and has no address. */
+export type ClusterSettingsTable = Readonly<Record<string, OneClusterSettings>>;
+
+const name = { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$' };
+const members = {
+  address: { type: 'string', maxLength: 200 },
+  ingress_class: name,
+  storage_class: name,
+  pod_security: { type: 'string', enum: ['baseline', 'restricted'] },
+  source_namespaces: { type: 'array', items: name },
+  source_networks: { type: 'array', items: { type: 'string', pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' } },
+  helper_image: { type: 'string', minLength: 1, maxLength: 500 },
+  linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
+};
+
+const kind: DocumentKind<ClusterSettingsTable> = {
+  what: 'settings of clusters',
+  variable: 'DAVIT_CLUSTER_SETTINGS',
+  // It is read from the operator's file only.
+  ownFile: new URL('file:///dev/null'),
+  schema: {
+    type: 'object',
+    propertyNames: { pattern: '^(\\*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$' },
+    additionalProperties: shape(members, Object.keys(members)),
+  },
+  contradictions,
+};
+
+/** Reads a file of settings. `fault`: what is wrong with it, and the table is empty then. */
+export function readClusterSettings(file: string): { readonly table: ClusterSettingsTable; readonly fault: string | null } {
+  try {
+    return { table: parseDocument(kind, readFileSync(file, 'utf8'), file), fault: null };
+  } catch (error) {
+    if (isAppError(error)) return { table: {}, fault: `names a file that is wrong. ${error.message}` };
+    return { table: {}, fault: `names a file that cannot be read: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
+  const domains = new Set<string>();
+  return Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
+    if (address === undefined) return [];
+    const path = `${id}.address`;
+    if (id === '*') return [{ path, message: 'is of one cluster: give each its own' }];
+    const door = doorAt(address);
+    if (door === null)
+      return [{ path, message: 'must be an http or https address of a domain, as in https://apps.example.org:8443' }];
+    if (domains.has(door.domain)) return [{ path, message: `is in ${door.domain}, as another cluster's is` }];
+    domains.add(door.domain);
+    return [];
+  });
+}
+
+/** What is set for a cluster, together with what is set for all. */
+export function settingsOf(table: ClusterSettingsTable, clusterId: string): OneClusterSettings {
+  return { ...table['*'], ...table[clusterId] };
+}
+
+/** Where requests from outside come in. */
+export interface FrontDoor {
+  /** Services answer at names below it. */
+  readonly domain: string;
+  readonly scheme: 'http' | 'https';
+  readonly port: number;
+}
+
+const domainPattern = /^(?=.{1,180}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+
+function doorAt(address: string): FrontDoor | null {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/') return null;
+  if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') return null;
+  if (!domainPattern.test(url.hostname) || /^[\d.]+$/.test(url.hostname)) return null;
+  const scheme = url.protocol === 'https:' ? 'https' : 'http';
+  const port = url.port === '' ? (scheme === 'https' ? 443 : 80) : Number(url.port);
+  return { domain: url.hostname, scheme, port };
+}
+
+/** The one of a cluster; null: it has none that is known. */
+export function clusterDoor(table: ClusterSettingsTable, clusterId: string): FrontDoor | null {
+  const address = table[clusterId]?.address;
+  return address === undefined ? null : doorAt(address);
+}
