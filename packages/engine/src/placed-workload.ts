@@ -1,10 +1,12 @@
 import type { Workload } from '@davit/drivers';
 import type { ReleaseCommit, ReleaseConfig } from './model.ts';
 import type { EngineParts } from './parts.ts';
+import { withRegistry } from './registry-image.ts';
 import { secretIds, toWorkload } from './workload.ts';
 
 /** A release with where it belongs, as rows of what runs have it. */
 export interface PlacedRelease {
+  readonly driver: string;
   readonly organization_id: string;
   readonly project_id: string;
   readonly environment_id: string;
@@ -19,7 +21,7 @@ export interface PlacedRelease {
 /** What a driver is asked for, from a row. Only what is started needs secrets. */
 export async function placedWorkload(parts: EngineParts, placed: PlacedRelease, withSecrets: boolean): Promise<Workload> {
   const { hooks, settings } = parts;
-  return toWorkload({
+  const workload = toWorkload({
     owner: {
       installation: settings.installation,
       organization: placed.organization_id,
@@ -37,4 +39,5 @@ export async function placedWorkload(parts: EngineParts, placed: PlacedRelease, 
     readyTimeoutSeconds: settings.readyTimeoutSeconds,
     terminationGraceSeconds: settings.terminationGraceSeconds,
   });
+  return withSecrets ? withRegistry(parts, placed.driver, placed.config, workload) : workload;
 }

@@ -1,6 +1,6 @@
 import { isAppError, Sensitive } from '@davit/base';
-import { DriverError, type CallContext, type PulledImage, type RegistryCredentials } from '@davit/drivers';
-import type { ImageReleaseSource, ReleaseSource } from './model.ts';
+import { DriverError, type CallContext, type PulledImage, type RegistryCredentials, type Workload } from '@davit/drivers';
+import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from './model.ts';
 import { driversOf, type EngineParts } from './parts.ts';
 import { keepPulled, notePulled } from './store/images.ts';
 
@@ -65,7 +65,7 @@ export async function startWithImage(
 
 async function credentialsOf(
   { hooks }: EngineParts,
-  { registryId, serviceName }: RegistryImage,
+  { registryId, serviceName }: Pick<RegistryImage, 'registryId' | 'serviceName'>,
 ): Promise<RegistryCredentials | null> {
   if (registryId === null) return null;
   const found = await hooks.registryCredentials(registryId).catch((error: unknown) => {
@@ -85,4 +85,26 @@ async function credentialsOf(
 /** What a release's image is called where its tag decides. */
 export function taggedName({ image, tag }: ImageReleaseSource): string {
   return tag.startsWith('sha256:') ? `${image}@${tag}` : `${image}:${tag}`;
+}
+
+/**
+ * A workload with what a cluster pulls its image with, where the cluster does so itself: when it starts something, and again whenever
+ * it moves an instance to another node.
+ */
+export async function withRegistry(
+  parts: EngineParts,
+  driver: string,
+  { name, source }: Pick<ReleaseConfig, 'name' | 'source'>,
+  workload: Workload,
+): Promise<Workload> {
+  if (source.type !== 'IMAGE' || driversOf(parts, driver).builder !== null) return workload;
+  const credentials = await credentialsOf(parts, { registryId: source.registryId, serviceName: name });
+  return credentials === null ? workload : { ...workload, registry: { host: registryHost(source.image), credentials } };
+}
+
+/** Under which credentials for an image are looked for: its registry, or Docker Hub by the name that it has for that. Pure. */
+export function registryHost(image: string): string {
+  const [first = '', ...rest] = image.split('/');
+  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost');
+  return !isHost || first === 'docker.io' || first === 'index.docker.io' ? 'https://index.docker.io/v1/' : first;
 }

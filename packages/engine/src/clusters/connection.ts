@@ -1,6 +1,7 @@
 import {
   DriverError,
   type ClusterDriver,
+  type ClusterRoutes,
   type Gateway,
   type ImageBuilder,
   type ImageStore,
@@ -127,10 +128,7 @@ export class ClusterConnection {
   }
 
   #drivers(source: SourceDriver): DriverSet {
-    const presently = (): ClusterDrivers | null => {
-      const { drivers } = this.#open();
-      return drivers instanceof DriverError ? null : drivers;
-    };
+    const presently = (): ClusterDrivers | null => this.#presently();
     const [builder, gateway, imageStore] = [this.#builder(), this.#gateway(), this.#imageStore()];
     return {
       cluster: this.#cluster(),
@@ -145,7 +143,14 @@ export class ClusterConnection {
     };
   }
 
+  #presently(): ClusterDrivers | null {
+    const { drivers } = this.#open();
+    return drivers instanceof DriverError ? null : drivers;
+  }
+
   #cluster(): ClusterDriver {
+    const presently = (): ClusterDrivers | null => this.#presently();
+    const routes = this.#routes();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ cluster }, within) => action(cluster, within));
     return {
@@ -173,6 +178,21 @@ export class ClusterConnection {
         usage: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.usage(within)) ?? []),
         volumes: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.volumes(within)) ?? []),
       },
+      get routes() {
+        return presently()?.cluster.routes === undefined ? undefined : routes;
+      },
+    };
+  }
+
+  #routes(): ClusterRoutes {
+    const use = (signal: AbortSignal, action: (routes: ClusterRoutes, signal: AbortSignal) => Promise<void>) =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.routes === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.routes, within);
+      });
+    return {
+      apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
+      remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
     };
   }
 

@@ -15,7 +15,7 @@ export interface ClusterDrivers {
 }
 
 /**
- * Makes the drivers of a cluster, without asking it anything yet. Throws a DriverError, CLUSTER_ACCESS_DENIED where the kubeconfig
+ * Makes the drivers of a cluster, without asking it anything yet. May throw a DriverError: CLUSTER_ACCESS_INVALID where the kubeconfig
  * cannot be used.
  */
 export type ClusterMaker = (cluster: ClusterAccess) => ClusterDrivers;

@@ -2,6 +2,7 @@ import type { CallContext } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
 import * as store from '../store/places.ts';
 import { ClusterAway } from './drivers.ts';
+import { leadNone } from './front-door.ts';
 
 const removeWithinMilliseconds = 120_000;
 
@@ -13,6 +14,8 @@ async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSecond
   const { cluster } = driversOf(parts, place.driver);
   const gateway = parts.gateways[place.driver];
   await gateway?.remove(place.service_id);
+  const { environment_id: environment, service_id: service } = place;
+  await leadNone(parts, place.driver, { environment, service }, call.signal);
   const old = await cluster.observe({ service: place.service_id }, call.signal);
   const ids = old.map((instance) => instance.id);
   await gateway?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);

@@ -13,6 +13,7 @@ import { workloadOf, type Kept } from './kept.ts';
 import { LogCollector } from './log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
 import { Probers } from './probers.ts';
+import { RouteKeeper } from './route-keeper.ts';
 
 /*
  * Keeps what should run running, on one kind of cluster. It takes no input: it reads what should be and what is, and acts on
@@ -33,6 +34,7 @@ export class Keeper {
   readonly #observer: Observer;
   readonly #attempts: Attempts;
   readonly #probers: Probers;
+  readonly #routes: RouteKeeper;
   readonly #followed = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #watching: Promise<void> = Promise.resolve();
@@ -45,6 +47,7 @@ export class Keeper {
     this.#driver = driver;
     this.#logs = new LogCollector(parts, driver);
     this.#observer = new Observer(parts, driver);
+    this.#routes = new RouteKeeper(parts, driver);
     this.#attempts = new Attempts(parts.log, this.#stop.signal, () => void this.look());
     this.#probers = new Probers(parts, driver, {
       onDead: (dead, seen) => {
@@ -126,6 +129,7 @@ export class Keeper {
       await this.#removeOrphans(seen);
       await this.#leave();
       await this.#syncGateway(seen);
+      await this.#keepRoutes(seen);
       await this.#probers.follow(seen);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
@@ -265,6 +269,13 @@ export class Keeper {
     });
     const done = await this.#parts.gateways[this.#driver]?.replaceAll(served, seen.gatewayVersion);
     if (done === false) void this.look();
+  }
+
+  async #keepRoutes({ runtimes, busy }: Seen): Promise<void> {
+    const settled = runtimes.filter(
+      (runtime) => !busy.has(runtime.environment_id) && (runtime.desired !== 'RUNNING' || runtime.config !== null),
+    );
+    await this.#routes.keep(settled, this.#attempts, this.#stop.signal);
   }
 
   async #reportUnreachable(): Promise<void> {

@@ -242,7 +242,7 @@ export class Scaler {
   }
 
   async #workload(row: store.ScaledRow): Promise<Workload> {
-    const workload = await placedWorkload(this.#parts, row, true);
+    const workload = await placedWorkload(this.#parts, { ...row, driver: this.#driver }, true);
     return { ...workload, instances: row.instances, firstInstance: row.settled_instances };
   }
 

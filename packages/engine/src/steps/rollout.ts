@@ -1,4 +1,5 @@
 import { DriverError, type Instance } from '@davit/drivers';
+import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
 import { leaveOthers, moveNotes } from '../clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
@@ -6,7 +7,7 @@ import { startWithImage } from '../registry-image.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
-import { configOf, driverSet, noteHere, workloadOf, type Step, type StepContext } from './step.ts';
+import { configOf, driverSet, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
 import { removeFolder } from './terraform.ts';
 
 /** Of the instances that are replaced. */
@@ -151,8 +152,10 @@ export const route: Step = {
       count,
     ]);
     await parts.gateways[task.driver]?.set(task.serviceId, config, instances);
-    const open = config.ports.filter((port) => port.public).length;
-    if (open > 0) call.log('The gateway sends requests to the new instances.');
+    const to = { owner: ownerOf(context), rollout: task.rollout, config };
+    const led = await leadRequests(parts, task.driver, to, call.signal);
+    if (led !== null) for (const remark of routeRemarks(config, led)) call.log(remark);
+    else if (config.ports.some((port) => port.public)) call.log('The gateway sends requests to the new instances.');
     return {};
   },
 };
@@ -209,4 +212,6 @@ export async function undoRollout(context: StepContext): Promise<void> {
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);
   await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances);
+  const to = { owner: ownerOf(context), rollout: workload.rollout, config: former.config };
+  await leadRequests(parts, task.driver, to, call.signal);
 }

@@ -7,6 +7,7 @@ import type { ClaimedDeployment } from '../store/journal.ts';
 import { notePlace } from '../store/places.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
+import { withRegistry } from '../registry-image.ts';
 import { secretIds, toWorkload } from '../workload.ts';
 
 /** One service inside a running deployment. Steps fill in what they find out; the journal keeps it for the next runner. */
@@ -116,5 +117,6 @@ export async function workloadOf(context: StepContext, options: { former?: boole
     terminationGraceSeconds: parts.settings.terminationGraceSeconds,
   });
   const instances = former === null ? (task.count ?? config.instances) : instanceCounts(former, config).serving;
-  return { ...workload, instances };
+  const complete = options.secrets ? await withRegistry(parts, task.driver, config, workload) : workload;
+  return { ...complete, instances };
 }

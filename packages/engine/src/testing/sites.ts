@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Sensitive } from '@davit/base';
 import { statement } from '@davit/db';
-import { createFakeCluster, DriverError, type FakeCall, type FakeCluster } from '@davit/drivers';
+import {
+  createFakeCluster,
+  DriverError,
+  type ClusterRoutes,
+  type FakeCall,
+  type FakeCluster,
+  type ServedRoutes,
+} from '@davit/drivers';
 import type { ClusterDrivers } from '../clusters/drivers.ts';
 import type { ClusterAccess, EnvironmentPlace } from '../port.ts';
 import type { WorldClusters } from './world.ts';
@@ -18,7 +25,8 @@ export interface Site {
   onCall: ((call: FakeCall) => Promise<void> | void) | null;
   /** How often it was connected. */
   connections: number;
-  /** What is led there, where requests are led by a gateway. */
+  /** By service: what the cluster leads requests from outside to, where it does so itself. */
+  readonly led: Map<string, ServedRoutes>;
   readonly place: EnvironmentPlace;
 }
 
@@ -27,10 +35,12 @@ export class Sites implements WorldClusters {
   readonly #sites = new Map<string, Site>();
   readonly #access = new Map<string, ClusterAccess>();
   readonly #builds: boolean;
+  readonly #leads: boolean;
 
-  /** `builds`: whether images are built on them. */
-  constructor(builds = true) {
+  /** `builds`: whether images are built on them; `leads`: whether they lead requests by themselves, in place of a gateway. */
+  constructor(builds = true, leads = false) {
     this.#builds = builds;
+    this.#leads = leads;
   }
 
   get list(): readonly ClusterAccess[] {
@@ -48,6 +58,7 @@ export class Sites implements WorldClusters {
       token: 'good',
       onCall: null,
       connections: 0,
+      led: new Map(),
       place: {
         organizationId: randomUUID(),
         projectId: randomUUID(),
@@ -85,9 +96,32 @@ export class Sites implements WorldClusters {
         if (token !== site.token) throw new DriverError({ cause: 'CLUSTER_ACCESS_DENIED', message: 'Unauthorized' });
       },
     };
-    const { cluster, builder, gateway, imageStore } = fake;
-    return { cluster, gateway, imageStore, ...(this.#builds && { builder }), close: () => ended.abort() };
+    const { builder, gateway, imageStore } = fake;
+    const cluster = this.#leads ? { ...fake.cluster, routes: this.#routes(site) } : fake.cluster;
+    return {
+      cluster,
+      ...(this.#leads ? {} : { gateway }),
+      imageStore,
+      ...(this.#builds && { builder }),
+      close: () => ended.abort(),
+    };
   };
+
+  #routes(site: Site): ClusterRoutes {
+    const answer = (): void => {
+      if (site.isDown) throw new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'connection refused', retryable: true });
+    };
+    return {
+      apply: async (served) => {
+        answer();
+        site.led.set(served.owner.service, served);
+      },
+      remove: async ({ service }) => {
+        answer();
+        site.led.delete(service);
+      },
+    };
+  }
 }
 
 /** What the database says where a cluster's record changes. */

@@ -23,6 +23,8 @@ export interface World {
   readonly fake: FakeCluster;
   readonly engine: Engine;
   readonly secrets: Map<string, string>;
+  /** What registries want, by their ids. */
+  readonly registries: Map<string, { readonly username: string; readonly password: string }>;
   readonly deleted: string[];
   /** What services told, by service. */
   readonly outputs: ReadonlyMap<string, readonly ServiceOutput[]>;
@@ -52,6 +54,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
   const fake = createFakeCluster();
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
   const secrets = new Map<string, string>();
+  const registries: World['registries'] = new Map();
   const deleted: string[] = [];
   const outputs = new Map<string, readonly ServiceOutput[]>();
   const terraform = new Terraform({ TERRAFORM: 'terraform', OPEN_TOFU: null });
@@ -68,7 +71,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
     hooks: {
       secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
       gitCredentials: () => Promise.resolve(null),
-      registryCredentials: () => Promise.resolve(null),
+      registryCredentials: (id) => Promise.resolve(registries.get(id) ?? null),
       deploymentStarted: () => Promise.resolve(),
       deploymentEnded: () => Promise.resolve(),
       serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
@@ -108,6 +111,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
       return engine;
     },
     secrets,
+    registries,
     deleted,
     outputs,
     workFolder,

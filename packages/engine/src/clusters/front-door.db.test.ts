@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { statement } from '@davit/db';
+import { afterEach, expect, test } from 'vitest';
+import type { EngineSettings, RequestedService } from '../index.ts';
+import { config } from '../testing/config.ts';
+import { Sites, type Site } from '../testing/sites.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+/* Clusters that bring images and lead requests by themselves, as Kubernetes does. */
+
+let world: World;
+afterEach(() => world.close());
+
+async function open(settings: Partial<EngineSettings> = {}): Promise<Site> {
+  const sites = new Sites(false, true);
+  const site = sites.add('east');
+  const name = `${image.image}:${image.tag}`;
+  site.fake.images.set(name, { id: name, sizeBytes: 0 });
+  world = await createWorld(settings, sites);
+  return site;
+}
+
+const logOf = statement<{ message: string }>(
+  'testFrontDoorMessages',
+  'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+);
+const endOf = statement<{ status: string }>(
+  'testFrontDoorEnd',
+  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+);
+const ended = (id: string): Promise<string> =>
+  eventually(async () => (await world.database.database.maybe(endOf, [id]))?.status, 'the end of the deployment');
+
+const image = { type: 'IMAGE', image: 'registry.example:5000/team/shop', tag: '1', registryId: null } as const;
+const shop = (changes: Parameters<typeof config>[0] = {}): RequestedService =>
+  service({ config: config({ source: image, ...changes }) });
+const asIs = ({ release: _none, ...rest }: RequestedService): RequestedService => rest;
+
+test('the cluster leads requests to the rollout that serves, from the deployment to the stop', async () => {
+  const site = await open();
+  const one = shop();
+  const first = await world.deploy([one], { place: site.place });
+  expect(await ended(first)).toBe('SUCCEEDED');
+  const led = site.led.get(one.serviceId);
+  expect(led).toMatchObject({
+    owner: { installation: 'test', environment: site.place.environmentId, service: one.serviceId },
+    routes: [{ id: 'port', hosts: ['shop.localhost'], pathPrefix: '/', internalPort: 3000 }],
+  });
+  expect(led?.rollout).toBe(site.fake.instances[0]?.rollout);
+  const messages = (await world.database.database.many(logOf, [first])).map(({ message }) => message);
+  expect(messages).toContain('The cluster leads requests for shop.localhost to the new instances.');
+  expect(messages.join()).not.toContain('gateway');
+  // A restart is another rollout.
+  expect(await ended(await world.deploy([asIs(one)], { place: site.place, action: 'RESTART' }))).toBe('SUCCEEDED');
+  expect(site.led.get(one.serviceId)?.rollout).not.toBe(led?.rollout);
+  expect(await ended(await world.deploy([asIs(one)], { place: site.place, action: 'STOP' }))).toBe('SUCCEEDED');
+  expect(site.led.has(one.serviceId)).toBe(false);
+});
+
+test('a deployment that fails leaves requests with the release before it', async () => {
+  const site = await open();
+  const one = shop();
+  expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
+  const before = site.led.get(one.serviceId);
+  site.onCall = ({ method }) => {
+    if (method === 'awaitReady') throw new Error('it does not work');
+  };
+  const next = { ...shop({ cpuMillicores: 250 }), serviceId: one.serviceId };
+  expect(await ended(await world.deploy([next], { place: site.place }))).toBe('FAILED');
+  expect(site.led.get(one.serviceId)?.rollout).toBe(before?.rollout);
+});
+
+test('what somebody else took away is led again after a restart of Davit', async () => {
+  const site = await open();
+  const one = shop();
+  expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
+  const before = site.led.get(one.serviceId);
+  site.led.clear();
+  await world.restart();
+  await eventually(async () => site.led.get(one.serviceId), 'the routes');
+  expect(site.led.get(one.serviceId)).toEqual(before);
+});
+
+test('the cluster gets the credentials of the registry with what it starts, and again after a restart of Davit', async () => {
+  const site = await open();
+  const registryId = randomUUID();
+  world.registries.set(registryId, { username: 'puller', password: 'canary' });
+  const one = shop({ source: { ...image, registryId } });
+  expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
+  const registry = () => [...site.fake.workloads.values()][0]?.registry;
+  expect(registry()).toMatchObject({ host: 'registry.example:5000', credentials: { username: 'puller' } });
+  expect(registry()?.credentials.password.reveal()).toBe('canary');
+  await site.fake.cluster.retire({}, 0, { signal: new AbortController().signal, log: () => undefined });
+  await world.restart();
+  await eventually(async () => registry(), 'the instance that was gone');
+  expect(registry()?.credentials.password.reveal()).toBe('canary');
+});

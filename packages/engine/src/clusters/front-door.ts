@@ -1,0 +1,54 @@
+import type { ClusterRoute, Ownership, ServedRoutes } from '@davit/drivers';
+import type { ReleaseConfig } from '../model.ts';
+import { driversOf, type EngineParts } from '../parts.ts';
+
+/*
+ * Clusters that lead requests from outside to services by themselves ("routes" of their drivers). All others have a gateway of Davit's.
+ */
+
+/** What of a release is reached from outside, for a cluster. Pure. */
+export function routesOf({ ports }: Pick<ReleaseConfig, 'ports'>): readonly ClusterRoute[] {
+  return ports.flatMap((port) => {
+    const hosts = [...port.hosts, ...(port.customHosts ?? [])];
+    if (!port.public || hosts.length === 0 || (port.protocol !== 'HTTP' && port.protocol !== 'GRPC')) return [];
+    return [{ id: port.id, hosts, pathPrefix: port.pathPrefix, internalPort: port.internalPort }];
+  });
+}
+
+/** Makes a cluster lead requests to a rollout, unless a gateway does. Answers what it leads; null: it is the gateway's to do. */
+export async function leadRequests(
+  parts: Pick<EngineParts, 'drivers'>,
+  driver: string,
+  to: { readonly owner: Ownership; readonly rollout: string; readonly config: ReleaseConfig },
+  signal: AbortSignal,
+): Promise<ServedRoutes['routes'] | null> {
+  const { routes: door } = driversOf(parts, driver).cluster;
+  if (door === undefined) return null;
+  const routes = routesOf(to.config);
+  await door.apply({ owner: to.owner, rollout: to.rollout, routes }, signal);
+  return routes;
+}
+
+/** Makes a cluster lead no requests from outside to a service any more. */
+export async function leadNone(
+  parts: Pick<EngineParts, 'drivers'>,
+  driver: string,
+  owner: Pick<Ownership, 'environment' | 'service'>,
+  signal: AbortSignal,
+): Promise<void> {
+  await driversOf(parts, driver).cluster.routes?.remove(owner, signal);
+}
+
+/** For the deployment log: where requests come in, and which ports nobody outside reaches. */
+export function routeRemarks({ ports }: Pick<ReleaseConfig, 'ports'>, routes: readonly ClusterRoute[]): string[] {
+  const led = new Set(routes.map(({ id }) => id));
+  const hosts = [...new Set(routes.flatMap((route) => route.hosts))];
+  const remarks = hosts.length === 0 ? [] : [`The cluster leads requests for ${hosts.join(', ')} to the new instances.`];
+  const left = ports.filter((port) => port.public && !led.has(port.id));
+  for (const { internalPort, protocol } of left) {
+    const isNamed = protocol === 'HTTP' || protocol === 'GRPC';
+    const why = isNamed ? 'no address is set for this cluster' : 'this cluster leads only HTTP and gRPC in from outside';
+    remarks.push(`Port ${internalPort} (${protocol}) is public, and is reached inside the cluster alone: ${why}.`);
+  }
+  return remarks;
+}

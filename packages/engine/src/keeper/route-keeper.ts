@@ -1,0 +1,63 @@
+import { driversOf, type EngineParts } from '../parts.ts';
+import { leadNone, leadRequests, routesOf } from '../clusters/front-door.ts';
+import { busyEnvironments } from '../store/journal.ts';
+import { readRuntimes } from '../store/requests.ts';
+import type { Attempts } from './attempts.ts';
+import type { Kept } from './kept.ts';
+
+// Somebody else may have changed what is there; looking costs a request for each service.
+const againAfterMilliseconds = 300_000;
+
+/**
+ * Keeps a cluster that leads requests by itself leading them to what should run. It does what deployments have done already, so it
+ * does so once after a start, and from time to time.
+ */
+export class RouteKeeper {
+  readonly #parts: EngineParts;
+  readonly #driver: string;
+  /** By service: what it was made to lead to, and when. */
+  readonly #led = new Map<string, { readonly text: string; readonly at: number }>();
+
+  constructor(parts: EngineParts, driver: string) {
+    this.#parts = parts;
+    this.#driver = driver;
+  }
+
+  /** `settled`: those that no deployment works on, and whose configuration is known. */
+  async keep(settled: readonly Kept[], attempts: Attempts, signal: AbortSignal): Promise<void> {
+    if (driversOf(this.#parts, this.#driver).cluster.routes === undefined) return;
+    const ids = new Set(settled.map((runtime) => runtime.service_id));
+    for (const id of this.#led.keys()) if (!ids.has(id)) this.#led.delete(id);
+    await Promise.all(settled.map((runtime) => this.#keepOne(runtime, attempts, signal)));
+  }
+
+  async #keepOne(runtime: Kept, attempts: Attempts, signal: AbortSignal): Promise<void> {
+    const { service_id: service, config, rollout } = runtime;
+    const serves = runtime.desired === 'RUNNING' && config !== null && config.job === undefined && rollout !== null;
+    const text = serves ? JSON.stringify([rollout, routesOf(config)]) : '';
+    const led = this.#led.get(service);
+    if (led?.text === text && Date.now() - led.at < againAfterMilliseconds) return;
+    await attempts.attempt(`routes of ${service}`, async () => {
+      if (!(await this.#isAsSeen(runtime))) return;
+      const owner = {
+        installation: this.#parts.settings.installation,
+        organization: runtime.organization_id,
+        project: runtime.project_id,
+        environment: runtime.environment_id,
+        service,
+      };
+      if (serves) await leadRequests(this.#parts, this.#driver, { owner, rollout, config }, signal);
+      else await leadNone(this.#parts, this.#driver, owner, signal);
+      this.#led.set(service, { text, at: Date.now() });
+    });
+  }
+
+  /** Since then a deployment may have led requests to another rollout. */
+  async #isAsSeen({ service_id: service, environment_id: environment, rollout, desired }: Kept): Promise<boolean> {
+    const { database } = this.#parts;
+    const [now] = await database.many(readRuntimes, [[service]]);
+    if (now === undefined || now.rollout !== rollout) return false;
+    if ((now.driver === this.#driver ? now.desired : 'NONE') !== desired) return false;
+    return (await database.many(busyEnvironments)).every((busy) => busy.environment_id !== environment);
+  }
+}
