@@ -79,6 +79,9 @@ export interface ClusterRoutes {
    * CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
    */
   apply(served: ServedRoutes, signal: AbortSignal): Promise<void>;
+
+  /** Takes all routes of a service away. Its names inside the cluster stay. Fails as `apply` does. */
+  remove(owner: Pick<Ownership, 'environment' | 'service'>, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -157,7 +160,7 @@ export interface ClusterDriver {
   readonly metrics?: ClusterMetrics;
 
   /** Absent: a gateway sends requests to the instances. */
-  readonly routes?: ClusterRoutes;
+  readonly routes?: ClusterRoutes | undefined;
 
   /**
    * What Davit needs to do on the cluster and may not with its credentials, each in words (`create deployments`); empty: nothing is

@@ -21,5 +21,14 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
         throw translated(error, 'The routes could not be made');
       }
     },
+    remove: async ({ environment, service }, signal) => {
+      const { api, installation } = scope;
+      const name = serviceObjectName({ installation, service });
+      try {
+        await remove(api, pathOf('Ingress', { namespace: namespaceName(installation, environment), name }), signal);
+      } catch (error) {
+        throw translated(error, 'The routes could not be removed');
+      }
+    },
   };
 }

@@ -1,6 +1,6 @@
 import { createFakeCluster, DriverError } from '@davit/drivers';
 import { expect, test } from 'vitest';
-import { lateCluster, type Connected } from './drivers.ts';
+import { lateEngine, type Connected } from './drivers.ts';
 
 const gone = new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'nobody answers', retryable: true });
 
@@ -23,7 +23,7 @@ async function starts(failure: Error | null, { isOwn = true, isAborted = false }
     imageStore: fake.imageStore,
   };
   const signal = isAborted ? AbortSignal.abort() : new AbortController().signal;
-  const end = lateCluster(() => Promise.resolve(connected))
+  const end = lateEngine(() => Promise.resolve(connected))
     .watch(() => undefined, signal)
     .then(
       () => null,

@@ -14,6 +14,8 @@ import {
 } from '@davit/drivers';
 import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
 import type { Configuration } from './config.ts';
+import { forever, lateCluster, rememberSuccess } from './late-cluster.ts';
+import { kubernetesClusters } from './kubernetes-clusters.ts';
 
 /** The drivers of this machine's container engine, and what makes those of other clusters. */
 export interface LocalDrivers {
@@ -57,12 +59,13 @@ export function localDrivers(config: Configuration, installation: string, log: E
   });
   return {
     set: {
-      cluster: lateCluster(connect),
+      cluster: lateEngine(connect),
       builder: lateBuilder(connect),
       imageStore: lateImageStore(connect),
       source: createGitSource({ allowLocalRepositories: config.allowLocalRepositories }),
       gateway,
     },
+    makeCluster: kubernetesClusters(config, installation),
     detach: () => detach(gateway),
   };
 }
@@ -73,56 +76,10 @@ function detach(gateway: LocalGateway): void {
 
 type Connect = (signal: AbortSignal) => Promise<Connected>;
 
-/**
- * Calls `open` until it succeeds, one call at a time however many wait for it. Each waits under its own signal; the search goes
- * on for the others.
- */
-function rememberSuccess<Result>(open: (signal: AbortSignal) => Promise<Result>): (signal: AbortSignal) => Promise<Result> {
-  let known: Result | undefined;
-  let opening: Promise<Result> | undefined;
-  return async (signal) => {
-    if (known !== undefined) return known;
-    opening ??= open(AbortSignal.timeout(openWithinMilliseconds)).finally(() => (opening = undefined));
-    known = await abortable(opening, signal);
-    return known;
-  };
-}
-
-// Starting a Podman service of Davit's own takes some seconds on a cold machine.
-const openWithinMilliseconds = 30_000;
-
-function abortable<Result>(pending: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    pending.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-}
-
-// For calls that take no signal.
-const forever = new AbortController().signal;
-
-/** A cluster that is looked for when it is needed. */
-export function lateCluster(connect: Connect): ClusterDriver {
-  const cluster = async (signal: AbortSignal): Promise<ClusterDriver> => (await connect(signal)).cluster;
+/** This machine's engine as a cluster that is looked for when it is needed. */
+export function lateEngine(connect: Connect): ClusterDriver {
   return {
-    kind: 'docker',
-    describe: async (signal) => (await cluster(signal)).describe(signal),
-    start: async (workload, context) => (await cluster(context.signal)).start(workload, context),
-    awaitReady: async (workload, context) => (await cluster(context.signal)).awaitReady(workload, context),
-    observe: async (selector, signal) => (await cluster(signal)).observe(selector, signal),
-    retire: async (selector, graceSeconds, context) => (await cluster(context.signal)).retire(selector, graceSeconds, context),
-    revive: async (instanceId, context) => (await cluster(context.signal)).revive(instanceId, context),
-    removeService: async (environment, service, context) =>
-      (await cluster(context.signal)).removeService(environment, service, context),
-    removeEnvironment: async (environment, context) => (await cluster(context.signal)).removeEnvironment(environment, context),
-    probe: async (workload, instance, which, signal) => (await cluster(forever)).probe(workload, instance, which, signal),
-    followLogs: async (instanceId, since, onLine, signal) =>
-      (await cluster(signal)).followLogs(instanceId, since, onLine, signal),
-    readFile: async (instanceId, file, signal) => (await cluster(signal)).readFile(instanceId, file, signal),
-    takeOut: async (instanceId, from, signal) => (await cluster(signal)).takeOut(instanceId, from, signal),
-    putInto: async (instanceId, what, signal) => (await cluster(signal)).putInto(instanceId, what, signal),
+    ...lateCluster('docker', async (signal) => (await connect(signal)).cluster),
     watch: async (onEvent, signal) => {
       const connected = await connect(signal);
       try {
@@ -133,10 +90,6 @@ export function lateCluster(connect: Connect): ClusterDriver {
         if (isGone && connected.startAgain !== null && !signal.aborted) await connected.startAgain(signal);
         throw error;
       }
-    },
-    metrics: {
-      usage: async (signal) => (await cluster(signal)).metrics?.usage(signal) ?? [],
-      volumes: async (signal) => (await cluster(signal)).metrics?.volumes(signal) ?? [],
     },
   };
 }

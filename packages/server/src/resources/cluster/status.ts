@@ -50,14 +50,17 @@ export function isUsable(state: ClusterState | null): boolean {
   return state !== null && state.facts !== null && state.missingPermissions.length === 0;
 }
 
+// It refuses them, or no cluster could be reached with them at all.
+const refusals: ReadonlySet<string> = new Set(['CLUSTER_ACCESS_DENIED', 'CLUSTER_ACCESS_INVALID']);
+
 /**
  * A cluster that Davit did not install is DEPLOYED when it answers and lets Davit do what it needs to. INVALID_CREDENTIALS: it refuses
- * them. The contract has no word for one that does not answer; of its words, DEPLOYMENT_ERROR is the one that clients take for "ended,
+ * them, or they are no kubeconfig to work with. The contract has no word for one that does not answer; of its words, DEPLOYMENT_ERROR is the one that clients take for "ended,
  * and needs a person", where STOPPED would say that somebody wanted it so. What is only recorded is READY.
  */
 export function stateOf(state: ClusterState | null): ClusterStatus['status'] {
   if (state === null) return 'READY';
-  if (state.failure?.code === 'CLUSTER_ACCESS_DENIED') return 'INVALID_CREDENTIALS';
+  if (refusals.has(state.failure?.code ?? '')) return 'INVALID_CREDENTIALS';
   return isUsable(state) ? 'DEPLOYED' : 'DEPLOYMENT_ERROR';
 }
 

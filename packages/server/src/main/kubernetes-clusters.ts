@@ -1,0 +1,48 @@
+import type { ClusterDriver } from '@davit/drivers';
+import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
+import type { ClusterMaker } from '@davit/engine';
+import { settingsOf, type OneClusterSettings } from '../cluster-settings.ts';
+import type { Configuration } from './config.ts';
+import { lateCluster, rememberSuccess } from './late-cluster.ts';
+
+/**
+ * Makes what Kubernetes clusters are worked with. They bring images and lead requests by themselves, so there is neither builder nor
+ * gateway. The code for them is loaded with the first one: most installations have none.
+ */
+export function kubernetesClusters({ clusterSettings }: Configuration, installation: string): ClusterMaker {
+  return ({ id, kubeconfig }) => {
+    const settings = toDriverSettings(settingsOf(clusterSettings, id));
+    const closed = new AbortController();
+    const open = rememberSuccess(async (signal: AbortSignal): Promise<KubernetesDriver> => {
+      const { openKubernetesDriver } = await import('@davit/drivers/kubernetes');
+      const within = AbortSignal.any([signal, closed.signal]);
+      const driver = await openKubernetesDriver({ kubeconfig: kubeconfig.reveal(), installation, settings }, within);
+      closed.signal.addEventListener('abort', () => driver.close(), { once: true });
+      if (closed.signal.aborted) driver.close();
+      return driver;
+    });
+    return { cluster: lateKubernetes(open), close: () => closed.abort() };
+  };
+}
+
+function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>): ClusterDriver {
+  return {
+    ...lateCluster('kubernetes', open),
+    routes: {
+      apply: async (served, signal) => (await open(signal)).routes.apply(served, signal),
+      remove: async (owner, signal) => (await open(signal)).routes.remove(owner, signal),
+    },
+    missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
+  };
+}
+
+function toDriverSettings(own: OneClusterSettings): Partial<ClusterSettings> {
+  return {
+    ...(own.pod_security !== undefined && { podSecurity: own.pod_security }),
+    ...(own.storage_class !== undefined && { storageClass: own.storage_class }),
+    ...(own.ingress_class !== undefined && { ingressClass: own.ingress_class }),
+    ...(own.helper_image !== undefined && { helperImage: own.helper_image }),
+    ...(own.linger_seconds !== undefined && { lingerSeconds: own.linger_seconds }),
+    sources: { namespaces: own.source_namespaces ?? [], networks: own.source_networks ?? [] },
+  };
+}
