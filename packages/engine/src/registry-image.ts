@@ -21,9 +21,8 @@ export function pinnedName(name: string | null): string | null {
 export async function pullImage(parts: EngineParts, wanted: RegistryImage, call: CallContext): Promise<PulledImage> {
   const { builder, imageStore } = driversOf(parts, wanted.driver);
   const credentials = await credentialsOf(parts, wanted);
+  if (builder === null) return resolveImage(parts, wanted, call);
   const before = await imageStore?.list(call.signal);
-  // It pulls by itself when it starts something.
-  if (builder === null) return { id: wanted.reference, sizeBytes: 0, digest: null };
   const image = await builder.pull({ reference: wanted.reference, credentials }, call);
   if (imageStore === undefined || before === undefined) return image;
   const former = before.find(({ id }) => id === image.id);
@@ -31,6 +30,32 @@ export async function pullImage(parts: EngineParts, wanted: RegistryImage, call:
   const made = (now?.names ?? []).filter((name) => former?.names.includes(name) !== true);
   await parts.database.run(former === undefined ? notePulled : keepPulled, [wanted.driver, image.id, made]);
   return image;
+}
+
+/** For a cluster that pulls by itself when it starts something: which image that is, is decided now. */
+async function resolveImage(
+  { hooks }: EngineParts,
+  { registryId, reference }: RegistryImage,
+  call: CallContext,
+): Promise<PulledImage> {
+  const asItIs = { id: reference, sizeBytes: 0, digest: null };
+  if (pinnedName(reference) !== null || hooks.imageDigest === undefined) return asItIs;
+  const colon = reference.lastIndexOf(':');
+  const [name, tag] = [reference.slice(0, colon), reference.slice(colon + 1)];
+  try {
+    const digest = await hooks.imageDigest(registryId, { name, tag });
+    if (digest === null)
+      throw new DriverError({ cause: 'IMAGE_NOT_FOUND', message: `the registry has no image ${reference}, or does not show it` });
+    return { id: `${name}@${digest}`, sizeBytes: 0, digest };
+  } catch (error) {
+    if (!isAppError(error) || error instanceof DriverError) throw error;
+    // The nodes may reach what Davit does not.
+    call.log(
+      `The registry does not tell Davit which image ${reference} is (${error.message}). The cluster pulls it by its tag: whether the tag ` +
+        'moves is not noticed, and a rollback runs what it means then.',
+    );
+    return asItIs;
+  }
 }
 
 interface Started {

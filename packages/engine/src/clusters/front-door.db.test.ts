@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { EngineSettings, RequestedService } from '../index.ts';
 import { config } from '../testing/config.ts';
 import { Sites, type Site } from '../testing/sites.ts';
@@ -94,4 +94,46 @@ test('the cluster gets the credentials of the registry with what it starts, and 
   await world.restart();
   await eventually(async () => registry(), 'the instance that was gone');
   expect(registry()?.credentials.password.reveal()).toBe('canary');
+});
+
+describe('an image that the cluster pulls', () => {
+  const digest = (digit: string): string => `sha256:${digit.repeat(64)}`;
+  const name = `${image.image}:${image.tag}`;
+  const running = (site: Site): string[] => [...site.fake.workloads.values()].map((workload) => workload.image);
+
+  test('is the one that its tag means at the deployment, and a rollback runs that one again', async () => {
+    const site = await open();
+    const one = shop();
+    for (const digit of ['1', '2']) {
+      const id = `${image.image}@${digest(digit)}`;
+      site.fake.images.set(id, { id, sizeBytes: 0 });
+      world.digests.set(name, digest(digit));
+      expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
+      expect(running(site)).toEqual([id]);
+    }
+    const history = await world.engine.port.serviceHistory(world.database.database, one.serviceId, { page: 1, pageSize: 10 });
+    const releaseId = history.at(-1)?.releaseId ?? '';
+    expect(await ended(await world.deploy([{ ...one, release: { releaseId } }], { place: site.place }))).toBe('SUCCEEDED');
+    expect(running(site)).toEqual([`${image.image}@${digest('1')}`]);
+  });
+
+  test('that the registry does not have fails the deployment, and the former release serves on', async () => {
+    const site = await open();
+    const one = shop();
+    expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
+    const next = { ...shop({ source: { ...image, tag: 'nope' } }), serviceId: one.serviceId };
+    world.digests.set(`${image.image}:nope`, null);
+    expect(await ended(await world.deploy([next], { place: site.place }))).toBe('FAILED');
+    expect((await world.view(one.serviceId)).failure).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    expect(running(site)).toEqual([name]);
+  });
+
+  test('that Davit cannot ask about is deployed by its tag, and the log says what that means', async () => {
+    const site = await open();
+    const id = await world.deploy([shop()], { place: site.place });
+    expect(await ended(id)).toBe('SUCCEEDED');
+    const messages = (await world.database.database.many(logOf, [id])).map(({ message }) => message);
+    expect(messages.join('\n')).toContain('nobody answers');
+    expect(messages.join('\n')).toContain('a rollback runs what it means then');
+  });
 });

@@ -19,6 +19,11 @@ export interface EngineHooks {
   /** Of a container registry; null: it needs none; undefined: there is no such registry. */
   registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
   /**
+   * The digest of the image that a tag means now, asked of the registry by Davit itself; null: there is none such. `name` is whole:
+   * registry and path. Fails with AppErrors where the registry cannot be asked. Left out: it cannot.
+   */
+  imageDigest?(registryId: string | null, image: { readonly name: string; readonly tag: string }): Promise<string | null>;
+  /**
    * What DNS says against the custom domains of a service, a line each; for the log of its deployment. Answers within seconds and
    * never fails.
    */

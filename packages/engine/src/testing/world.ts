@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AppError } from '@davit/base';
 import { createFakeCluster, Terraform, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { config } from './config.ts';
@@ -25,6 +26,8 @@ export interface World {
   readonly secrets: Map<string, string>;
   /** What registries want, by their ids. */
   readonly registries: Map<string, { readonly username: string; readonly password: string }>;
+  /** Which images the registries say that tags are, null for none; of all others they cannot be asked. */
+  readonly digests: Map<string, string | null>;
   readonly deleted: string[];
   /** What services told, by service. */
   readonly outputs: ReadonlyMap<string, readonly ServiceOutput[]>;
@@ -55,6 +58,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
   const secrets = new Map<string, string>();
   const registries: World['registries'] = new Map();
+  const digests: World['digests'] = new Map();
   const deleted: string[] = [];
   const outputs = new Map<string, readonly ServiceOutput[]>();
   const terraform = new Terraform({ TERRAFORM: 'terraform', OPEN_TOFU: null });
@@ -72,6 +76,11 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
       secrets: (ids) => Promise.resolve(new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id) ?? '']] : [])))),
       gitCredentials: () => Promise.resolve(null),
       registryCredentials: (id) => Promise.resolve(registries.get(id) ?? null),
+      imageDigest: async (_registryId, { name, tag }) => {
+        const digest = digests.get(`${name}:${tag}`);
+        if (digest === undefined) throw new AppError({ code: 'REMOTE_UNREACHABLE', message: 'nobody answers' });
+        return digest;
+      },
       deploymentStarted: () => Promise.resolve(),
       deploymentEnded: () => Promise.resolve(),
       serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
@@ -112,6 +121,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
     },
     secrets,
     registries,
+    digests,
     deleted,
     outputs,
     workFolder,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { get, notUnderstood, refused, type RemoteAnswer, type RemoteSettings } from './get.ts';
 
 /*
@@ -66,6 +67,17 @@ export class RegistryClient {
     if (config === undefined) return [];
     const blob = await this.#read(new URL(`/v2/${name}/blobs/${config.digest}`, this.#access.api), scope);
     return blob.status === 200 ? [wordOf(recordOf(parsed(blob)))] : [];
+  }
+
+  /** The digest of what a tag means now; null: there is no such image. `name` has its namespace. */
+  async digest(name: string, tag: string): Promise<string | null> {
+    const url = new URL(`/v2/${name}/manifests/${tag}`, this.#access.api);
+    const answer = await this.#read(url, `repository:${name}:pull`, manifestTypes);
+    if (answer.status === 404) return null;
+    const what = `image ${name}`;
+    manifestOf(answer, what);
+    // What it says of itself is a convenience; the digest is that of the text.
+    return `sha256:${createHash('sha256').update(answer.body).digest('hex')}`;
   }
 
   /**

@@ -66,7 +66,8 @@ function toContainer(
   return {
     name: mainContainer,
     image: workload.image,
-    imagePullPolicy: 'IfNotPresent',
+    // What a tag means can change; a digest is the same image for ever.
+    imagePullPolicy: workload.image.includes('@') ? 'IfNotPresent' : 'Always',
     ...(entrypoint.length > 0 && { command: entrypoint.map(unexpanded) }),
     ...(args.length > 0 && { args: args.map(unexpanded) }),
     ...(workload.environment.length > 0 && { env: toEnvironment(workload) }),

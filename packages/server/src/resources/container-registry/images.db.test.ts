@@ -4,6 +4,7 @@ import type { CallInput, Client } from '@davit/client';
 import { hasRegistry, startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
 import { startTestSite } from '@davit/testkit/site';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { imageDigest } from './images.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 let server: TestServer;
@@ -57,6 +58,25 @@ describe.skipIf(!hasRegistry)('a real registry', () => {
     ]);
     const { results } = await images(`${registry.url}/team`, config, { imageName: 'worker' });
     expect(results).toEqual([{ image_name: 'worker', versions: ['1.0'] }]);
+  });
+
+  test('is asked which image a tag means, by the whole name of the image', async () => {
+    const { deps } = server.api;
+    const host = new URL(registry.url).host;
+    const body = { name: randomUUID(), kind: 'GENERIC_CR', url: registry.url, config } as const;
+    const { id } = await client.call('createContainerRegistry', { params: { organizationId }, body });
+    const digest = await imageDigest(deps, id, { name: `${host}/team/web`, tag: '1.10' });
+    const authorization = `Basic ${Buffer.from(`${config.username}:${config.password}`).toString('base64')}`;
+    const head = await fetch(`${registry.url}/v2/team/web/manifests/${digest}`, {
+      method: 'HEAD',
+      headers: { authorization, accept: 'application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json' },
+    });
+    expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(head.status).toBe(200);
+    expect(await imageDigest(deps, id, { name: `${host}/team/web`, tag: 'nope' })).toBeNull();
+    await expect(imageDigest(deps, null, { name: '127.0.0.1:9/web', tag: '1' })).rejects.toMatchObject({
+      code: 'REMOTE_UNREACHABLE',
+    });
   });
 
   test('gives nothing for an image that it does not have', async () => {

@@ -37,7 +37,7 @@ export async function listImages(deps: Deps, caller: Caller, place: Place, query
 }
 
 function clientOf(
-  { config }: Deps,
+  { config }: Pick<Deps, 'config'>,
   { kind, url: text }: { readonly kind: ContainerRegistryKind; readonly url: string },
   credentials: RegistryAccess['credentials'],
 ): { readonly client: RegistryClient; readonly url: URL; readonly vendor: VendorRegistry | undefined } {
@@ -73,6 +73,27 @@ export async function imagePlatforms(
   if (row === undefined) throw invalidReference('registry_id', 'is not the id of a container registry of this organization');
   const { client, url, vendor } = clientOf(deps, row, registrySignIn(row.kind, openedCredentials(deps.vault, row.id, row)));
   return client.platforms(repositoryName(url, imageName, vendor), tag);
+}
+
+/**
+ * The digest of the image that a tag means now; null: the registry has no such image, or does not show it. `name` is whole, as in
+ * `registry.example.org/team/web`; `registryId` null: as anybody. REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_NOT_UNDERSTOOD,
+ * NOT_SUPPORTED.
+ */
+export async function imageDigest(
+  { database, vault, config }: Pick<Deps, 'database' | 'vault' | 'config'>,
+  registryId: string | null,
+  { name, tag }: { readonly name: string; readonly tag: string },
+): Promise<string | null> {
+  const row = registryId === null ? undefined : await database.maybe(store.containerRegistrySealed, [registryId]);
+  const [host = '', ...rest] = name.split('/');
+  const vendors = Object.values(config.vendorRegistries);
+  const known = vendors.find(({ url }) => new URL(url).host === host);
+  const url = row?.url ?? known?.url ?? `https://${host}`;
+  const credentials =
+    row === undefined || registryId === null ? null : registrySignIn(row.kind, openedCredentials(vault, registryId, row));
+  const api = new URL(known === undefined ? new URL(url).origin : (known.api ?? known.url));
+  return new RegistryClient({ api, credentials, settings: remoteSettings(config) }).digest(rest.join('/'), tag);
 }
 
 /** What the API of the registry calls the image: below the path of the url, and in the namespace of those without one. */

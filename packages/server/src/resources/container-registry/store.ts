@@ -42,10 +42,10 @@ export const containerRegistryOpen = statement<SealedRow>(
   `select ${columns}, sealed from container_registry where ${visible} and id = $3`,
 );
 
-/** For the engine, which has checked nothing and shows nobody. Kind, and credentials. */
-export const containerRegistrySealed = statement<Pick<SealedRow, 'kind' | 'config' | 'sealed'>>(
+/** For the engine, which has checked nothing and shows nobody. Kind, address, and credentials. */
+export const containerRegistrySealed = statement<Pick<SealedRow, 'kind' | 'url' | 'config' | 'sealed'>>(
   'container_registry_sealed',
-  'select kind, config, sealed from container_registry where id = $1',
+  'select kind, url, config, sealed from container_registry where id = $1',
 );
 
 /** The same; nobody else may edit or delete it, or begin to use it. */
