@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Instance, LogLine, Ownership, Selector, Workload } from './workload.ts';
+import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
 /** What every call that takes long gets. */
 export interface CallContext {
@@ -69,6 +69,8 @@ export interface ServedRoutes {
   readonly rollout: string;
   /** None: the service is not reached from outside. */
   readonly routes: readonly ClusterRoute[];
+  /** Absent: nothing. */
+  readonly metadata?: ObjectMetadata | undefined;
 }
 
 /** Optional power of a cluster that has a front door of its own, in place of a gateway. */

@@ -57,6 +57,16 @@ export interface Probe {
   readonly failureThreshold: number;
 }
 
+export const markedKinds = ['Deployment', 'StatefulSet', 'Job', 'Pod', 'Secret', 'Service', 'Ingress'] as const;
+
+/** What users want written on what a service is on a cluster; only of use where others read it. */
+export interface ObjectMetadata {
+  /** On all objects. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** By the kind of object. */
+  readonly annotations: Readonly<Partial<Record<(typeof markedKinds)[number], Readonly<Record<string, string>>>>>;
+}
+
 /** What is asked of a cluster: so many instances of one release. Plain data, complete: a driver looks nothing else up. */
 export interface Workload {
   readonly owner: Ownership;
@@ -97,6 +107,8 @@ export interface Workload {
   readonly readOnlyRootFilesystem?: boolean;
   /** It ends by itself (a run of a job, a bench): it is started once, and stays as it ended until it is retired. */
   readonly runsOnce?: true;
+  /** Absent: nothing. */
+  readonly metadata?: ObjectMetadata;
   /** With what a cluster that pulls images itself does so; absent: without. Where Davit brings images it is not looked at. */
   readonly registry?: WorkloadRegistry;
 }

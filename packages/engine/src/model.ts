@@ -1,4 +1,4 @@
-import type { PortProtocol, Probe, RouteOptions } from '@davit/drivers';
+import type { ObjectMetadata, PortProtocol, Probe, RouteOptions } from '@davit/drivers';
 
 /** What a deployment does to its services. */
 export type Action = 'DEPLOY' | 'RESTART' | 'STOP' | 'DELETE' | 'UNINSTALL';
@@ -194,6 +194,8 @@ export interface ReleaseConfig {
   readonly liveness: Probe | null;
   /** Absent where there are none, so that the hash of such a release stays what it was before there were any. */
   readonly options?: ReleaseOptions;
+  /** Of groups of annotations and labels, where the cluster has objects to write them on. Absent: nothing. */
+  readonly metadata?: ObjectMetadata;
   /** Only of jobs; they have no `instances`. */
   readonly job?: JobRelease;
   /** Absent: always `instances`, which is never 0 otherwise. */

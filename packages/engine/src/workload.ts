@@ -44,6 +44,7 @@ export function toWorkload(input: WorkloadInput): Workload {
     liveness: config.liveness,
     readyTimeoutSeconds: readyTimeout(config.readiness, input.readyTimeoutSeconds),
     terminationGraceSeconds: terminationGrace(config, input),
+    ...(config.metadata !== undefined && { metadata: config.metadata }),
     ...(config.options?.readOnlyRootFilesystem === true && { readOnlyRootFilesystem: true }),
   };
 }

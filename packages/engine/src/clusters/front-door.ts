@@ -25,7 +25,7 @@ export async function leadRequests(
   const { routes: door } = driversOf(parts, driver).cluster;
   if (door === undefined) return null;
   const routes = routesOf(to.config);
-  await door.apply({ owner: to.owner, rollout: to.rollout, routes }, signal);
+  await door.apply({ owner: to.owner, rollout: to.rollout, routes, metadata: to.config.metadata }, signal);
   return routes;
 }
 

@@ -6,6 +6,7 @@ import type { Workload } from '../../workload.ts';
 import { toDisruptionBudget, toServices } from './addresses.ts';
 import { toClaims, toNamespace, toNetworkPolicy } from './environment.ts';
 import { toController, type Controller } from './instance.ts';
+import { withWanted } from './metadata.ts';
 import type { ClusterSettings, ClusterTraits } from './settings.ts';
 import { toPullSecret, toValues } from './values.ts';
 
@@ -31,14 +32,20 @@ export function toManifests(
 ): Manifests {
   refuseHostPorts(workload);
   const { settings } = cluster;
+  const { metadata: wanted } = workload;
   const first = workload.firstInstance ?? 0;
   const indices = Array.from({ length: Math.max(workload.instances - first, 0) }, (_, offset) => first + offset);
   return {
     namespace: toNamespace(workload.owner, settings),
     networkPolicy: toNetworkPolicy(workload.owner, settings),
-    secrets: [toValues(workload), toPullSecret(workload)].filter((secret) => secret !== null),
-    claims: toClaims(workload, settings),
-    services: toServices(workload, serving),
+    secrets: [toValues(workload), toPullSecret(workload)]
+      .filter((secret) => secret !== null)
+      .map((secret) => ({ ...secret, metadata: withWanted(secret.metadata ?? {}, 'Secret', wanted) })),
+    claims: toClaims(workload, settings).map((claim) => ({ ...claim, metadata: withWanted(claim.metadata ?? {}, null, wanted) })),
+    services: toServices(workload, serving).map((service) => ({
+      ...service,
+      metadata: withWanted(service.metadata ?? {}, 'Service', wanted),
+    })),
     disruptionBudget: toDisruptionBudget(workload),
     controllers: indices.map((index) => toController(workload, index, cluster)),
   };

@@ -5,6 +5,7 @@ import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import type { Workload } from '../../workload.ts';
 import { annotation, formatPorts, label, rolloutLabels } from '../labels.ts';
 import { instanceName, namespaceName, serviceObjectName } from '../names.ts';
+import { withWanted } from './metadata.ts';
 import { toPodSpec } from './pod.ts';
 import type { ClusterSettings, ClusterTraits } from './settings.ts';
 
@@ -34,16 +35,32 @@ export function toController(
     ...(workload.runsOnce === true && { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' }),
   };
   const metadata: ObjectMeta = { name, namespace: namespaceName(installation, environment), labels, annotations };
-  const template: PodTemplateSpec = { metadata: { labels, annotations }, spec: toPodSpec(workload, settings, traits) };
+  const wanted = workload.metadata;
+  const spec = toPodSpec(workload, settings, traits);
+  const template: PodTemplateSpec = { metadata: withWanted({ labels, annotations }, 'Pod', wanted), spec };
   const selector = { matchLabels: { [label.installation]: installation, [label.instance]: name } };
   if (workload.runsOnce === true) {
     // Davit counts attempts itself: each is a Job of its own.
-    return { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { backoffLimit: 0, template } };
+    return {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: withWanted(metadata, 'Job', wanted),
+      spec: { backoffLimit: 0, template },
+    };
   }
   if (workload.volumes.length > 0) {
     const serviceName = serviceObjectName(workload.owner);
-    return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: { replicas: 1, serviceName, selector, template } };
+    return {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: withWanted(metadata, 'StatefulSet', wanted),
+      spec: { replicas: 1, serviceName, selector, template },
+    };
   }
-  const spec = { replicas: 1, revisionHistoryLimit: 0, strategy: { type: 'Recreate' }, selector, template } as const;
-  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: withWanted(metadata, 'Deployment', wanted),
+    spec: { replicas: 1, revisionHistoryLimit: 0, strategy: { type: 'Recreate' }, selector, template },
+  };
 }

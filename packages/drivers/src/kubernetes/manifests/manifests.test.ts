@@ -255,3 +255,44 @@ function podOf(controller: Manifests['controllers'][number] | undefined) {
   if (spec === undefined) throw new Error('there is no pod');
   return spec;
 }
+
+test('what users want written on objects is there, and never in place of what Davit finds them by', () => {
+  const metadata = {
+    labels: { team: 'shop', [label.service]: 'stolen', 'app.kubernetes.io/managed-by': 'somebody' },
+    annotations: {
+      Pod: { 'example.org/pod': '1' },
+      Service: { 'example.org/service': '2' },
+      Ingress: { 'example.org/door': '3' },
+    },
+  };
+  const workload = sampleWorkload({ metadata, volumes: [{ id: 'data', mountPath: '/data', sizeGiB: 1 }] });
+  const { namespace, networkPolicy, ...all } = manifests(workload);
+  for (const object of [...all.secrets, ...all.claims, ...all.services, ...all.controllers]) {
+    expect(object.metadata?.labels).toMatchObject({
+      team: 'shop',
+      [label.service]: workload.owner.service,
+      'app.kubernetes.io/managed-by': 'davit',
+    });
+  }
+  // Everything of the environment has these.
+  expect(namespace.metadata?.labels).not.toHaveProperty('team');
+  expect(networkPolicy.metadata?.labels).not.toHaveProperty('team');
+  const [controller] = all.controllers;
+  expect(controller?.spec?.template.metadata?.annotations).toMatchObject({ 'example.org/pod': '1' });
+  expect(controller?.metadata?.annotations).not.toHaveProperty('example.org/pod');
+  expect(all.services[0]?.metadata?.annotations).toMatchObject({ 'example.org/service': '2' });
+  const routes = [{ id: 'r', hosts: ['shop.example.org'], pathPrefix: '/', internalPort: 8080 }];
+  const ingress = toIngress({ owner: workload.owner, rollout: workload.rollout, routes, metadata }, defaultSettings);
+  expect(ingress?.metadata?.annotations).toEqual({ 'example.org/door': '3' });
+  expect(faultsOf(ingress ?? {})).toEqual([]);
+  for (const object of objectsOf(manifests(workload))) expect(faultsOf(object)).toEqual([]);
+});
+
+test('a digest is pulled once to a node, a tag at each start, as it may have moved', () => {
+  const policy = (image: string) => {
+    const [controller] = manifests(sampleWorkload({ image })).controllers;
+    return controller?.spec?.template.spec?.containers[0]?.imagePullPolicy;
+  };
+  expect(policy(sampleWorkload().image)).toBe('IfNotPresent');
+  expect(policy('registry.example.org/team/shop:1')).toBe('Always');
+});

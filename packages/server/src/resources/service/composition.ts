@@ -10,6 +10,8 @@ import {
   visibleVariables,
   type VariableRow,
 } from '../variable/index.ts';
+import { isOnGateway } from './front-door.ts';
+import { readGroups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
 import { composeRelease, type ComposedRelease } from './release.ts';
 import type { ServiceFacts } from './rows.ts';
@@ -17,7 +19,8 @@ import type { ServiceFacts } from './rows.ts';
 /** What the service would run if it were deployed now. One query. */
 export async function currentRelease(deps: Deps, db: Queryable, facts: ServiceFacts): Promise<ComposedRelease> {
   const place = { projectId: facts.project_id, environmentId: facts.environment_id, serviceId: facts.id };
-  return composeRelease(facts, await visibleVariables(db, place), deps.config);
+  const groups = await readGroups(db, marked([facts]));
+  return composeRelease(facts, await visibleVariables(db, place), deps.config, groups);
 }
 
 /** The same for all services of an environment, in their order. One query for all of them. */
@@ -31,7 +34,13 @@ export async function currentReleases(
   const rows = await db.many(readEnvironmentVariables, [environmentId]);
   const wide = rows.filter((row) => level(row) < 2);
   const own = Map.groupBy(rows, (row: VariableRow) => row.service_id);
-  return services.map((facts) => composeRelease(facts, [...wide, ...(own.get(facts.id) ?? [])], deps.config));
+  const groups = await readGroups(db, marked(services));
+  return services.map((facts) => composeRelease(facts, [...wide, ...(own.get(facts.id) ?? [])], deps.config, groups));
+}
+
+/** Specs whose groups become part of the release. */
+function marked(services: readonly ServiceFacts[]): ServiceFacts['spec'][] {
+  return services.filter(({ driver }) => !isOnGateway(driver)).map(({ spec }) => spec);
 }
 
 /**

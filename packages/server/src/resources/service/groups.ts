@@ -10,7 +10,7 @@ export interface Groups {
   readonly labels: ReadonlyMap<string, LabelGroup>;
 }
 
-const noGroups: Groups = { annotations: new Map(), labels: new Map() };
+export const noGroups: Groups = { annotations: new Map(), labels: new Map() };
 
 /** The groups that these specs name. No statement where they name none, which is nearly always. */
 export async function readGroups(db: Queryable, specs: readonly GroupsSpec[]): Promise<Groups> {

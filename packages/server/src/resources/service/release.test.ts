@@ -1,3 +1,4 @@
+import type { AnnotationScope } from '@davit/contract';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { VariableRow } from '../variable/index.ts';
@@ -135,6 +136,30 @@ test('on a Kubernetes cluster without an address nothing of a service is led in 
   expect(config.ports).toMatchObject([{ hosts: [], externalPort: null, public: true }]);
   expect(config.ports[0]).not.toHaveProperty('customHosts');
   expect(config.environment.some(({ name }) => name.endsWith('HOST_EXTERNAL'))).toBe(false);
+});
+
+test('on a Kubernetes cluster the groups of a service are part of its release, by the objects that they are for', () => {
+  const group = (id: string, annotations: { key: string; value: string }[], scopes: AnnotationScope[]) =>
+    [id, { id, created_at: at, name: id, annotations, scopes }] as const;
+  const labels = [
+    { key: 'team', value: 'shop', propagate_to_cloud_provider: false },
+    { key: 'tier', value: 'web', propagate_to_cloud_provider: true },
+  ];
+  const groups = {
+    annotations: new Map([
+      group('a', [{ key: 'example.org/a', value: '1' }], ['PODS', 'INGRESS', 'HPA']),
+      group('b', [{ key: 'example.org/a', value: '2' }], ['INGRESS']),
+    ]),
+    labels: new Map([['l', { id: 'l', created_at: at, name: 'l', labels }]]),
+  };
+  const spec = { annotations_groups: ['a', 'b'], labels_groups: ['l'] };
+  const metadata = (driver: string) => composeRelease(facts({ driver }, spec), [], settings, groups).config.metadata;
+  expect(metadata(clusterId)).toEqual({
+    labels: { team: 'shop', tier: 'web' },
+    annotations: { Pod: { 'example.org/a': '1' }, Ingress: { 'example.org/a': '2' } },
+  });
+  expect(metadata('docker')).toBeUndefined();
+  expect(composeRelease(facts({ driver: clusterId }), [], settings, groups).config).not.toHaveProperty('metadata');
 });
 
 test('the deployed commit is shown to people and is no part of the configuration', () => {

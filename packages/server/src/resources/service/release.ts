@@ -13,7 +13,9 @@ import { internalHosts, publicHost, shortId } from './address.ts';
 import { customHosts } from './custom-domain.ts';
 import { doorOf, hostAt, isOnGateway } from './front-door.ts';
 import type { ServiceFacts } from './rows.ts';
+import { noGroups, type Groups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
+import { toObjectMetadata } from './object-metadata.ts';
 import { toReleaseOptions } from './shapes/advanced-settings.ts';
 import { parseCommand } from './shapes/command.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
@@ -40,6 +42,7 @@ export function composeRelease(
   facts: ServiceFacts,
   variables: readonly VariableRow[],
   settings: ReleaseSettings,
+  groups: Groups = noGroups,
 ): ComposedRelease {
   const kind = kindOf(facts.type);
   const spec = kind.workload(facts.spec);
@@ -64,6 +67,7 @@ export function composeRelease(
     ...toReleaseOptions(facts.spec.advanced_settings ?? {}),
     ...toScaling(spec, facts.spec.advanced_settings ?? {}),
     ...kind.release?.(facts),
+    ...toObjectMetadata(facts, groups),
   };
   return { config, derived, circles };
 }

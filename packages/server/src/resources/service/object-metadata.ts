@@ -1,0 +1,42 @@
+import type { AnnotationScope } from '@davit/contract';
+import type { ReleaseConfig } from '@davit/engine/port';
+import { isOnGateway } from './front-door.ts';
+import { toGroupRecords, type Groups } from './groups.ts';
+import type { ServiceFacts } from './rows.ts';
+
+type Metadata = NonNullable<ReleaseConfig['metadata']>;
+type Kind = keyof Metadata['annotations'];
+
+/** The objects that a scope of annotations means; null: Davit makes none such. */
+const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
+  DEPLOYMENTS: 'Deployment',
+  STATEFUL_SETS: 'StatefulSet',
+  SERVICES: 'Service',
+  INGRESS: 'Ingress',
+  PODS: 'Pod',
+  SECRETS: 'Secret',
+  JOBS: 'Job',
+  // Schedules, scaling and routes of that kind are Davit's own doing.
+  CRON_JOBS: null,
+  HPA: null,
+  GATEWAY_API_ROUTES: null,
+};
+
+/**
+ * What groups of a service say, for a cluster that has objects to write it on. Where two groups say different things, the later one
+ * counts. Absent where there is nothing, so that the hash of such a release stays what it was.
+ */
+export function toObjectMetadata({ spec, driver }: ServiceFacts, groups: Groups): Pick<ReleaseConfig, 'metadata'> {
+  if (isOnGateway(driver)) return {};
+  const { annotations_groups, labels_groups } = toGroupRecords(spec, groups);
+  const labels = Object.fromEntries(labels_groups.flatMap((group) => group.labels.map(({ key, value }) => [key, value])));
+  const annotations: { [K in Kind]?: Record<string, string> } = {};
+  for (const { scopes, annotations: own } of annotations_groups) {
+    for (const kind of scopes.map((scope) => kindOfScope[scope])) {
+      if (kind === null) continue;
+      annotations[kind] = { ...annotations[kind], ...Object.fromEntries(own.map(({ key, value }) => [key, value])) };
+    }
+  }
+  const isEmpty = Object.keys(labels).length === 0 && Object.keys(annotations).length === 0;
+  return isEmpty ? {} : { metadata: { labels, annotations } };
+}
