@@ -9,7 +9,10 @@ import { lateCluster, rememberSuccess } from './late-cluster.ts';
  * Makes what Kubernetes clusters are worked with. They bring images and lead requests by themselves, so there is neither builder nor
  * gateway. The code for them is loaded with the first one: most installations have none.
  */
-export function kubernetesClusters({ clusterSettings }: Configuration, installation: string): ClusterMaker {
+export function kubernetesClusters(
+  { clusterSettings }: Pick<Configuration, 'clusterSettings'>,
+  installation: string,
+): ClusterMaker {
   return ({ id, kubeconfig }) => {
     const settings = toDriverSettings(settingsOf(clusterSettings, id));
     const closed = new AbortController();

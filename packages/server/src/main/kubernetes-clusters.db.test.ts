@@ -1,0 +1,124 @@
+import { createServer, type Server } from 'node:https';
+import { createFakeCluster } from '@davit/drivers';
+import { createEngine } from '@davit/engine';
+import type { Client } from '@davit/client';
+import { testCertificate } from '@davit/testkit/certificate';
+import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { kubernetesClusters } from './kubernetes-clusters.ts';
+
+/* What the API says of a cluster, from the real driver, which asks a server that answers as an API server would. */
+
+let apiServer: Server;
+let authority: string;
+let server: TestServer;
+let client: Client;
+let params: { organizationId: string; clusterId: string };
+
+/** What the API server says. */
+let known: { readonly token: string; readonly refused: string | null };
+
+beforeAll(async () => {
+  const { certificate, pem } = await testCertificate('localhost');
+  authority = certificate;
+  apiServer = createServer({ cert: pem, key: pem }, (request, response) => {
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    const answer = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    if (path === '/version') return answer(200, { gitVersion: 'v1.36.2', major: '1', minor: '36' });
+    if (request.headers.authorization !== `Bearer ${known.token}`) return answer(401, { message: 'Unauthorized' });
+    if (path === '/api/v1/nodes') {
+      return answer(200, { metadata: {}, items: [{ spec: {}, status: { allocatable: { cpu: '4', memory: '8Gi' } } }] });
+    }
+    if (path === '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews') {
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => answer(201, { status: { allowed: known.refused === null || !text.includes(known.refused) } }));
+      return;
+    }
+    answer(404, { message: 'there is no such thing' });
+  });
+  await new Promise<void>((listening) => apiServer.listen(0, '127.0.0.1', listening));
+  const local = createFakeCluster();
+  server = await startTestServer({
+    engine: (parts) =>
+      createEngine({
+        ...parts,
+        drivers: { docker: local },
+        makeCluster: kubernetesClusters({ clusterSettings: {} }, parts.settings.installation),
+      }),
+  });
+  await server.api.engine.start();
+  client = server.client();
+});
+afterAll(async () => {
+  await server.api.engine.stop();
+  await server.close();
+  apiServer.closeAllConnections();
+  await new Promise((closed) => apiServer.close(closed));
+});
+beforeEach(async () => {
+  known = { token: 'good', refused: null };
+  const { id: organizationId } = await server.organization();
+  const body = { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
+  params = { organizationId, clusterId: (await client.call('createCluster', { params: { organizationId }, body })).id };
+});
+
+const port = (): number => {
+  const address = apiServer.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+};
+
+function kubeconfig(token: string, url = `https://localhost:${port()}`): string {
+  const ca = Buffer.from(authority).toString('base64');
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': ca } }],
+    users: [{ name: 'u', user: { token } }],
+  });
+}
+
+/** Status and newest line of the cluster's log after it was asked with this kubeconfig. */
+async function told(text: string): Promise<readonly [string | undefined, string | undefined]> {
+  await client.call('editClusterKubeconfig', { params, body: text });
+  await client.call('deployCluster', { params });
+  const { status } = await client.call('getClusterStatus', { params });
+  const [line] = (await client.call('listClusterLogs', { params })).results.toReversed();
+  return [status, line?.message?.safe_message];
+}
+
+test('a cluster that takes the credentials is deployed, and says what it has', async () => {
+  expect(await told(kubeconfig('good'))).toEqual([
+    'DEPLOYED',
+    'The cluster answers: kubernetes 1.36.2, 4000 millicores, 8192 MiB.',
+  ]);
+});
+
+test('credentials that it does not know are told as such, and other ones are used at once', async () => {
+  const [status, message] = await told(kubeconfig('stale'));
+  expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('Unauthorized')]);
+  expect(message).not.toContain('stale');
+  expect((await told(kubeconfig('good')))[0]).toBe('DEPLOYED');
+});
+
+test('a kubeconfig that Davit does not work with is told as such', async () => {
+  const [status, message] = await told(kubeconfig('good', `http://localhost:${port()}`));
+  expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('https')]);
+});
+
+test('a permission that is missing is named', async () => {
+  known = { ...known, refused: '"resource":"ingresses"' };
+  const [status, message] = await told(kubeconfig('good'));
+  expect(status).toBe('DEPLOYMENT_ERROR');
+  expect(message).toContain('create ingresses.networking.k8s.io');
+  expect((await client.call('getClusterReadinessStatus', { params })).is_ready).toBe(false);
+});
+
+test('a cluster that is not there is no matter of its credentials', async () => {
+  const [status, message] = await told(kubeconfig('good', 'https://127.0.0.1:1'));
+  expect([status, message]).toEqual(['DEPLOYMENT_ERROR', expect.stringContaining('does not answer')]);
+});
