@@ -94,6 +94,11 @@ function doorAt(address: string): FrontDoor | null {
   return { domain: url.hostname, scheme, port };
 }
 
+/** Those that services on clusters have their names below. */
+export function clusterDomains(table: ClusterSettingsTable): string[] {
+  return Object.keys(table).flatMap((id) => clusterDoor(table, id)?.domain ?? []);
+}
+
 /** The one of a cluster; null: it has none that is known. */
 export function clusterDoor(table: ClusterSettingsTable, clusterId: string): FrontDoor | null {
   const address = table[clusterId]?.address;

@@ -117,7 +117,7 @@ export class CertificateIssuer {
   async #faultInDns(due: store.DueCertificate): Promise<string | null> {
     const { config } = this.#parts.deps;
     if (!due.is_checked) return null;
-    const lead = validationDomain(config, { id: due.service_id, type: due.service_type });
+    const lead = validationDomain(config, { id: due.service_id, type: due.service_type, driver: due.driver });
     const found = await checkDomain(createDns(config), due, lead);
     return isRight(found) ? null : found.details;
   }

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { operations, Response } from '@davit/contract';
 import type { Deps } from '../../deps.ts';
+import { isOnGateway } from '../service/index.ts';
 import { notFound } from '../shared/problems.ts';
 import * as store from './store.ts';
 
@@ -14,6 +15,8 @@ type AuthorityRecord = Response<(typeof operations)['getCertificateAuthority']>;
 interface Domain {
   readonly host: string;
   readonly generate_certificate: boolean;
+  /** Of the cluster that serves it. */
+  readonly driver: string;
 }
 
 /** What is known of a domain's certificate, and what there is to do. `isProven`: whether it may have one. */
@@ -30,6 +33,12 @@ export async function certificateStatus(
   });
   if (!domain.generate_certificate) {
     return none('NOT_SERVED', 'None is asked for: whoever serves HTTPS for the domain has the certificate.');
+  }
+  if (!isOnGateway(domain.driver)) {
+    return none(
+      'NOT_SERVED',
+      'The cluster of the service has its own front door, and the certificate is the one that this has for the domain.',
+    );
   }
   if (config.gatewayHttpsPort === null) {
     return none('NOT_SERVED', 'HTTPS is off in this installation: the operator switches it on with DAVIT_GATEWAY_HTTPS_PORT.');

@@ -19,15 +19,16 @@ export interface DueCertificate {
   readonly use_cdn: boolean;
   readonly service_id: string;
   readonly service_type: string;
+  readonly driver: string;
   /** Whether the service's settings let DNS be asked. */
   readonly is_checked: boolean;
 }
 
-/** Whether wildcards can have one: notes each host that shall have one. */
+/** Whether wildcards can have one: notes each host that shall have one, of services that Davit's gateway serves. */
 export const noteWanted = statement(
   'certificate_note_wanted',
   `insert into certificate (host)
-   select d.host from custom_domain d
+   select d.host from custom_domain d join service s on s.id = d.service_id and s.driver = 'docker'
     where d.generate_certificate and d.proven_at is not null and ($1 or d.host not like '*.%')
    on conflict (host) do nothing`,
 );
@@ -59,10 +60,10 @@ export const renewOthers = statement(
 export const dueCertificates = statement<DueCertificate>(
   'certificate_due',
   `select c.id, c.host, c.sealed is not null as is_served, c.attempts, c.checks, c.failure, c.order_url, c.order_sealed, d.use_cdn,
-          s.id as service_id, s.type as service_type,
+          s.id as service_id, s.type as service_type, s.driver,
           s.spec #>> '{advanced_settings,deployment.custom_domain_check_enabled}' is distinct from 'false' as is_checked
      from certificate c join custom_domain d on d.host = c.host and d.proven_at is not null and d.generate_certificate
-     join service s on s.id = d.service_id
+     join service s on s.id = d.service_id and s.driver = 'docker'
     where c.due_at <= clock_timestamp() order by c.due_at, c.id limit $1`,
 );
 

@@ -7,7 +7,7 @@ export type CertificateWord = Response<(typeof operations)['getCustomDomainStatu
 
 /** Of a service's domains among these hosts, as they are known; nobody is asked. */
 export async function certificateStatuses(deps: Deps, serviceId: string, hosts: ReadonlySet<string>): Promise<CertificateWord[]> {
-  const rows = (await deps.database.many(store.listDomains, [serviceId])).filter(({ host }) => hosts.has(host));
+  const rows = (await deps.database.many(store.listDomainsOfType, [serviceId])).filter(({ host }) => hosts.has(host));
   const statuses = await Promise.all(rows.map((row) => certificateStatus(deps, row, row.proven_at !== null)));
   return statuses.map(({ certificate_status }) => certificate_status);
 }

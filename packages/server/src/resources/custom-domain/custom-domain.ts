@@ -3,6 +3,7 @@ import { AppError } from '@davit/base';
 import type { operations, Response } from '@davit/contract';
 import { isUniqueViolation, type Queryable } from '@davit/db';
 import { canSee, type Caller } from '../../auth/caller.ts';
+import { clusterDomains } from '../../cluster-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { certificateStatus } from '../certificate/index.ts';
 import { hasPublicAddress, lockService, validationDomain, visibleFacts, type ServiceReference } from '../service/index.ts';
@@ -30,9 +31,9 @@ export interface DomainRequest {
 }
 
 export async function listDomains(deps: Deps, caller: Caller, reference: ServiceReference): Promise<Domains> {
-  await visibleFacts(deps, caller, reference);
+  const facts = await visibleFacts(deps, caller, reference);
   const rows = await deps.database.many(store.listDomains, [reference.id]);
-  return { results: rows.map((row) => toRecord(deps, reference, row)) };
+  return { results: rows.map((row) => toRecord(deps, facts, row)) };
 }
 
 /** The domain with what DNS says of it now. */
@@ -45,16 +46,16 @@ export async function readDomain(
   const facts = await visibleFacts(deps, caller, reference);
   const row = await deps.database.maybe(store.readDomain, [domainId, reference.id]);
   if (row === undefined) throw notFound('custom domain');
-  const claim = { ...row, organization_id: facts.organization_id, service_id: facts.id, type: facts.type };
+  const claim = { ...row, organization_id: facts.organization_id, service_id: facts.id, type: facts.type, driver: facts.driver };
   const ownership = await ownershipOf(deps, claim);
-  const { status, details } = await checked(deps, reference, row, hasPublicAddress(facts));
+  const { status, details } = await checked(deps, facts, row);
   return {
-    ...toRecord(deps, reference, row),
+    ...toRecord(deps, facts, row),
     dns_status: status,
     dns_details: details,
     ownership_status: ownership.status,
     ownership_details: ownership.details,
-    ...(await certificateStatus(deps, row, ownership.status === 'PROVEN')),
+    ...(await certificateStatus(deps, { ...row, driver: facts.driver }, ownership.status === 'PROVEN')),
   };
 }
 
@@ -64,9 +65,15 @@ export async function checkDomains(deps: Deps, caller: Caller, reference: Servic
   const rows = await deps.database.many(store.listDomains, [reference.id]);
   const results = await Promise.all(
     rows.map(async (row) => {
-      const claim = { ...row, organization_id: facts.organization_id, service_id: facts.id, type: facts.type };
+      const claim = {
+        ...row,
+        organization_id: facts.organization_id,
+        service_id: facts.id,
+        type: facts.type,
+        driver: facts.driver,
+      };
       const ownership = await ownershipOf(deps, claim);
-      const { status, details } = await checked(deps, reference, row, hasPublicAddress(facts));
+      const { status, details } = await checked(deps, facts, row);
       return { domain_name: row.domain, status, error_details: details ?? ownership.details };
     }),
   );
@@ -87,7 +94,7 @@ export async function createDomain(
       await refuseOthers(deps, tx, caller, { name, facts });
       const flags = [request.generate_certificate ?? true, request.use_cdn ?? false, !deps.config.proveDomains];
       const values = [randomUUID(), facts.organization_id, facts.id, name.domain, name.host, ...flags];
-      return toRecord(deps, reference, await tx.one(store.createDomain, values));
+      return toRecord(deps, facts, await tx.one(store.createDomain, values));
     }),
   );
 }
@@ -109,7 +116,7 @@ export async function editDomain(
       const { domain, host } = wanted ?? former;
       const asked = [request.generate_certificate ?? former.generate_certificate, request.use_cdn ?? former.use_cdn];
       const flags = [...asked, !deps.config.proveDomains];
-      return toRecord(deps, reference, await tx.one(store.editDomain, [domainId, facts.id, domain, host, ...flags]));
+      return toRecord(deps, facts, await tx.one(store.editDomain, [domainId, facts.id, domain, host, ...flags]));
     }),
   );
 }
@@ -126,7 +133,7 @@ export async function deleteDomain(
 }
 
 function nameOf({ config }: Deps, text: string): DomainName {
-  const name = toDomainName(text, config.gatewayDomain);
+  const name = toDomainName(text, [config.gatewayDomain, ...clusterDomains(config.clusterSettings)]);
   if ('fault' in name) throw invalid('domain', name.fault);
   return name;
 }
@@ -189,19 +196,16 @@ function taken(domain: string, message: string): AppError {
   });
 }
 
-async function checked(
-  { config }: Deps,
-  reference: ServiceReference,
-  row: store.CustomDomainRow,
-  hasAddress: boolean,
-): Promise<DomainCheck> {
-  const found = await checkDomain(createDns(config), row, validationDomain(config, reference));
-  if (hasAddress || !isRight(found)) return found;
+type Placed = Awaited<ReturnType<typeof visibleFacts>>;
+
+async function checked({ config }: Deps, facts: Placed, row: store.CustomDomainRow): Promise<DomainCheck> {
+  const found = await checkDomain(createDns(config), row, validationDomain(config, facts));
+  if (hasPublicAddress(facts) || !isRight(found)) return found;
   const details = 'DNS is right, but the service has no public HTTP or GRPC port: requests are answered 404.';
   return { status: found.status, details };
 }
 
-function toRecord({ config }: Deps, reference: ServiceReference, row: store.CustomDomainRow): Domain {
+function toRecord({ config }: Deps, facts: Placed, row: store.CustomDomainRow): Domain {
   return {
     id: row.id,
     created_at: row.created_at,
@@ -209,7 +213,7 @@ function toRecord({ config }: Deps, reference: ServiceReference, row: store.Cust
     domain: row.domain,
     generate_certificate: row.generate_certificate,
     use_cdn: row.use_cdn,
-    validation_domain: validationDomain(config, reference),
+    validation_domain: validationDomain(config, facts),
     status: 'VALIDATION_PENDING',
   };
 }

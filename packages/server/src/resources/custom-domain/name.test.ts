@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toDomainName } from './name.ts';
 
-const name = (text: string) => toDomainName(text, 'apps.example.net');
+const name = (text: string) => toDomainName(text, ['apps.example.net', 'rack.example.net']);
 
 describe('a domain', () => {
   test.each([
@@ -47,6 +47,7 @@ describe('a domain', () => {
     [`${'a.'.repeat(130)}org`, 'at most 253'],
     ['apps.example.net', 'addresses by themselves'],
     ['shop.apps.example.net', 'addresses by themselves'],
+    ['shop.rack.example.net', 'must not be in rack.example.net'],
     ['*.APPS.example.net', 'addresses by themselves'],
   ])('%j is refused', (text, fault) => {
     expect(name(text)).toEqual({ fault: expect.stringContaining(fault) });

@@ -9,9 +9,9 @@ export interface DomainName {
 
 /**
  * The domain in one form, or what is wrong with it. Host names of RFC 1123 with at least two labels, also in other scripts (UTS #46),
- * or `*.` and one: that stands for exactly one label. Not below `gatewayDomain`, where services have their addresses by themselves.
+ * or `*.` and one: that stands for exactly one label. Not below `ownDomains`, where services have their addresses by themselves.
  */
-export function toDomainName(text: string, gatewayDomain: string): DomainName | { readonly fault: string } {
+export function toDomainName(text: string, ownDomains: readonly string[]): DomainName | { readonly fault: string } {
   const domain = text.normalize('NFC').toLowerCase();
   const isWildcard = domain.startsWith('*.');
   const name = isWildcard ? domain.slice(2) : domain;
@@ -30,8 +30,9 @@ export function toDomainName(text: string, gatewayDomain: string): DomainName | 
   if (labels.length < 2) return { fault: 'must have at least two labels, as in example.org' };
   if (/^\d+$/.test(labels.at(-1) ?? '')) return { fault: 'must not end in a number' };
   if (host.length + (isWildcard ? 2 : 0) > 253) return { fault: 'must have at most 253 characters in DNS' };
-  if (host === gatewayDomain || host.endsWith(`.${gatewayDomain}`)) {
-    return { fault: `must not be in ${gatewayDomain}, where services have their addresses by themselves` };
+  const own = ownDomains.find((one) => host === one || host.endsWith(`.${one}`));
+  if (own !== undefined) {
+    return { fault: `must not be in ${own}, where services have their addresses by themselves` };
   }
   return { domain, host: isWildcard ? `*.${host}` : host };
 }

@@ -16,7 +16,7 @@ export interface Ownership {
   readonly details: string | null;
 }
 
-type Claim = Pick<store.ClaimRow, 'id' | 'host' | 'domain' | 'service_id' | 'organization_id' | 'type' | 'proven_at'>;
+type Claim = Pick<store.ClaimRow, 'id' | 'host' | 'domain' | 'service_id' | 'organization_id' | 'type' | 'driver' | 'proven_at'>;
 
 const proven: Ownership = { status: 'PROVEN', details: null };
 
@@ -28,7 +28,7 @@ export function proofRecord(host: string, organizationId: string): { readonly na
 /** Looks for the proof, and notes it when it is there. Any number of processes may at once; never fails for DNS. */
 export async function ownershipOf(deps: Deps, claim: Claim): Promise<Ownership> {
   if (claim.proven_at !== null) return proven;
-  const lead = validationDomain(deps.config, { id: claim.service_id, type: claim.type });
+  const lead = validationDomain(deps.config, { ...claim, id: claim.service_id });
   const { name, text } = proofRecord(claim.host, claim.organization_id);
   if (deps.config.proveDomains) {
     const seen = await look(deps, { host: claim.host, lead, name, text });

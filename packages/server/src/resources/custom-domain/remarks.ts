@@ -14,7 +14,7 @@ export async function domainRemarks(db: Queryable, config: Configuration, servic
   const rows = await db.many(listDomainsOfType, [serviceId]);
   const dns = createDns(config);
   const checks = rows.map(async (row) => {
-    const found = await checkDomain(dns, row, validationDomain(config, { id: serviceId, type: row.type }));
+    const found = await checkDomain(dns, row, validationDomain(config, { ...row, id: serviceId }));
     const { name, text } = proofRecord(row.host, row.organization_id);
     return row.proven_at === null && found.details === null
       ? {

@@ -25,12 +25,14 @@ export interface ClaimRow extends CustomDomainRow {
   readonly organization_id: string;
   readonly service_id: string;
   readonly type: string;
+  /** Of the service's cluster. */
+  readonly driver: string;
 }
 
-/** Service: the same with its type. */
+/** Service: the same with its type and cluster. */
 export const listDomainsOfType = statement<ClaimRow>(
   'custom_domain_list_of_type',
-  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type,
+  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type, s.driver,
           d.organization_id, d.service_id
      from custom_domain d join service s on s.id = d.service_id where d.service_id = $1 order by d.created_at, d.id`,
 );
@@ -38,7 +40,7 @@ export const listDomainsOfType = statement<ClaimRow>(
 /** How many: domains that are not proven, the oldest first. */
 export const listUnproven = statement<ClaimRow>(
   'custom_domain_list_unproven',
-  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type,
+  `select d.id, d.created_at, d.updated_at, d.domain, d.host, d.generate_certificate, d.use_cdn, d.proven_at, s.type, s.driver,
           d.organization_id, d.service_id
      from custom_domain d join service s on s.id = d.service_id where d.proven_at is null order by d.created_at, d.id limit $1`,
 );

@@ -3,6 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../shared/problems.ts';
 import { shortId } from './address.ts';
+import { doorOf, type DoorSettings } from './front-door.ts';
 import { kindOf } from './kinds/index.ts';
 import type { ServiceReference } from './lock.ts';
 import type { ServiceFacts } from './rows.ts';
@@ -17,14 +18,15 @@ export async function visibleFacts(deps: Deps, caller: Caller, { id, type }: Ser
 }
 
 /**
- * Where the CNAME record of a custom domain must lead: a name of the gateway that stays when service and environment are renamed.
+ * Where the CNAME record of a custom domain must lead: a name of the gateway, or of what leads requests to its cluster, that stays when service and environment are renamed.
  * Nothing answers under it; it is there to be resolved.
  */
 export function validationDomain(
-  { gatewayDomain }: Pick<Deps['config'], 'gatewayDomain'>,
-  { id, type }: ServiceReference,
+  settings: DoorSettings,
+  { id, type, driver }: ServiceReference & { readonly driver: string },
 ): string {
-  return `${kindOf(type).hostPrefix}-z${shortId(id)}.${gatewayDomain}`;
+  const domain = doorOf(settings, driver)?.domain ?? settings.gatewayDomain;
+  return `${kindOf(type).hostPrefix}-z${shortId(id)}.${domain}`;
 }
 
 /** Whether the gateway serves anything of it by host name. */

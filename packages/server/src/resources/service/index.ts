@@ -16,4 +16,5 @@ export { readServiceStatus, serviceStatuses } from './facets/status/status.ts';
 export { servicePlaces } from './facets/variable/variable.ts';
 export { listServices } from './list.ts';
 export { readService, removeService } from './service.ts';
+export { isOnGateway } from './front-door.ts';
 export { hasPublicAddress, validationDomain, visibleFacts } from './custom-domain.ts';

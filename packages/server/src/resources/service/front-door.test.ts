@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { validationDomain } from './custom-domain.ts';
+import { doorOf, hostAt } from './front-door.ts';
+
+const east = 'a9f0a2c4-0000-4000-8000-000000000001';
+const west = 'a9f0a2c4-0000-4000-8000-000000000002';
+const settings = {
+  gatewayDomain: 'localhost',
+  gatewayPort: 4480,
+  clusterSettings: { [east]: { address: 'https://apps.example.org' }, [west]: {} },
+};
+
+test('a cluster is reached where its address is, this machine at the gateway, and any other cluster nowhere', () => {
+  expect(doorOf(settings, east)).toEqual({ domain: 'apps.example.org', scheme: 'https', port: 443 });
+  expect(doorOf(settings, 'docker')).toEqual({ domain: 'localhost', scheme: 'http', port: 4480 });
+  expect(doorOf(settings, west)).toBeNull();
+});
+
+test('the port of a scheme is not written', () => {
+  const door = { domain: 'example.org', scheme: 'https', port: 443 } as const;
+  expect(hostAt(door, 'a.example.org')).toBe('a.example.org');
+  expect(hostAt({ ...door, port: 80 }, 'a.example.org')).toBe('a.example.org:80');
+  expect(hostAt({ ...door, scheme: 'http', port: 80 }, 'a.example.org')).toBe('a.example.org');
+});
+
+test('the CNAME record of a custom domain leads to what leads requests to the service', () => {
+  const service = { id: '1a2b3c4d-0000-4000-8000-000000000000', type: 'CONTAINER' };
+  const lead = (driver: string): string => validationDomain(settings, { ...service, driver });
+  expect(lead(east)).toMatch(/-z1a2b3c4d\.apps\.example\.org$/);
+  expect(lead('docker')).toMatch(/-z1a2b3c4d\.localhost$/);
+});
