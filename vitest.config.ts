@@ -41,11 +41,12 @@ export default defineConfig({
       {
         test: {
           name: 'kubernetes',
-          include: ['packages/*/src/**/*.kubernetes.test.ts'],
+          include: ['packages/*/src/**/*.kubernetes.test.ts', 'e2e/**/*.kubernetes.test.ts'],
           exclude,
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,
+          globalSetup: ['packages/testkit/src/global-database.ts'],
         },
       },
       {

@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallInput } from '../packages/client/src/index.ts';
+import { statement } from '../packages/db/src/index.ts';
+import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
+import { eventually } from './support/eventually.ts';
+import { KubernetesStage, madeKinds } from './support/kubernetes-stage.ts';
+
+/* A server with nothing but a Kubernetes cluster, through the API. The tests go on from one another. */
+
+const cluster = testCluster();
+const setDue = statement('e2eSetDueOnKubernetes', 'UPDATE job_schedule SET next_at = clock_timestamp() WHERE service_id = $1');
+
+const canary = 'canary-of-kubernetes';
+const serving = (text: string): string =>
+  `mkdir -p /www; echo "${text}" >/www/index.html; trap 'exit 0' TERM; httpd -f -p 8080 -h /www & wait`;
+const shell = (script: string) => ({ entrypoint: '/bin/sh', arguments: ['-c', script] });
+
+describe.skipIf(cluster.missing !== null)(
+  `services on Kubernetes${cluster.missing === null ? '' : ` (${cluster.missing})`}`,
+  () => {
+    let stage: KubernetesStage;
+    let web: { containerId: string };
+    let store: { containerId: string };
+    beforeAll(async () => {
+      stage = await KubernetesStage.open(cluster);
+    });
+    afterAll(() => stage?.close());
+
+    const clusterStatus = async (): Promise<string | undefined> => {
+      await stage.davit.client.call('deployCluster', { params: stage.place });
+      return (await stage.davit.client.call('getClusterStatus', { params: stage.place })).status;
+    };
+    const edit = (script: string) =>
+      stage.davit.client.call('editContainer', {
+        params: web,
+        body: {
+          name: 'web',
+          registry_id: stage.registryId,
+          image_name: stage.image.name,
+          tag: stage.image.tag,
+          healthchecks: {},
+          entrypoint: '/bin/sh',
+          arguments: ['-c', script],
+        },
+      });
+
+    test('a kubeconfig that cannot be used, or that the cluster refuses, is told; a good one works at once', async () => {
+      const { client } = stage.davit;
+      const put = (body: string) => client.call('editClusterKubeconfig', { params: stage.place, body });
+      await put('apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n');
+      expect(await clusterStatus()).toBe('INVALID_CREDENTIALS');
+      await put(stage.kubeconfigWith('nobody'));
+      expect(await clusterStatus()).toBe('INVALID_CREDENTIALS');
+      await put(stage.kubeconfig);
+      expect(await clusterStatus()).toBe('DEPLOYED');
+    });
+
+    test('a container is deployed, gets its secrets and files, and its link is what the cluster leads in', async () => {
+      const { client } = stage.davit;
+      const ports = [{ internal_port: 8080, publicly_accessible: true, protocol: 'HTTP' as const }];
+      const inOrganization = { params: { organizationId: stage.organizationId } };
+      const labels = [{ key: 'team', value: 'shop', propagate_to_cloud_provider: false }];
+      const labelsGroup = await client.call('createOrganizationLabelsGroup', { ...inOrganization, body: { name: 'l', labels } });
+      const annotations = [{ key: 'example.org/timeout', value: '60' }];
+      const body = { name: 'a', annotations, scopes: ['INGRESS' as const] };
+      const annotationsGroup = await client.call('createOrganizationAnnotationsGroup', { ...inOrganization, body });
+      web = await stage.container('web', serving('first $PASSWORD $(cat /etc/web/motd)'), {
+        ports,
+        labels_groups: [{ id: labelsGroup.id }],
+        annotations_groups: [{ id: annotationsGroup.id }],
+      });
+      await client.call('createContainerSecret', { params: web, body: { key: 'PASSWORD', value: canary } });
+      const file = { key: 'MOTD', value: 'of the day', mount_path: '/etc/web/motd' };
+      await client.call('createContainerEnvironmentVariable', { params: web, body: file });
+      expect(await stage.deploy(web)).toMatchObject({
+        state: 'DEPLOYED',
+        service_deployment_status: 'UP_TO_DATE',
+        failure: null,
+      });
+      await stage.serves(web, `first ${canary} of the day`);
+      const { results } = await client.call('listContainerLinks', { params: web });
+      expect(results.map(({ url }) => url)).toEqual([
+        expect.stringMatching(/^http:\/\/web-live-[0-9a-f]{8}\.apps\.example\.org:8080$/),
+      ]);
+      const ingress = await stage.ingress(web.containerId);
+      expect(ingress?.spec?.rules).toMatchObject([
+        {
+          host: new URL(results[0]?.url ?? '').hostname,
+          http: { paths: [{ backend: { service: { name: stage.objectName(web.containerId), port: { number: 8080 } } } }] },
+        },
+      ]);
+      expect(ingress?.metadata).toMatchObject({ labels: { team: 'shop' }, annotations: { 'example.org/timeout': '60' } });
+      const log = await stage.log();
+      expect(log).toMatch(/ is .*@sha256:[0-9a-f]{64}\./);
+      expect(log).not.toContain(canary);
+      expect(stage.davit.output).not.toContain(canary);
+    });
+
+    test('another deployment replaces it while somebody is always served', async () => {
+      await edit(serving('second'));
+      const answers = new Set<string>();
+      const done = new AbortController();
+      const asking = (async () => {
+        while (!done.signal.aborted) answers.add(await stage.served(web));
+      })();
+      expect((await stage.deploy(web)).state).toBe('DEPLOYED');
+      done.abort();
+      await asking;
+      await stage.serves(web, 'second');
+      answers.add('second');
+      expect([...answers].toSorted()).toEqual([`first ${canary} of the day`, 'second']);
+      expect(await stage.names('Pod', web.containerId)).toHaveLength(1);
+    });
+
+    test('what fails says why, and the former release serves on', async () => {
+      const missing = await stage.deploy(web, { image_tag: 'nope' });
+      expect(missing).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'IMAGE_NOT_FOUND' } });
+      await edit('echo no such table; exit 3');
+      const crashed = await stage.deploy(web);
+      expect(crashed).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'PROCESS_EXITED' } });
+      expect(JSON.stringify(crashed.failure)).toContain('no such table');
+      expect(await stage.served(web)).toBe('second');
+      expect(await stage.names('Deployment', web.containerId)).toHaveLength(1);
+    });
+
+    test('a rollback runs the first release again', async () => {
+      const { results } = await stage.davit.client.call('listContainerDeploymentHistoryV2', { params: web });
+      const first = results.at(-1);
+      const { release_id } = await stage.deploy(web, { release_id: releaseOf(first) });
+      expect(release_id).toBe(releaseOf(first));
+      await stage.serves(web, `first ${canary} of the day`);
+    });
+
+    test('a service that is stopped has neither pods nor routes, and is there again after the next deployment', async () => {
+      const { client } = stage.davit;
+      const stopped = await stage.ended(web, () => client.call('stopContainer', { params: web }));
+      expect(stopped.state).toBe('STOPPED');
+      for (const kind of ['Pod', 'Deployment', 'Ingress'] as const) expect(await stage.names(kind, web.containerId)).toEqual([]);
+      await edit(serving('third'));
+      expect((await stage.deploy(web)).state).toBe('DEPLOYED');
+      await stage.serves(web, 'third');
+      expect(await stage.names('Ingress', web.containerId)).toHaveLength(1);
+    });
+
+    test('what is stored is kept by the next release, a restart and a stop', async () => {
+      const { client } = stage.davit;
+      const script = 'echo x >>/data/starts; mkdir -p /www; wc -l </data/starts >/www/index.html';
+      store = await stage.container('store', `${script}; trap 'exit 0' TERM; httpd -f -p 8080 -h /www & wait`, {
+        storage: [{ type: 'FAST_SSD', size: 1, mount_point: '/data' }],
+        ports: [{ internal_port: 8080, publicly_accessible: false, protocol: 'HTTP' }],
+      });
+      expect(await stage.deploy(store)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      await stage.serves(store, '1');
+      await stage.ended(store, () => client.call('rebootContainer', { params: store }));
+      await stage.serves(store, '2');
+      await stage.ended(store, () => client.call('stopContainer', { params: store }));
+      expect(await stage.names('PersistentVolumeClaim', store.containerId)).toHaveLength(1);
+      await stage.deploy(store);
+      await stage.serves(store, '3');
+    });
+
+    test('an instance or a route that somebody else takes away is there again', async () => {
+      const [pod = ''] = await stage.names('Pod', web.containerId);
+      await stage.takeAway('Pod', pod);
+      await eventually(async () => ((await stage.names('Pod', web.containerId)).includes(pod) ? undefined : true), 'another pod');
+      await stage.serves(web, 'third');
+      await stage.takeAway('Ingress', stage.objectName(web.containerId));
+      // At the latest after a restart.
+      await stage.davit.kill('SIGKILL');
+      await stage.davit.serve();
+      const isThere = async () => ((await stage.names('Ingress', web.containerId)).length === 1 ? true : undefined);
+      expect(await eventually(isThere, 'the Ingress')).toBe(true);
+      const { client } = stage.davit;
+      await eventually(async () => {
+        const { running_status } = await client.call('getContainerStatus', { params: web });
+        return running_status === 'RUNNING' ? true : undefined;
+      }, 'the running status');
+    });
+
+    describe('a job', () => {
+      const create = async (name: string, schedule: CallInput<'createJob'>['body']['schedule']): Promise<{ jobId: string }> => {
+        const { environmentId, registryId, image } = stage;
+        const source = { image: { image_name: image.name, tag: image.tag, registry_id: registryId } };
+        const body = { name, source, healthchecks: {}, cpu: 50, memory: 64, schedule };
+        return { jobId: (await stage.davit.client.call('createJob', { params: { environmentId }, body })).id };
+      };
+      const deploy = async (params: { jobId: string }) => {
+        const { client } = stage.davit;
+        await client.call('deployJob', { params });
+        await stage.idleAfter(async () => (await client.call('listJobDeploymentHistoryV2', { params })).results.length > 0);
+        return client.call('getJobStatus', { params });
+      };
+      const output = async (params: { jobId: string }): Promise<string[]> =>
+        (await stage.davit.client.call('listJobLog', { params, query: {} })).results.map(({ message }) => message);
+
+      test('of the life cycle runs once to its end, and what it tells becomes a variable', async () => {
+        const told = '{"DB_HOST": {"value": "db.internal"}}';
+        const params = await create('infra', {
+          on_start: shell(`echo made; echo '${told}' >/davit-output/davit-output.json`),
+        });
+        expect(await deploy(params)).toMatchObject({ state: 'DEPLOYED', running_status: 'COMPLETED', failure: null });
+        expect(await output(params)).toEqual(['made']);
+        const { environmentId } = stage;
+        const { results } = await stage.davit.client.call('listEnvironmentEnvironmentVariable', { params: { environmentId } });
+        expect(results.find((one) => one.key === 'DB_HOST')).toMatchObject({ scope: 'ENVIRONMENT' });
+        expect(await stage.names('Pod', params.jobId)).toEqual([]);
+      });
+
+      test('that fails says so with its output', async () => {
+        const params = await create('broken', { on_start: shell('echo no table; exit 7') });
+        expect(await deploy(params)).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'JOB_FAILED' } });
+        expect(await output(params)).toEqual(['no table']);
+        expect(await stage.names('Job', params.jobId)).toEqual([]);
+      });
+
+      test('with a schedule runs when it is due', async () => {
+        const params = await create('nightly', {
+          cronjob: { ...shell('echo cleaned'), scheduled_at: '0 3 1 1 *', timezone: 'Etc/UTC' },
+        });
+        expect((await deploy(params)).state).toBe('DEPLOYED');
+        expect(await output(params)).toEqual([]);
+        await stage.davit.database.database.run(setDue, [params.jobId]);
+        await eventually(async () => ((await output(params)).includes('cleaned') ? true : undefined), 'the run');
+        await eventually(async () => ((await stage.names('Pod', params.jobId)).length === 0 ? true : undefined), 'its end');
+      });
+    });
+
+    test('nothing of the environment is left on the cluster after it was deleted', async () => {
+      const { client } = stage.davit;
+      const params = { environmentId: stage.environmentId };
+      expect(await stage.hasNamespace()).toBe(true);
+      await client.call('deleteEnvironment', { params });
+      await eventually(
+        async () =>
+          client.call('getEnvironment', { params }).then(
+            () => undefined,
+            () => true,
+          ),
+        'the end of the environment',
+        120_000,
+      );
+      expect(await stage.hasNamespace()).toBe(false);
+      for (const kind of madeKinds) expect(await stage.names(kind)).toEqual([]);
+    });
+  },
+);
+
+function releaseOf(entry: { readonly release_id?: string | null } | undefined): string {
+  if (typeof entry?.release_id !== 'string') throw new Error('the deployment has no release');
+  return entry.release_id;
+}

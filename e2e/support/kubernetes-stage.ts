@@ -1,0 +1,247 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CallInput } from '../../packages/client/src/index.ts';
+import { statement } from '../../packages/db/src/index.ts';
+import { call, closeApi, find, openApi, type Api } from '../../packages/drivers/src/kubernetes/api.ts';
+import { list } from '../../packages/drivers/src/kubernetes/follow.ts';
+import { readKubeconfig } from '../../packages/drivers/src/kubernetes/kubeconfig.ts';
+import { namespaceName, serviceObjectName } from '../../packages/drivers/src/kubernetes/names.ts';
+import { pathOf } from '../../packages/drivers/src/kubernetes/objects.ts';
+import type { TestCluster } from '../../packages/drivers/src/kubernetes/testing/cluster.ts';
+import { Davit } from './davit.ts';
+import { eventually } from './eventually.ts';
+
+const installationId = statement<{ id: string }>('e2eInstallation', 'SELECT id FROM installation');
+const signal = new AbortController().signal;
+
+type ContainerFields = Partial<CallInput<'createContainer'>['body']>;
+
+interface Named {
+  readonly metadata?: { readonly name?: string; readonly labels?: Readonly<Record<string, string>> };
+}
+
+interface IngressObject {
+  readonly metadata?: object;
+  readonly spec?: { readonly rules?: readonly object[] };
+}
+
+/** The kinds of things that Davit makes in the namespace of an environment. */
+export const madeKinds = [
+  'Deployment',
+  'StatefulSet',
+  'Job',
+  'Pod',
+  'Secret',
+  'Service',
+  'Ingress',
+  'PersistentVolumeClaim',
+] as const;
+
+/** Registry, name and tag of an image reference. */
+function partsOf(reference: string): { readonly host: string; readonly name: string; readonly tag: string } {
+  const [, host = '', name = '', tag = ''] = /^([^/]+)\/(.+):([^:/]+)$/.exec(reference) ?? [];
+  return { host, name, tag };
+}
+
+/** A Davit without a container engine, a Kubernetes cluster that it has the kubeconfig of, and an environment there. */
+export class KubernetesStage {
+  readonly davit: Davit;
+  readonly image: ReturnType<typeof partsOf>;
+  readonly kubeconfig: string;
+  readonly #folder: string;
+  readonly #api: Api;
+  organizationId = '';
+  clusterId = '';
+  registryId = '';
+  environmentId = '';
+  installation = '';
+
+  private constructor(davit: Davit, cluster: TestCluster, folder: string) {
+    this.davit = davit;
+    this.image = partsOf(cluster.image);
+    this.kubeconfig = cluster.kubeconfig;
+    this.#folder = folder;
+    this.#api = openApi(readKubeconfig(cluster.kubeconfig));
+  }
+
+  static async open(cluster: TestCluster): Promise<KubernetesStage> {
+    const folder = mkdtempSync(join(tmpdir(), 'davit-e2e-settings-'));
+    const file = join(folder, 'clusters.json');
+    const forAll = { helper_image: cluster.image, linger_seconds: 1 };
+    writeFileSync(file, JSON.stringify({ '*': forAll }));
+    const davit = await Davit.start({
+      socketPath: join(folder, 'no-engine.sock'),
+      environment: {
+        DAVIT_CLUSTER_SETTINGS: file,
+        DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
+        DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
+        DAVIT_METRICS_SECONDS: '5',
+      },
+    });
+    const stage = new KubernetesStage(davit, cluster, folder);
+    await stage.#make();
+    // What is set for one cluster needs its id.
+    writeFileSync(file, JSON.stringify({ '*': forAll, [stage.clusterId]: { address: 'http://apps.example.org:8080' } }));
+    await davit.kill('SIGTERM');
+    await davit.serve();
+    return stage;
+  }
+
+  async #make(): Promise<void> {
+    const { client, database } = this.davit;
+    this.installation = (await database.database.one(installationId)).id;
+    this.organizationId = (await client.call('createOrganization', { body: { name: 'Shipyard' } })).id;
+    const params = { organizationId: this.organizationId };
+    const body = { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
+    this.clusterId = (await client.call('createCluster', { params, body })).id;
+    const { host } = this.image;
+    const url = `${/^(127\.|localhost)/.test(host) ? 'http' : 'https'}://${host}`;
+    const registry = { name: 'own', kind: 'GENERIC_CR', url, config: {} } as const;
+    this.registryId = (await client.call('createContainerRegistry', { params, body: registry })).id;
+    const project = await client.call('createProject', { params, body: { name: 'Dock' } });
+    const environment = { name: 'live', cluster_id: this.clusterId };
+    const made = await client.call('createEnvironment', { params: { projectId: project.id }, body: environment });
+    this.environmentId = made.id;
+  }
+
+  get place() {
+    return { organizationId: this.organizationId, clusterId: this.clusterId };
+  }
+
+  /** A kubeconfig for the same server with this token alone. */
+  kubeconfigWith(token: string): string {
+    const { server, authority } = readKubeconfig(this.kubeconfig);
+    const data = authority === undefined ? {} : { 'certificate-authority-data': Buffer.from(authority).toString('base64') };
+    return JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server, ...data } }],
+      users: [{ name: 'u', user: { token } }],
+    });
+  }
+
+  async container(name: string, script: string, fields: ContainerFields = {}): Promise<{ containerId: string }> {
+    const { environmentId, registryId, image } = this;
+    const made = await this.davit.client.call('createContainer', {
+      params: { environmentId },
+      body: {
+        name,
+        registry_id: registryId,
+        image_name: image.name,
+        tag: image.tag,
+        entrypoint: '/bin/sh',
+        arguments: ['-c', script],
+        cpu: 50,
+        memory: 64,
+        healthchecks: {},
+        ...fields,
+      },
+    });
+    return { containerId: made.id };
+  }
+
+  async deploy(params: { containerId: string }, body: { image_tag?: string; release_id?: string } = {}) {
+    return this.ended(params, () => this.davit.client.call('deployContainer', { params, body }));
+  }
+
+  /** Does something that is a deployment of the container, and waits for its end. */
+  async ended(params: { containerId: string }, act: () => Promise<unknown>) {
+    const { client } = this.davit;
+    const latest = async () =>
+      (await client.call('listContainerDeploymentHistoryV2', { params })).results[0]?.identifier.execution_id;
+    const before = await latest();
+    await act();
+    await this.idleAfter(async () => (await latest()) !== before);
+    return client.call('getContainerStatus', { params });
+  }
+
+  async idleAfter(happened: () => Promise<boolean>): Promise<void> {
+    const { environmentId, davit } = this;
+    const params = { environmentId };
+    const isIdle = async (): Promise<boolean> => {
+      const { results } = await davit.client.call('listEnvironmentDeploymentHistoryV2', { params });
+      const waiting = await davit.client.call('listDeploymentRequestByEnvironmentId', { params });
+      const under = ['ONGOING', 'CANCELING', 'QUEUED'];
+      return waiting.results.length === 0 && results.every((one) => !under.includes(one.action_status));
+    };
+    try {
+      await eventually(async () => ((await happened()) && (await isIdle()) ? true : undefined), 'the end', 120_000);
+    } catch (error) {
+      throw new Error(`${await this.log()}\n${davit.output.split('\n').slice(-20).join('\n')}`, { cause: error });
+    }
+  }
+
+  async log(): Promise<string> {
+    const params = { environmentId: this.environmentId };
+    const lines = await this.davit.client.call('listEnvironmentLogs', { params });
+    return lines.map((line) => line.error?.user_log_message ?? line.message?.safe_message ?? '').join('\n');
+  }
+
+  get namespace(): string {
+    return namespaceName(this.installation, this.environmentId);
+  }
+
+  /** What a service answers inside the cluster, by the way of the API server. */
+  async served({ containerId: service }: { containerId: string }, port = 8080): Promise<string> {
+    const name = this.objectName(service);
+    const path = `${pathOf('Service', { namespace: this.namespace, name })}:${port}/proxy/index.html`;
+    const { body, status } = await call(this.#api, { method: 'GET', path, signal, accept: [404, 502, 503] });
+    return status === 200 ? String(body).trim() : `status ${status}`;
+  }
+
+  /** The same once it is this. */
+  async serves(params: { containerId: string }, text: string): Promise<void> {
+    let last = '';
+    const isIt = async (): Promise<true | undefined> => {
+      last = await this.served(params);
+      return last === text ? true : undefined;
+    };
+    await eventually(isIt, `"${text}"`, 30_000).catch((error: unknown) => {
+      throw new Error(`it serves "${last}", not "${text}"`, { cause: error });
+    });
+  }
+
+  /** Names of what there is of a kind, of a service or of the whole environment. */
+  async names(kind: (typeof madeKinds)[number], service?: string): Promise<string[]> {
+    const labelSelector = `davit.installation=${this.installation}${service === undefined ? '' : `,davit.service=${service}`}`;
+    const path = pathOf(kind, { namespace: this.namespace });
+    const { items } = await list<Named>(this.#api, { path, query: { labelSelector } }, signal);
+    return items.map(({ metadata }) => metadata?.name ?? '');
+  }
+
+  /** What of requests from outside the cluster leads to a service; null: nothing. */
+  async ingress(service: string) {
+    return find<IngressObject>(
+      this.#api,
+      pathOf('Ingress', { namespace: this.namespace, name: this.objectName(service) }),
+      signal,
+    );
+  }
+
+  /** Name of what there is once for a service. */
+  objectName(service: string): string {
+    return serviceObjectName({ installation: this.installation, service });
+  }
+
+  async hasNamespace(): Promise<boolean> {
+    return (await find(this.#api, pathOf('Namespace', { name: this.namespace }), signal)) !== null;
+  }
+
+  /** Removes an object as somebody else would. */
+  async takeAway(kind: (typeof madeKinds)[number], name: string): Promise<void> {
+    await call(this.#api, { method: 'DELETE', path: pathOf(kind, { namespace: this.namespace, name }), signal });
+  }
+
+  async close(): Promise<void> {
+    await this.davit.kill('SIGTERM');
+    // Left over by a test that failed.
+    const path = pathOf('Namespace', { name: this.namespace });
+    if (this.environmentId !== '') await call(this.#api, { method: 'DELETE', path, signal, accept: [404] });
+    closeApi(this.#api);
+    await this.davit.remove();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
