@@ -177,6 +177,24 @@ describe.skipIf(cluster.missing !== null)(
       }, 'the running status');
     });
 
+    // Whether the new rollout had been made, requests had been led to it, or the former one had been taken away.
+    test.each(['start:after', 'route:after', 'retire:after'] as const)(
+      'a deployment goes on where it was when the server is killed at %s',
+      async (point) => {
+        await edit(serving(point));
+        stage.davit.order(point, 'kill');
+        const status = await stage.ended(web, async () => {
+          await stage.davit.client.call('deployContainer', { params: web });
+          await stage.davit.exited();
+          await stage.davit.serve();
+        });
+        expect(status).toMatchObject({ state: 'DEPLOYED', failure: null });
+        await stage.serves(web, point);
+        const isAlone = async () => ((await stage.names('Deployment', web.containerId)).length === 1 ? true : undefined);
+        expect(await eventually(isAlone, 'the end of the former rollout')).toBe(true);
+      },
+    );
+
     describe('a job', () => {
       const create = async (name: string, schedule: CallInput<'createJob'>['body']['schedule']): Promise<{ jobId: string }> => {
         const { environmentId, registryId, image } = stage;

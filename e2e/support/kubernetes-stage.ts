@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallInput } from '../../packages/client/src/index.ts';
@@ -48,6 +48,7 @@ function partsOf(reference: string): { readonly host: string; readonly name: str
 export class KubernetesStage {
   readonly davit: Davit;
   readonly image: ReturnType<typeof partsOf>;
+  /** What Davit is given: that of the tests, or of an account that may do less. */
   readonly kubeconfig: string;
   readonly #folder: string;
   readonly #api: Api;
@@ -60,7 +61,8 @@ export class KubernetesStage {
   private constructor(davit: Davit, cluster: TestCluster, folder: string) {
     this.davit = davit;
     this.image = partsOf(cluster.image);
-    this.kubeconfig = cluster.kubeconfig;
+    const { DAVIT_TEST_KUBERNETES_ACCESS: given } = process.env;
+    this.kubeconfig = given === undefined ? cluster.kubeconfig : readFileSync(given, 'utf8');
     this.#folder = folder;
     this.#api = openApi(readKubeconfig(cluster.kubeconfig));
   }
