@@ -141,7 +141,7 @@ export const route: Step = {
       count === 0 ? 'STOPPED' : 'RUNNING',
       count,
     ]);
-    await parts.gateways[deployment.driver]?.set(task.serviceId, config, instances);
+    await parts.gateways[deployment.driver]?.set(task.serviceId, config, instances, call.signal);
     const open = config.ports.filter((port) => port.public).length;
     if (open > 0) call.log('The gateway sends requests to the new instances.');
     return {};
@@ -195,5 +195,5 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);
-  await parts.gateways[deployment.driver]?.set(task.serviceId, former.config, instances);
+  await parts.gateways[deployment.driver]?.set(task.serviceId, former.config, instances, call.signal);
 }
