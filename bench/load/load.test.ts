@@ -52,7 +52,7 @@ test('a connection that ends between two requests is none', async () => {
   const sockets = new Set<Socket>();
   const result = await loadOn(
     (request, response) => {
-      if (!sockets.has(request.socket)) response.once('close', () => setTimeout(() => request.socket.end(), 20));
+      if (!sockets.has(request.socket)) response.once('close', () => setImmediate(() => request.socket.end()));
       sockets.add(request.socket);
       response.end('fine');
     },

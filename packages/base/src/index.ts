@@ -3,4 +3,5 @@ export { isUuid, type Id } from './ids.ts';
 export { Sensitive, redactor, type Redactor } from './sensitive.ts';
 export { backoffMilliseconds, retry, type RetryOptions } from './retry.ts';
 export { systemClock, type Clock } from './clock.ts';
+export { abortable } from './abortable.ts';
 export { canonicalJson } from './canonical-json.ts';

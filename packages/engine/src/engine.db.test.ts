@@ -219,6 +219,37 @@ describe('the keeper', () => {
     await eventually(async () => (world.fake.routes.http[0]?.backends.length === 1 ? true : undefined), 'the route');
   });
 
+  test('removes what it saw, and nothing that a deployment has started since', async () => {
+    const shop = service();
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const left = world.fake.workloads.get(world.fake.instances[0]?.id ?? '');
+    if (left === undefined) throw new Error('nothing runs');
+    await world.deploy([shop], { action: 'STOP' });
+    await world.reaches(shop.serviceId, 'STOPPED');
+    const held = Promise.withResolvers<void>();
+    let holds = 0;
+    const starts = (): number => world.fake.calls.filter(({ method }) => method === 'start').length;
+    world.fake.script = {
+      before: ({ method, service: of }) =>
+        method === 'retire' && of === shop.serviceId && (holds += 1) === 1 ? held.promise : undefined,
+    };
+    const call = { signal: new AbortController().signal, log: (): void => undefined };
+    await world.fake.cluster.start({ ...left, rollout: randomUUID() }, call);
+    await eventually(() => Promise.resolve(holds > 0 || undefined), 'the keeper to remove what is left');
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const before = starts();
+    held.resolve();
+    await eventually(() => Promise.resolve(world.fake.instances.length === 1 || undefined), 'the removal');
+    await eventually(
+      async () => ((await world.view(shop.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
+      'its status',
+    );
+    expect(starts()).toBe(before);
+    expect(world.fake.instances).toMatchObject([{ state: 'RUNNING' }]);
+  });
+
   test('stores what instances print, redacted, and has it when they are gone', async () => {
     const secret = randomUUID();
     world.secrets.set(secret, 'canary-value');

@@ -1,12 +1,13 @@
 import { Leadership } from '@davit/db';
 import type { EngineParts } from '../parts.ts';
+import { forgetRunners } from '../store/journal.ts';
 import { trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
 import type { ImageParts } from './built-images.ts';
 import { collectAll, diskWarning } from './images.ts';
 
 const everyMilliseconds = 10 * 60_000;
 
-/** Keeps stored logs and the images of engines within their bounds. Of several processes one does it at a time. */
+/** Keeps stored logs, the list of runners and the images of engines within their bounds. Of several processes one does it at a time. */
 export class Housekeeper {
   readonly #parts: ImageParts & Pick<EngineParts, 'connectionString'>;
   readonly #leadership: Leadership;
@@ -57,6 +58,7 @@ export class Housekeeper {
     const { database, settings } = this.#parts;
     await database.run(trimServiceLogs, [settings.logLinesPerService, settings.logRetentionDays]);
     await database.run(trimDeploymentLogs, [settings.logRetentionDays]);
+    await database.run(forgetRunners);
   }
 
   /** Of one cluster. What fails there is no matter of the others. */

@@ -198,3 +198,12 @@ test('of several housekeepers one works at a time', async () => {
   release();
   await first;
 });
+
+test('runners of processes that are gone are forgotten, that of this one is not', async () => {
+  const { database, connectionString } = world.database;
+  const runners = { name: 'test_runners', text: `SELECT count(*) AS count FROM runner` };
+  const lost = `INSERT INTO runner (id, seen_at) SELECT gen_random_uuid(), now() - interval '2 days' FROM generate_series(1, 3)`;
+  await database.run({ name: 'test_lost_runners', text: lost });
+  await new Housekeeper({ ...parts, connectionString }).look();
+  expect(await database.many(runners)).toEqual([{ count: 1 }]);
+});

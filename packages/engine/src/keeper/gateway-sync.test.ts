@@ -18,6 +18,7 @@ const instance = (id: string): Instance => ({
   exit: null,
   endpoints: [{ internalPort: 3000, host: '10.0.0.1', port: 3000 }],
 });
+const never = new AbortController().signal;
 const [port] = config().ports;
 const withPort = (overrides: Partial<ReleasePort>) => config({ ports: port === undefined ? [] : [{ ...port, ...overrides }] });
 const hosts = (fake: ReturnType<typeof createFakeCluster>): readonly string[] => fake.routes.http.flatMap((route) => route.hosts);
@@ -25,9 +26,11 @@ const hosts = (fake: ReturnType<typeof createFakeCluster>): readonly string[] =>
 test('a step’s routes wait until all that should be served is known', async () => {
   const fake = createFakeCluster();
   const sync = new GatewaySync(fake.gateway);
-  await expect(sync.set('a', config(), [])).rejects.toMatchObject({ code: 'GATEWAY_FAILED', retryable: true });
+  const set = sync.set('a', config(), [instance('one')], never);
+  await expect(sync.set('b', config(), [], AbortSignal.timeout(10))).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(hosts(fake)).toEqual([]);
   await sync.replaceAll([], sync.version);
-  await sync.set('a', config(), [instance('one')]);
+  await set;
   expect(hosts(fake)).toEqual(['shop.localhost']);
 });
 
@@ -36,7 +39,7 @@ test('a replacement that was worked out before a step’s change is dropped', as
   const sync = new GatewaySync(fake.gateway);
   await sync.replaceAll([], sync.version);
   const { version } = sync;
-  await sync.set('a', config(), [instance('one')]);
+  await sync.set('a', config(), [instance('one')], never);
   expect(await sync.replaceAll([], version)).toBe(false);
   expect(hosts(fake)).toEqual(['shop.localhost']);
 });
@@ -45,7 +48,7 @@ test('what steps have set for a service that is being deployed stands', async ()
   const fake = createFakeCluster();
   const sync = new GatewaySync(fake.gateway);
   await sync.replaceAll([], sync.version);
-  await sync.set('a', config(), [instance('new')]);
+  await sync.set('a', config(), [instance('new')], never);
   await sync.replaceAll([{ id: 'a', config: config(), instances: [instance('old')], settled: false }], sync.version);
   expect(fake.routes.http[0]?.backends.map((backend) => backend.id)).toEqual(['new']);
 });
@@ -57,7 +60,7 @@ test('a service that the gateway would refuse does not keep the others from bein
   const bad = { id: 'b', config: withPort({ id: 'two', hosts: ['not a host'] }), instances: [], settled: true };
   await sync.replaceAll([good, bad], sync.version);
   expect(hosts(fake)).toEqual(['shop.localhost']);
-  await expect(sync.set('b', bad.config, [])).rejects.toMatchObject({ code: 'GATEWAY_FAILED' });
+  await expect(sync.set('b', bad.config, [], never)).rejects.toMatchObject({ code: 'GATEWAY_FAILED' });
   expect(hosts(fake)).toEqual(['shop.localhost']);
 });
 
@@ -77,7 +80,7 @@ test('nothing is served before it is known what there is to know of domains, as 
   const shop = { id: 'a', config: withPort({ customHosts: ['shop.example.org'] }), instances: [instance('i')], settled: true };
   await sync.replaceAll([shop], sync.version);
   expect(hosts(fake)).toEqual([]);
-  await expect(sync.set('a', config(), [])).rejects.toMatchObject({ code: 'GATEWAY_FAILED', retryable: true });
+  await expect(sync.set('a', config(), [], AbortSignal.timeout(10))).rejects.toMatchObject({ name: 'TimeoutError' });
   const { pem } = await testCertificate('shop.example.org');
   await sync.setDomains({ certificates: [{ host: 'shop.example.org', pem, redirect: true }], challenges: [] });
   await sync.replaceAll([shop], sync.version);

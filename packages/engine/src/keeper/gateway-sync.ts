@@ -1,3 +1,4 @@
+import { abortable } from '@davit/base';
 import {
   DriverError,
   RoutePortTakenError,
@@ -16,6 +17,9 @@ interface ServiceRoutes {
   readonly http: readonly HttpRoute[];
   readonly tcp: readonly TcpRoute[];
 }
+
+// The first look at a cluster takes a moment; on a machine that starts everything at once, many.
+const knownWithinMilliseconds = 60_000;
 
 const noDomains: GatewayDomains = { certificates: [], challenges: [] };
 
@@ -150,6 +154,7 @@ export class GatewaySync {
   readonly #gateway: Gateway;
   #services = new Map<string, Entry>();
   #loaded = false;
+  readonly #whenLoaded = Promise.withResolvers<void>();
   #version = 0;
   /** The gateway may serve something else than this says: the last change did not reach it. */
   #isBehind = false;
@@ -190,19 +195,15 @@ export class GatewaySync {
     return [...(routes?.http ?? []), ...(routes?.tcp ?? [])].map(({ id, backends }) => ({ id, backends: backends.length }));
   }
 
-  /** Puts a service's routes in place. Resolves once they are served; does nothing when they are served already. */
-  async set(serviceId: string, config: ReleaseConfig, instances: readonly Instance[]): Promise<void> {
-    // Until everything that should be served is known, a change would take the others out.
-    if (!this.#loaded || this.#domains === null) {
-      throw new DriverError({
-        cause: 'GATEWAY_FAILED',
-        message: 'the routes of the gateway are still being read',
-        retryable: true,
-      });
-    }
+  /**
+   * Puts a service's routes in place. Resolves once they are served; does nothing when they are served already. Until everything
+   * that should be served is known, as it is soon after a start, it waits: a change would take the others out.
+   */
+  async set(serviceId: string, config: ReleaseConfig, instances: readonly Instance[], signal: AbortSignal): Promise<void> {
+    await this.#known(signal);
     const entry = entryOf(config, instances);
     // A route that the gateway would refuse is refused here, before it is among all the others: the table is one.
-    this.#gateway.check(tableOf(new Map([...this.#services, [serviceId, entry]]), this.#domains));
+    this.#gateway.check(tableOf(new Map([...this.#services, [serviceId, entry]]), this.#domains ?? noDomains));
     this.#version += 1;
     this.#services.set(serviceId, entry);
     try {
@@ -212,6 +213,17 @@ export class GatewaySync {
       // Everything else is served: a port that another service cannot have is that service's failure.
       if (error instanceof RoutePortTakenError && !error.routeIds.some((id) => own.has(id))) return;
       throw error;
+    }
+  }
+
+  async #known(signal: AbortSignal): Promise<void> {
+    const late = AbortSignal.timeout(knownWithinMilliseconds);
+    try {
+      await abortable(this.#whenLoaded.promise, AbortSignal.any([signal, late]));
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `after ${knownWithinMilliseconds / 1000} s the routes of the gateway are still being read`;
+      throw new DriverError({ cause: 'GATEWAY_FAILED', message, error, retryable: true });
     }
   }
 
@@ -235,6 +247,7 @@ export class GatewaySync {
     if (same && this.#loaded && !this.#isBehind) return true;
     this.#services = servable(this.#gateway, next, this.#domains);
     this.#loaded = true;
+    this.#whenLoaded.resolve();
     await this.#apply();
     return true;
   }

@@ -4,7 +4,7 @@ import { removePlace } from '../clusters/leave.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { startWithImage } from '../registry-image.ts';
 import { pause } from '../run/pause.ts';
-import { clearRunningStatus, setRunningStatus } from '../store/journal.ts';
+import { busyEnvironments, clearRunningStatus, setRunningStatus } from '../store/journal.ts';
 import { placesToLeave } from '../store/places.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { terminationGrace } from '../workload.ts';
@@ -159,7 +159,8 @@ export class Keeper {
     const instances = seen.byService.get(runtime.service_id) ?? [];
     if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances, seen.jobRuns);
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
-    if (mine.length < instances.length) await this.#retireOthers(runtime, runtime.desired === 'RUNNING');
+    const others = instances.filter((instance) => !mine.includes(instance));
+    await this.#retire(runtime.service_id, others, terminationGrace(runtime.config, this.#parts.settings));
     if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
     const { existing, serving } = instanceCounts(runtime, runtime.config);
     const kept = mine.filter((instance) => instance.index < existing);
@@ -177,28 +178,19 @@ export class Keeper {
 
   /** Nothing of a job is kept running: what is there without a run or a deployment was left over by a crash. */
   async #keepJob(runtime: Kept, instances: readonly Instance[], runs: ReadonlySet<string>): Promise<void> {
-    const { cluster } = driversOf(this.#parts, this.#driver);
-    for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
-      if (runs.has(rollout)) continue;
-      await this.#attempts.attempt(`retire ${rollout}`, () =>
-        cluster.retire({ service: runtime.service_id, rollout }, this.#parts.settings.terminationGraceSeconds, this.#call()),
-      );
-    }
+    const left = instances.filter(({ rollout }) => !runs.has(rollout));
+    await this.#retire(runtime.service_id, left, this.#parts.settings.terminationGraceSeconds);
     // Forgotten while the cluster could not be reached.
     if (runtime.running_status === null && runtime.desired !== 'NONE')
       await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED', null]);
   }
 
-  async #retireOthers(runtime: Kept, keepsRollout: boolean): Promise<void> {
+  /** By rollout: what a deployment has started since it was looked is not among them. */
+  async #retire(service: string, instances: readonly Instance[], graceSeconds: number): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
-    const except = keepsRollout && runtime.rollout !== null ? { exceptRollout: runtime.rollout } : {};
-    await this.#attempts.attempt(`retire ${runtime.service_id}`, () =>
-      cluster.retire(
-        { service: runtime.service_id, ...except },
-        terminationGrace(runtime.config, this.#parts.settings),
-        this.#call(),
-      ),
-    );
+    for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
+      await this.#attempts.attempt(`retire ${rollout}`, () => cluster.retire({ service, rollout }, graceSeconds, this.#call()));
+    }
   }
 
   /** Instances that a change of their number left over. */
@@ -228,20 +220,25 @@ export class Keeper {
       if (workload === null || runtime.config === null) return;
       const { config, image_name: imageName } = runtime;
       const image = { driver: this.#driver, serviceName: config.name, source: config.source, imageName };
-      await startWithImage(this.#parts, image, this.#call(), () => cluster.start(workload, this.#call()));
+      await startWithImage(this.#parts, image, this.#call(), async () => {
+        if (!(await this.#isBusy(runtime))) await cluster.start(workload, this.#call());
+      });
     });
+  }
+
+  /** Whether a deployment has begun since it was looked: beside what that starts, a volume would have two writers. */
+  async #isBusy({ environment_id: environment }: Kept): Promise<boolean> {
+    const busy = await this.#parts.database.many(busyEnvironments);
+    return busy.some((row) => row.environment_id === environment);
   }
 
   /** Instances of services that have nothing to run: a crash left them, or a clean-up that did not work at once. */
   async #removeOrphans(seen: Seen): Promise<void> {
-    const { cluster } = driversOf(this.#parts, this.#driver);
     const known = new Set(seen.runtimes.map((runtime) => runtime.service_id));
     for (const [service, instances] of seen.byService) {
       const environment = instances[0]?.environment ?? '';
       if (known.has(service) || seen.backupWork.has(service) || seen.busy.has(environment)) continue;
-      await this.#attempts.attempt(`orphan ${service}`, () =>
-        cluster.retire({ service }, this.#parts.settings.terminationGraceSeconds, this.#call()),
-      );
+      await this.#retire(service, instances, this.#parts.settings.terminationGraceSeconds);
     }
   }
 

@@ -1,4 +1,4 @@
-import { isAppError, retry } from '@davit/base';
+import { abortable, isAppError, retry } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import { ClusterAway } from '../clusters/drivers.ts';
@@ -32,6 +32,9 @@ export interface StepRunInput {
   /** The user canceled, and with force. */
   readonly force: AbortSignal;
 }
+
+// Terraform may need minutes to end in order; nothing else takes more than seconds.
+const heardWithinMilliseconds = 600_000;
 
 /** Runs one step under its deadline, again where a failure may pass, and records it. Answers the steps that are left out. */
 export async function runStep(input: StepRunInput): Promise<readonly StepName[]> {
@@ -78,8 +81,9 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
   };
   const seconds = typeof step.deadlineSeconds === 'number' ? step.deadlineSeconds : step.deadlineSeconds(context);
   const timer = setTimeout(() => deadline.abort(), seconds * 1_000);
+  const deaf = unheard(signal);
   try {
-    return await retry(
+    const done = retry(
       {
         attempts: 6,
         firstPauseMilliseconds: 500,
@@ -90,6 +94,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
       },
       () => step.run(context),
     );
+    return await abortable(done, deaf.signal);
   } catch (error) {
     if (!deadline.signal.aborted || input.abandon.aborted || interrupts?.aborted === true) throw error;
     throw new DriverError({
@@ -99,7 +104,27 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
     });
   } finally {
     clearTimeout(timer);
+    deaf.forget();
   }
+}
+
+/**
+ * Aborts long after the signal did: for a call that does not hear it. Every driver should; one that does not must not hold up a
+ * deployment, and with it its environment, for ever.
+ */
+function unheard(signal: AbortSignal): { readonly signal: AbortSignal; forget(): void } {
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const start = (): void => {
+    timer = setTimeout(() => late.abort(), heardWithinMilliseconds);
+  };
+  if (signal.aborted) start();
+  else signal.addEventListener('abort', start, { once: true });
+  const forget = (): void => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', start);
+  };
+  return { signal: late.signal, forget };
 }
 
 function isRetryable(error: unknown): boolean {

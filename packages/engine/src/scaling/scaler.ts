@@ -1,4 +1,4 @@
-import { isAppError } from '@davit/base';
+import { abortable, isAppError } from '@davit/base';
 import { DriverError, type CallContext, type ClusterDescription, type Workload } from '@davit/drivers';
 import type { Keeper } from '../keeper/keeper.ts';
 import type { Pass } from '../metrics/meter.ts';
@@ -249,19 +249,6 @@ export class Scaler {
   async #tell({ service_id, release_id }: store.ScaledRow, message: string): Promise<void> {
     const lines = [{ stream: 'stdout', message, source_at: new Date().toISOString() }];
     await this.#parts.database.run(insertServiceLog, [service_id, release_id, 'davit', 'davit', JSON.stringify(lines)]);
-  }
-}
-
-/** For what takes no signal and may take long. */
-async function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    signal.throwIfAborted();
-    await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }
 

@@ -151,7 +151,7 @@ export const route: Step = {
       count === 0 ? 'STOPPED' : 'RUNNING',
       count,
     ]);
-    await parts.gateways[task.driver]?.set(task.serviceId, config, instances);
+    await parts.gateways[task.driver]?.set(task.serviceId, config, instances, call.signal);
     const to = { owner: ownerOf(context), rollout: task.rollout, config };
     const led = await leadRequests(parts, task.driver, to, call.signal);
     if (led !== null) for (const remark of routeRemarks(config, led)) call.log(remark);
@@ -211,7 +211,7 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const workload = await workloadOf(context, { former: true, secrets: true });
   await cluster.start(workload, call);
   const instances = await cluster.awaitReady(workload, call);
-  await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances);
+  await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances, call.signal);
   const to = { owner: ownerOf(context), rollout: workload.rollout, config: former.config };
   await leadRequests(parts, task.driver, to, call.signal);
 }

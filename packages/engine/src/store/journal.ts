@@ -102,6 +102,13 @@ export const registerRunner = statement(
   `INSERT INTO runner (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()`,
 );
 
+/** Those of processes that are gone, a row for each start: while one lives it is seen every few seconds. */
+export const forgetRunners = statement(
+  'forgetRunners',
+  `DELETE FROM runner r WHERE r.seen_at < clock_timestamp() - interval '1 day'
+      AND NOT EXISTS (SELECT 1 FROM deployment d WHERE d.runner_id = r.id AND d.status = 'RUNNING')`,
+);
+
 export const fenced = `EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
 
 export const beginServices = statement(

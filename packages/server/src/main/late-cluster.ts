@@ -1,3 +1,4 @@
+import { abortable } from '@davit/base';
 import type { ClusterDriver } from '@davit/drivers';
 
 /**
@@ -19,15 +20,6 @@ export function rememberSuccess<Result>(
 
 // Starting a Podman service of Davit's own takes some seconds on a cold machine.
 const openWithinMilliseconds = 30_000;
-
-function abortable<Result>(pending: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    pending.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
-}
 
 // For calls that take no signal.
 export const forever = new AbortController().signal;

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { DriverError } from '@davit/drivers';
+import { Canceled, runStep, type StepRunInput } from './step-run.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const minutes = 60_000;
+
+interface Run {
+  readonly recorded: readonly string[];
+  readonly end: Promise<unknown>;
+  readonly abandon: AbortController;
+  readonly cancel: AbortController;
+  isOver(): boolean;
+}
+
+/** A step of two minutes, whose work does this. */
+function begin(work: (signal: AbortSignal) => Promise<void>): Run {
+  const recorded: string[] = [];
+  const abandon = new AbortController();
+  const cancel = new AbortController();
+  // Of a deployment no more than what a step that does nothing asks for.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const input = {
+    parts: {},
+    deployment: {},
+    journal: {
+      beginStep: () => Promise.resolve(),
+      endStep: ({ status }: { readonly status: string }) => Promise.resolve(void recorded.push(status)),
+    },
+    log: { add: () => undefined, flush: () => Promise.resolve() },
+    task: { serviceId: 's', name: 'Shop' },
+    step: {
+      name: 'start',
+      deadlineSeconds: 120,
+      cancelable: true,
+      run: async ({ call }: { readonly call: { readonly signal: AbortSignal } }) => {
+        await work(call.signal);
+        return {};
+      },
+    },
+    position: 0,
+    abandon: abandon.signal,
+    cancel: cancel.signal,
+    force: new AbortController().signal,
+  } as unknown as StepRunInput;
+  let over = false;
+  const end = runStep(input)
+    .catch((error: unknown) => error)
+    .finally(() => (over = true));
+  return { recorded, end, abandon, cancel, isOver: () => over };
+}
+
+const deaf = (): Promise<void> => new Promise(() => undefined);
+const hearing = (signal: AbortSignal): Promise<void> =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
+  });
+
+test('a step ends in time, and one that fails for good fails at once', async () => {
+  const done = begin(() => Promise.resolve());
+  expect(await done.end).toEqual([]);
+  expect(done.recorded).toEqual(['DONE']);
+  const failed = begin(() => Promise.reject(new DriverError({ cause: 'START_FAILED', message: 'no such file' })));
+  expect(await failed.end).toMatchObject({ code: 'START_FAILED' });
+  expect(failed.recorded).toEqual(['FAILED']);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a step that hears its signal ends at its deadline', async () => {
+  const late = begin(hearing);
+  await vi.advanceTimersByTimeAsync(2 * minutes);
+  expect(await late.end).toMatchObject({ code: 'STEP_TIMEOUT', message: 'start of Shop took longer than 120 s' });
+  expect(late.recorded).toEqual(['FAILED']);
+});
+
+test('one that does not hear it is given up ten minutes later, whatever ended it', async () => {
+  const late = begin(deaf);
+  const canceled = begin(deaf);
+  const abandoned = begin(deaf);
+  canceled.cancel.abort();
+  abandoned.abandon.abort();
+  await vi.advanceTimersByTimeAsync(9 * minutes);
+  expect([late, canceled, abandoned].map((one) => one.isOver())).toEqual([false, false, false]);
+  await vi.advanceTimersByTimeAsync(4 * minutes);
+  expect(await late.end).toMatchObject({ code: 'STEP_TIMEOUT' });
+  expect(await canceled.end).toBeInstanceOf(Canceled);
+  expect(canceled.recorded).toEqual(['CANCELED']);
+  await abandoned.end;
+  // Another runner's by now.
+  expect(abandoned.recorded).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
