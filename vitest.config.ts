@@ -6,12 +6,15 @@ import { defineConfig } from 'vitest/config';
 // `*.crash.test.ts` is the whole crash matrix: `npm run test:crash`.
 // `*.nightly.test.ts` needs PostgreSQL too and takes its time: `npm run test:nightly`.
 const exclude = ['**/node_modules/**', '.davit/**'];
+// The condition that `expect.poll` waits for may be something that happens each second, on a machine that does much else.
+const expect = { poll: { timeout: 20_000 } };
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: 'unit',
+          expect,
           include: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts', '**/*.kubernetes.test.ts', '**/*.nightly.test.ts'],
           // Properties take a second; on a machine that does much else, many.
@@ -21,6 +24,7 @@ export default defineConfig({
       {
         test: {
           name: 'db',
+          expect,
           include: ['packages/*/src/**/*.db.test.ts', 'e2e/**/*.db.test.ts'],
           exclude,
           testTimeout: 30_000,
@@ -31,6 +35,7 @@ export default defineConfig({
       {
         test: {
           name: 'nightly',
+          expect,
           include: ['packages/*/src/**/*.nightly.test.ts'],
           exclude,
           testTimeout: 1_800_000,
@@ -52,6 +57,7 @@ export default defineConfig({
       {
         test: {
           name: 'crash',
+          expect,
           include: ['e2e/**/*.crash.test.ts'],
           exclude,
           testTimeout: 180_000,
@@ -63,6 +69,7 @@ export default defineConfig({
       {
         test: {
           name: 'engine',
+          expect,
           include: ['packages/*/src/**/*.engine.test.ts', 'e2e/**/*.engine.test.ts'],
           exclude,
           testTimeout: 180_000,

@@ -5,6 +5,7 @@ import * as store from '../store/journal.ts';
 import type { Waiting } from './cluster-wait.ts';
 import { DeploymentRun } from './deployment-run.ts';
 import { LeaseLost } from './journal.ts';
+import { pause } from './pause.ts';
 import { Semaphore } from './semaphore.ts';
 
 /*
@@ -39,7 +40,8 @@ export class Runner {
   readonly #waiting = new Map<string, Waiting>();
   #lock: SessionLock | null = null;
   #listener: Listener | undefined;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  #timers: NodeJS.Timeout[] = [];
+  #relockTimer: NodeJS.Timeout | undefined;
   #isRelocking = false;
   #stopping = false;
   #looking: Promise<void> | null = null;
@@ -62,8 +64,10 @@ export class Runner {
       onNotification: ({ payload }) => this.#onNotification(payload),
       onReconnect: () => this.wake(),
     });
-    this.#timers.add(setInterval(() => void this.#renew(), renewEveryMilliseconds));
-    this.#timers.add(setInterval(() => this.wake(), lookEveryMilliseconds));
+    this.#timers = [
+      setInterval(() => void this.#renew(), renewEveryMilliseconds),
+      setInterval(() => this.wake(), lookEveryMilliseconds),
+    ];
     this.wake();
   }
 
@@ -71,6 +75,7 @@ export class Runner {
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const timer of this.#timers) clearInterval(timer);
+    clearTimeout(this.#relockTimer);
     await this.#listener?.close();
     await this.#looking;
     for (const run of this.#running.values()) run.abandon.abort();
@@ -98,8 +103,8 @@ export class Runner {
     // Without its lock it counts as dead, and whatever it began would be taken from it.
     if (this.#isRelocking) return;
     try {
+      await this.#takeUpOwn();
       await this.#takeOverOrphans();
-      await this.#resumeWaiting();
       while (!this.#stopping && this.#running.size < this.#parts.settings.maximumDeployments) {
         const claimed = await this.#claim();
         if (claimed === undefined) break;
@@ -123,6 +128,15 @@ export class Runner {
       if (isUniqueViolation(error, 'deployment_running')) return undefined;
       throw error;
     }
+  }
+
+  /** Nothing that is this runner's may stand still, for whatever reason it is not under way, but while its cluster is away. */
+  async #takeUpOwn(): Promise<void> {
+    for (const [id, { key, until }] of this.#waiting)
+      if (this.#parts.clusters.awayFor(key) === 0 || Date.now() >= until) this.#waiting.delete(id);
+    const underWay = [...this.#running.keys(), ...this.#waiting.keys()];
+    const own = await this.#parts.database.many(store.reclaimOwn, [this.#id, underWay]);
+    for (const claimed of own) this.#begin(claimed, true);
   }
 
   async #takeOverOrphans(): Promise<void> {
@@ -160,7 +174,7 @@ export class Runner {
     });
     const ended = run
       .execute()
-      .catch((error: unknown) => this.#onAbandoned(deployment, error, run.waiting))
+      .catch((error: unknown) => this.#onAbandoned(deployment, error, { waiting: run.waiting, abandon: abandon.signal }))
       .finally(() => {
         if (this.#running.get(deployment.id)?.fence === deployment.fence) this.#running.delete(deployment.id);
         this.wake();
@@ -168,47 +182,26 @@ export class Runner {
     this.#running.set(deployment.id, { fence: deployment.fence, cancel, force, abandon, ended });
   }
 
-  /** A run that ends without recording its end is not lost: the row still names this runner, so it is claimed again. */
-  #onAbandoned(deployment: store.ClaimedDeployment, error: unknown, waiting: Waiting | null): void {
+  /** A run that ends without recording its end is not lost: the row still names this runner, and a later look takes it up again. */
+  async #onAbandoned(
+    deployment: store.ClaimedDeployment,
+    error: unknown,
+    { waiting, abandon }: { readonly waiting: Waiting | null; readonly abandon: AbortSignal },
+  ): Promise<void> {
     if (error instanceof LeaseLost || this.#stopping) return;
     if (waiting !== null) {
       this.#waiting.set(deployment.id, waiting);
       return;
     }
     this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be taken up again');
-    this.#later(() => this.#resumeOwn(deployment.id));
-  }
-
-  async #resumeOwn(deploymentId: string): Promise<void> {
-    // Without its lock this runner takes all of its own up again when it has it back.
-    if (this.#stopping || this.#isRelocking || this.#lock?.held !== true || this.#running.has(deploymentId)) return;
-    try {
-      const claimed = await this.#parts.database.maybe(store.reclaim, [deploymentId, this.#id]);
-      if (claimed !== undefined) this.#begin(claimed, true);
-    } catch {
-      this.#later(() => this.#resumeOwn(deploymentId));
-    }
-  }
-
-  /** Those whose cluster is back, and those that have waited for long enough. */
-  async #resumeWaiting(): Promise<void> {
-    for (const [id, { key, until }] of this.#waiting) {
-      if (this.#parts.clusters.awayFor(key) > 0 && Date.now() < until) continue;
-      this.#waiting.delete(id);
-      await this.#resumeOwn(id);
-    }
-  }
-
-  /** One that waits is taken up at its next look. */
-  #endWaiting(id: string): void {
-    const waiting = this.#waiting.get(id);
-    if (waiting !== undefined) this.#waiting.set(id, { ...waiting, until: 0 });
+    // Whatever interrupted it is probably not over yet.
+    await pause(lookEveryMilliseconds, abandon);
   }
 
   #onNotification(payload: string): void {
     const [word = '', id = ''] = payload.split(' ');
     const isCancel = word === 'cancel' || word === 'force';
-    if (isCancel) this.#endWaiting(id);
+    if (isCancel) this.#waiting.delete(id);
     const run = isCancel ? this.#running.get(id) : undefined;
     run?.cancel.abort();
     if (word === 'force') run?.force.abort();
@@ -220,7 +213,7 @@ export class Runner {
     try {
       await this.#parts.database.run(store.registerRunner, [this.#id]);
       const rows = new Map((await this.#parts.database.many(store.renewLeases, [this.#id])).map((row) => [row.id, row]));
-      for (const { id, canceling } of rows.values()) if (canceling) this.#endWaiting(id);
+      for (const { id, canceling } of rows.values()) if (canceling) this.#waiting.delete(id);
       for (const [id, run] of this.#running) {
         const row = rows.get(id);
         // A row that is gone was finished or taken over; what of this run still writes fails at its fence.
@@ -228,9 +221,6 @@ export class Runner {
         if (row?.canceling === true) run.cancel.abort();
         if (row?.forced === true) run.force.abort();
       }
-      // Nothing that is this runner's may stand still, for whatever reason it is not under way.
-      if (this.#looking !== null) return;
-      for (const id of rows.keys()) if (!this.#running.has(id) && !this.#waiting.has(id)) await this.#resumeOwn(id);
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the runner could not renew its leases');
     }
@@ -241,45 +231,30 @@ export class Runner {
     if (this.#stopping) return;
     this.#parts.log.warn({}, 'the runner lost its session with the database');
     for (const run of this.#running.values()) run.abandon.abort();
-    if (this.#isRelocking) return;
     this.#isRelocking = true;
     void this.#relock();
   }
 
-  /** Once more, until it has its lock and all that is its own: the database may go away again at any point. */
+  /** Once more, until it has its lock. What is its own is then taken up by the next look. */
   async #relock(): Promise<void> {
     if (this.#stopping) return;
     try {
+      // A look that was under way may have begun more.
+      await this.#looking;
+      for (const run of this.#running.values()) run.abandon.abort();
       await Promise.all([...this.#running.values()].map((run) => run.ended));
-      // That of the last attempt, where that came so far: to take it again, this runner would wait for itself.
-      const lock = this.#lock?.held === true ? this.#lock : await this.#lockAgain();
-      this.#waiting.clear();
-      for (const claimed of await this.#parts.database.many(store.reclaimAll, [this.#id])) this.#begin(claimed, true);
-      if (!lock.held) throw new Error('the session was lost again');
+      const lock = await acquireSessionLock(this.#parts.connectionString, lockName(this.#id));
+      if (lock === null) throw new Error('the former session still stands');
+      if (this.#stopping) {
+        await lock.release();
+        return;
+      }
+      this.#lock = lock;
       this.#isRelocking = false;
+      void lock.lost.then(() => this.#onLockLost());
       this.wake();
     } catch {
-      this.#later(() => this.#relock());
+      this.#relockTimer = setTimeout(() => void this.#relock(), lookEveryMilliseconds);
     }
-  }
-
-  async #lockAgain(): Promise<SessionLock> {
-    const lock = await acquireSessionLock(this.#parts.connectionString, lockName(this.#id));
-    if (lock === null) throw new Error('the former session still stands');
-    if (this.#stopping) {
-      await lock.release();
-      throw new Error('this runner was stopped');
-    }
-    this.#lock = lock;
-    void lock.lost.then(() => this.#onLockLost());
-    return lock;
-  }
-
-  #later(action: () => Promise<void>): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      void action();
-    }, lookEveryMilliseconds);
-    this.#timers.add(timer);
   }
 }

@@ -61,18 +61,12 @@ export const takeOver = statement<ClaimedDeployment>(
    RETURNING ${claimedColumns}`,
 );
 
-const retake = `UPDATE deployment d SET fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
-    WHERE d.status = 'RUNNING'`;
-
-/** Takes up again what this runner itself had to let go. */
-export const reclaim = statement<ClaimedDeployment>(
-  'reclaim',
-  `${retake} AND d.id = $1 AND d.runner_id = $2 RETURNING ${claimedColumns}`,
-);
-
-export const reclaimAll = statement<ClaimedDeployment>(
-  'reclaimAll',
-  `${retake} AND d.runner_id = $1 RETURNING ${claimedColumns}`,
+/** Takes up again what this runner itself had to let go. Runner, deployments that it has under way. */
+export const reclaimOwn = statement<ClaimedDeployment>(
+  'reclaimOwn',
+  `UPDATE deployment d SET fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    WHERE d.status = 'RUNNING' AND d.runner_id = $1 AND d.id <> ALL ($2::uuid[])
+   RETURNING ${claimedColumns}`,
 );
 
 /** Deployment, fence: it waits for its cluster from now on, unless it did already. For how many seconds it has. */

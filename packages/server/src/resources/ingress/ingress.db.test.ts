@@ -1,36 +1,27 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Client } from '@davit/client';
-import { createFakeCluster, DriverError, type FakeCluster } from '@davit/drivers';
-import { createEngine, type Engine } from '@davit/engine';
-import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { DriverError, type FakeCluster } from '@davit/drivers';
+import { makePlace, startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Background } from '../../background/background.ts';
 
-let server: TestServer;
+let server: RunningServer;
 let client: Client;
-let engine: Engine | undefined;
 let fake: FakeCluster;
 let environmentId: string;
 let registryId: string;
 
 beforeAll(async () => {
-  fake = createFakeCluster();
-  server = await startTestServer({
-    engine: (parts) => (engine = createEngine({ ...parts, drivers: { docker: fake } })),
-    environment: { DAVIT_GATEWAY_HTTPS_PORT: '4443', DAVIT_DRAIN_SECONDS: '1', DAVIT_TERMINATION_GRACE_SECONDS: '1' },
-  });
-  await engine?.start();
+  server = await startRunningServer({ DAVIT_GATEWAY_HTTPS_PORT: '4443' });
+  ({ fake } = server);
+  const place = await makePlace(server);
+  ({ environmentId } = place);
   client = server.client();
-  const params = { organizationId: (await server.organization()).id };
+  const params = { organizationId: place.organizationId };
   const registry = { name: 'images', kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} } as const;
   registryId = (await client.call('createContainerRegistry', { params, body: registry })).id;
-  const project = await client.call('createProject', { params, body: { name: 'shop' } });
-  environmentId = (await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } })).id;
 });
-afterAll(async () => {
-  await engine?.stop();
-  await server.close();
-});
+afterAll(() => server.close());
 
 async function container(name: string, isPublic: boolean): Promise<string> {
   const ports = [{ internal_port: 80, publicly_accessible: isPublic }];
