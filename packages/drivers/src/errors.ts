@@ -66,7 +66,7 @@ export const causes = {
   CLUSTER_NOT_CONNECTED:
     'Davit has no credentials of the cluster, or this version cannot work with clusters of its kind. Store its kubeconfig by a PUT of …/cluster/{clusterId}/kubeconfig.',
   BUILD_UNAVAILABLE:
-    'Images are built for this machine’s own cluster alone. Build the image elsewhere, push it to a container registry, and deploy it as a container.',
+    'Have the operator name a container registry as image_registry in the settings of the cluster (docs/kubernetes.md); or build the image elsewhere, push it to a container registry, and deploy it as a container.',
   TERRAFORM_UNAVAILABLE:
     'This machine does not run such configurations. Have the operator install the program and set DAVIT_TERRAFORM_PROGRAM or DAVIT_TOFU_PROGRAM.',
   TERRAFORM_VERSION_UNAVAILABLE:

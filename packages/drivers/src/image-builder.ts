@@ -28,7 +28,7 @@ export interface BuildRequest extends BuildSource {
 }
 
 export interface BuiltImage {
-  /** The engine's id, `sha256:…`: what releases run, whatever happens to the tag. */
+  /** What releases run, whatever happens to the tag: the engine's id, `sha256:…`; for a cluster that pulls by itself name and digest. */
   readonly id: string;
   readonly sizeBytes: number;
 }
@@ -50,6 +50,19 @@ export interface PulledImage extends BuiltImage {
   readonly digest: string | null;
 }
 
+export interface PushRequest {
+  /** As the engine has it. */
+  readonly image: string;
+  /** What the registry is to call it: `registry.example.org:5000/team/app:1.2`. */
+  readonly reference: string;
+  readonly credentials: RegistryCredentials | null;
+}
+
+export interface PushedImage {
+  /** `sha256:…` under which the registry gives it. */
+  readonly digest: string;
+}
+
 /** Builds images where the cluster can run them. */
 export interface ImageBuilder {
   /**
@@ -68,12 +81,25 @@ export interface ImageBuilder {
    */
   build(request: BuildRequest, context: CallContext): Promise<BuiltImage>;
 
+  /** Removes images of a service by their id. One that is in use or gone is no failure. */
+  removeImages(ids: readonly string[], context: CallContext): Promise<void>;
+}
+
+/** Carries images between registries and an engine. */
+export interface ImageCarrier {
   /**
    * Brings an image from its registry, also when the engine has one of that name already: a tag may have moved. Progress goes to
    * the log. Fails with IMAGE_NOT_FOUND, REGISTRY_ACCESS_DENIED, REGISTRY_UNREACHABLE, DISK_FULL, ENGINE_UNREACHABLE.
    */
   pull(request: PullRequest, context: CallContext): Promise<PulledImage>;
 
-  /** Removes images of a service by their engine id. One that is in use or gone is no failure. */
-  removeImages(ids: readonly string[], context: CallContext): Promise<void>;
+  /**
+   * Brings an image to a registry; what is there of it already is not sent again. Progress goes to the log. Fails with
+   * IMAGE_MISSING, REGISTRY_ACCESS_DENIED, REGISTRY_UNREACHABLE, IMAGE_NOT_PUSHED, ENGINE_UNREACHABLE. Leaves no name of the
+   * registry on the engine.
+   */
+  push(request: PushRequest, context: CallContext): Promise<PushedImage>;
 }
+
+/** What a container engine does with images. */
+export interface EngineImages extends ImageBuilder, ImageCarrier {}

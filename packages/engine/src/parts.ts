@@ -4,6 +4,7 @@ import {
   type ClusterDriver,
   type Gateway,
   type ImageBuilder,
+  type ImageCarrier,
   type ImageStore,
   type SourceDriver,
   type TerraformDriver,
@@ -15,8 +16,14 @@ import type { GatewaySync } from './keeper/gateway-sync.ts';
 /** What one cluster is worked with. */
 export interface DriverSet {
   readonly cluster: ClusterDriver;
-  /** null: nothing is built for it, and it brings images by itself. */
+  /** null: nothing is built for it. */
   readonly builder: ImageBuilder | null;
+  /** null: it brings images from their registries by itself, by their names. */
+  readonly carrier: ImageCarrier | null;
+  /** The container registry that what is built for it is pushed to; left out: that stays on its engine. */
+  readonly imageRegistryId?: string | undefined;
+  /** The `driver` on whose engine its images are built; left out: its own. */
+  readonly buildsOn?: string | undefined;
   readonly source: SourceDriver;
   readonly gateway: Gateway;
   /** Left out: what the engine keeps is not looked after. */
@@ -98,5 +105,8 @@ export function driversOf(parts: Pick<EngineParts, 'drivers'>, driver: string): 
 export function builderOf(parts: Pick<EngineParts, 'drivers'>, driver: string): ImageBuilder {
   const { builder } = driversOf(parts, driver);
   if (builder !== null) return builder;
-  throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'nothing is built for the cluster of this environment' });
+  throw new DriverError({
+    cause: 'BUILD_UNAVAILABLE',
+    message: 'there is no registry to which what is built for the cluster of this environment could be pushed',
+  });
 }

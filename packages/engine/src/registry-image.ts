@@ -1,7 +1,8 @@
-import { isAppError, Sensitive } from '@davit/base';
-import { DriverError, type CallContext, type PulledImage, type RegistryCredentials, type Workload } from '@davit/drivers';
+import { isAppError } from '@davit/base';
+import { DriverError, type CallContext, type PulledImage, type Workload } from '@davit/drivers';
 import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from './model.ts';
 import { driversOf, type EngineParts } from './parts.ts';
+import { credentialsOf } from './registry-credentials.ts';
 import { keepPulled, notePulled } from './store/images.ts';
 
 export interface RegistryImage {
@@ -19,11 +20,11 @@ export function pinnedName(name: string | null): string | null {
 
 /** Pulls, and notes what of it is Davit's: an image that was there before is somebody else's. */
 export async function pullImage(parts: EngineParts, wanted: RegistryImage, call: CallContext): Promise<PulledImage> {
-  const { builder, imageStore } = driversOf(parts, wanted.driver);
-  const credentials = await credentialsOf(parts, wanted);
-  if (builder === null) return resolveImage(parts, wanted, call);
+  const { carrier, imageStore } = driversOf(parts, wanted.driver);
+  const credentials = await credentialsOf(parts.hooks, wanted);
+  if (carrier === null) return resolveImage(parts, wanted, call);
   const before = await imageStore?.list(call.signal);
-  const image = await builder.pull({ reference: wanted.reference, credentials }, call);
+  const image = await carrier.pull({ reference: wanted.reference, credentials }, call);
   if (imageStore === undefined || before === undefined) return image;
   const former = before.find(({ id }) => id === image.id);
   const now = (await imageStore.list(call.signal)).find(({ id }) => id === image.id);
@@ -88,25 +89,6 @@ export async function startWithImage(
   }
 }
 
-async function credentialsOf(
-  { hooks }: EngineParts,
-  { registryId, serviceName }: Pick<RegistryImage, 'registryId' | 'serviceName'>,
-): Promise<RegistryCredentials | null> {
-  if (registryId === null) return null;
-  const found = await hooks.registryCredentials(registryId).catch((error: unknown) => {
-    if (!isAppError(error) || error.code !== 'NOT_SUPPORTED') throw error;
-    throw new DriverError({ cause: 'REGISTRY_ACCESS_DENIED', message: error.message, error });
-  });
-  if (found === undefined) {
-    throw new DriverError({
-      cause: 'REGISTRY_ACCESS_DENIED',
-      message: `the container registry of ${serviceName} no longer exists`,
-      hint: 'Set registry_id to an existing container registry, and deploy again.',
-    });
-  }
-  return found === null ? null : { username: found.username, password: new Sensitive(found.password) };
-}
-
 /** What a release's image is called where its tag decides. */
 export function taggedName({ image, tag }: ImageReleaseSource): string {
   return tag.startsWith('sha256:') ? `${image}@${tag}` : `${image}:${tag}`;
@@ -122,9 +104,11 @@ export async function withRegistry(
   { name, source }: Pick<ReleaseConfig, 'name' | 'source'>,
   workload: Workload,
 ): Promise<Workload> {
-  if (source.type !== 'IMAGE' || driversOf(parts, driver).builder !== null) return workload;
-  const credentials = await credentialsOf(parts, { registryId: source.registryId, serviceName: name });
-  return credentials === null ? workload : { ...workload, registry: { host: registryHost(source.image), credentials } };
+  const { carrier, imageRegistryId } = driversOf(parts, driver);
+  if (carrier !== null) return workload;
+  const registryId = source.type === 'IMAGE' ? source.registryId : (imageRegistryId ?? null);
+  const credentials = await credentialsOf(parts.hooks, { registryId, serviceName: name });
+  return credentials === null ? workload : { ...workload, registry: { host: registryHost(workload.image), credentials } };
 }
 
 /** Under which credentials for an image are looked for: its registry, or Docker Hub by the name that it has for that. Pure. */

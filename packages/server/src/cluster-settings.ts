@@ -12,6 +12,10 @@ export interface OneClusterSettings {
   readonly pod_security?: 'baseline' | 'restricted';
   readonly source_namespaces?: readonly string[];
   readonly source_networks?: readonly string[];
+  /** Id of the container registry that images built for it are pushed to. Left out: nothing is built for it. */
+  readonly image_registry?: string;
+  /** Before the names of such images. Default `davit`. */
+  readonly image_folder?: string;
   readonly helper_image?: string;
   readonly linger_seconds?: number;
 }
@@ -20,6 +24,7 @@ export interface OneClusterSettings {
 export type ClusterSettingsTable = Readonly<Record<string, OneClusterSettings>>;
 
 const name = { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$' };
+const uuid = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 const members = {
   address: { type: 'string', maxLength: 200 },
   ingress_class: name,
@@ -27,6 +32,8 @@ const members = {
   pod_security: { type: 'string', enum: ['baseline', 'restricted'] },
   source_namespaces: { type: 'array', items: name },
   source_networks: { type: 'array', items: { type: 'string', pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' } },
+  image_registry: { type: 'string', pattern: uuid },
+  image_folder: { type: 'string', maxLength: 100, pattern: '^[a-z0-9]+([._/-][a-z0-9]+)*$' },
   helper_image: { type: 'string', minLength: 1, maxLength: 500 },
   linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
 };

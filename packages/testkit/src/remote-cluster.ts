@@ -6,7 +6,7 @@ import { createFakeCluster, type FakeCluster } from '@davit/drivers';
  * real cluster it outlives whoever talks to it, and a call whose caller was killed has taken effect or not.
  */
 
-type Parts = Pick<FakeCluster, 'cluster' | 'builder' | 'source' | 'gateway'>;
+type Parts = Pick<FakeCluster, 'cluster' | 'builder' | 'carrier' | 'source' | 'gateway'>;
 
 interface CallMessage {
   readonly call: number;
@@ -122,5 +122,11 @@ export function remoteCluster(): Parts {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods of what it stands for
     return proxy as Parts[Name];
   };
-  return { cluster: part('cluster'), builder: part('builder'), source: part('source'), gateway: part('gateway') };
+  return {
+    cluster: part('cluster'),
+    builder: part('builder'),
+    carrier: part('carrier'),
+    source: part('source'),
+    gateway: part('gateway'),
+  };
 }

@@ -6,7 +6,7 @@ import { startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
 import Dockerode from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallContext } from '../driver.ts';
-import type { ImageBuilder } from '../image-builder.ts';
+import type { EngineImages } from '../image-builder.ts';
 import type { ImageStore, StoredImage } from '../stored-images.ts';
 import { createImageBuilder } from './build/image-builder.ts';
 import { createImageStore } from './stored-images.ts';
@@ -16,7 +16,7 @@ describe.each(testEngineKinds())('the images of %s', (kind) => {
   let docker: Dockerode;
   let registry: TestRegistry;
   let images: ImageStore;
-  let builder: ImageBuilder;
+  let builder: EngineImages;
   const context: CallContext = { signal: new AbortController().signal, log: () => undefined };
   beforeAll(async () => {
     const engine = await startTestEngine(kind);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { ClusterDriver, InstanceEvent, InstanceUsage } from '../driver.ts';
 import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
-import type { BuildRequest, BuiltImage, ImageBuilder } from '../image-builder.ts';
+import type { BuildRequest, BuiltImage, EngineImages, PushRequest } from '../image-builder.ts';
 import type { SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { aborted, Calls, type FakeCall, type FakeScript } from './calls.ts';
@@ -15,7 +15,8 @@ import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 /** A cluster in memory, with builder, git and gateway: behaves as the interfaces say and fails, hangs and lies on demand. */
 export interface FakeCluster {
   readonly cluster: ClusterDriver;
-  readonly builder: ImageBuilder;
+  readonly builder: EngineImages;
+  readonly carrier: EngineImages;
   readonly source: SourceDriver;
   readonly gateway: Gateway;
   readonly imageStore: ImageStore;
@@ -33,6 +34,8 @@ export interface FakeCluster {
   readonly routes: RouteTable;
   /** What builds were asked for, in order. */
   readonly builds: readonly BuildRequest[];
+  /** What was to be brought to registries, in order. */
+  readonly pushes: readonly PushRequest[];
   /** What an instance was started with, by instance id. */
   readonly workloads: ReadonlyMap<string, Workload>;
   /** Ends a process as if it had died. */
@@ -78,7 +81,9 @@ class MemoryCluster implements FakeCluster {
   readonly calls = this.#calls.list;
   readonly images = this.#made.images;
   readonly builds = this.#made.builds;
+  readonly pushes = this.#made.pushes;
   readonly builder = this.#made.builder;
+  readonly carrier = this.#made.builder;
   readonly imageStore = this.#made.imageStore;
   readonly source = fakeSource(this.#calls, this.branches);
   readonly traffic = new Map<string, RouteTraffic>();

@@ -1,5 +1,5 @@
 import type { CallContext } from '../driver.ts';
-import type { BuildRequest, BuiltImage, ImageBuilder } from '../image-builder.ts';
+import type { BuildRequest, BuiltImage, EngineImages, PushRequest } from '../image-builder.ts';
 import type { DiskSpace, ImageStore } from '../stored-images.ts';
 import type { Calls } from './calls.ts';
 import { digest } from './digest.ts';
@@ -8,6 +8,7 @@ import { digest } from './digest.ts';
 export class FakeImages {
   readonly images = new Map<string, BuiltImage>();
   readonly builds: BuildRequest[] = [];
+  readonly pushes: PushRequest[] = [];
   /** Of the engine's disk; null: not known. */
   space: DiskSpace | null = null;
   readonly #calls: Calls;
@@ -16,7 +17,7 @@ export class FakeImages {
     this.#calls = calls;
   }
 
-  readonly builder: ImageBuilder = {
+  readonly builder: EngineImages = {
     declaredArguments: () => Promise.resolve([]),
     find: (image, signal) =>
       this.#calls.call(
@@ -37,6 +38,11 @@ export class FakeImages {
         const id = `sha256:${digest(reference)}`;
         this.images.set(reference, { id, sizeBytes: 1_000 });
         return { id, sizeBytes: 1_000, digest: id };
+      }),
+    push: (request, { signal }) =>
+      this.#calls.call({ method: 'push', service: serviceOf(request.image), detail: request.reference }, signal, () => {
+        this.pushes.push(request);
+        return { digest: `sha256:${digest(request.reference)}` };
       }),
     removeImages: (ids, { signal }) =>
       this.#calls.call({ method: 'removeImages', service: '', detail: ids.join(' ') }, signal, () => {

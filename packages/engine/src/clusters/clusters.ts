@@ -1,6 +1,5 @@
 import { backoffMilliseconds } from '@davit/base';
 import { clustersChannel, listen, type Listener } from '@davit/db';
-import type { SourceDriver } from '@davit/drivers';
 import { GatewaySync } from '../keeper/gateway-sync.ts';
 import type { DriverSet, EngineLog } from '../parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
@@ -9,6 +8,7 @@ import { pause } from '../run/pause.ts';
 import { toFailure } from '../run/failure.ts';
 import { ClusterConnection } from './connection.ts';
 import type { ClusterMaker } from './drivers.ts';
+import type { Workshop } from './pushing-builder.ts';
 
 /*
  * Which clusters this process works with, by the `driver` of what is on them: those that it was made with (this machine's container
@@ -29,7 +29,7 @@ export interface ClustersInput {
   readonly fixed: Readonly<Record<string, DriverSet>>;
   /** Left out: there are no others. */
   readonly make?: ClusterMaker;
-  readonly hooks: Pick<EngineHooks, 'clusters' | 'gatewayDomains'>;
+  readonly hooks: Pick<EngineHooks, 'clusters' | 'gatewayDomains'> & Workshop['hooks'];
   readonly connectionString: string;
   readonly log: EngineLog;
 }
@@ -166,10 +166,12 @@ export class Clusters {
   }
 
   #add(access: ClusterAccess): void {
-    const { make, fixed } = this.#input;
-    const source = sourceOf(fixed);
-    if (make === undefined || source === undefined) return;
-    const connection = new ClusterConnection(access, make, source);
+    const { make, fixed, hooks } = this.#input;
+    // What an installation has once is of its first cluster.
+    const [home] = Object.entries(fixed);
+    if (make === undefined || home === undefined) return;
+    const [driver, set] = home;
+    const connection = new ClusterConnection(access, make, { driver, set, source: set.source, hooks });
     this.#connections.set(access.id, connection);
     this.drivers[access.id] = connection.set;
     this.gateways[access.id] = this.#gateway(connection.set);
@@ -244,11 +246,6 @@ export class Clusters {
       await pause(milliseconds, isAway ? signal : AbortSignal.any([signal, wake.signal]));
     }
   }
-}
-
-/** Of an installation, so that any of them has it. */
-function sourceOf(fixed: Readonly<Record<string, DriverSet>>): SourceDriver | undefined {
-  return Object.values(fixed)[0]?.source;
 }
 
 const unknown: ClusterState = { facts: null, failure: null, missingPermissions: [] };

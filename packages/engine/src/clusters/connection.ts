@@ -3,14 +3,14 @@ import {
   type ClusterDriver,
   type ClusterRoutes,
   type Gateway,
-  type ImageBuilder,
+  type EngineImages,
   type ImageStore,
-  type SourceDriver,
 } from '@davit/drivers';
 import type { DriverSet } from '../parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
 import { toFailure } from '../run/failure.ts';
 import { ClusterAway, noGateway, type ClusterDrivers, type ClusterMaker } from './drivers.ts';
+import { createPushingBuilder, type Workshop } from './pushing-builder.ts';
 
 const askTimeoutMilliseconds = 5_000;
 
@@ -34,10 +34,10 @@ export class ClusterConnection {
   /** Called when it is found not to answer. */
   onAway: () => void = () => undefined;
 
-  constructor(access: ClusterAccess, make: ClusterMaker, source: SourceDriver) {
+  constructor(access: ClusterAccess, make: ClusterMaker, workshop: Workshop) {
     this.#access = access;
     this.#make = make;
-    this.set = this.#drivers(source);
+    this.set = this.#drivers(workshop);
   }
 
   get access(): ClusterAccess {
@@ -127,14 +127,25 @@ export class ClusterConnection {
     }
   }
 
-  #drivers(source: SourceDriver): DriverSet {
+  #drivers(workshop: Workshop): DriverSet {
     const presently = (): ClusterDrivers | null => this.#presently();
-    const [builder, gateway, imageStore] = [this.#builder(), this.#gateway(), this.#imageStore()];
+    const [images, gateway, imageStore] = [this.#images(), this.#gateway(), this.#imageStore()];
+    const own = (): EngineImages | null => (presently()?.builder === undefined ? null : images);
     return {
       cluster: this.#cluster(),
-      source,
+      source: workshop.source,
       get builder() {
-        return presently()?.builder === undefined ? null : builder;
+        const registry = presently()?.imageRegistry;
+        return own() ?? (registry === undefined ? null : createPushingBuilder(workshop, registry));
+      },
+      get carrier() {
+        return own();
+      },
+      get imageRegistryId() {
+        return presently()?.imageRegistry?.id;
+      },
+      get buildsOn() {
+        return own() === null ? workshop.driver : undefined;
       },
       gateway,
       get imageStore() {
@@ -196,8 +207,8 @@ export class ClusterConnection {
     };
   }
 
-  #builder(): ImageBuilder {
-    const use = <Result>(signal: AbortSignal, action: (builder: ImageBuilder, signal: AbortSignal) => Promise<Result>) =>
+  #images(): EngineImages {
+    const use = <Result>(signal: AbortSignal, action: (builder: EngineImages, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ builder }, within) => {
         if (builder === undefined) throw this.#away('it is being connected anew');
         return action(builder, within);
@@ -207,6 +218,7 @@ export class ClusterConnection {
       find: (image, signal) => use(signal, (builder, within) => builder.find(image, within)),
       build: (request, call) => use(call.signal, (builder, signal) => builder.build(request, { ...call, signal })),
       pull: (request, call) => use(call.signal, (builder, signal) => builder.pull(request, { ...call, signal })),
+      push: (request, call) => use(call.signal, (builder, signal) => builder.push(request, { ...call, signal })),
       removeImages: (ids, call) => use(call.signal, (builder, signal) => builder.removeImages(ids, { ...call, signal })),
     };
   }

@@ -1,17 +1,26 @@
-import { DriverError, type ClusterDriver, type Gateway, type ImageBuilder, type ImageStore } from '@davit/drivers';
+import { DriverError, type ClusterDriver, type EngineImages, type Gateway, type ImageStore } from '@davit/drivers';
 import type { ClusterAccess } from '../port/clusters.ts';
 
 /** What one cluster is worked with, apart from what an installation has once (git, Terraform). */
 export interface ClusterDrivers {
   readonly cluster: ClusterDriver;
-  /** Left out: nothing is built for it, and it brings images from their registries by itself. */
-  readonly builder?: ImageBuilder;
+  /** Left out: it brings images from their registries by itself. */
+  readonly builder?: EngineImages;
+  /** Where that is so: what is built for it on this machine is pushed there. Left out: nothing is built for it. */
+  readonly imageRegistry?: ImageRegistry;
   /** Left out: requests are led to its instances by the cluster itself, or not at all. */
   readonly gateway?: Gateway;
   /** Left out: what it keeps of images is not looked after. */
   readonly imageStore?: ImageStore;
   /** Lets go of connections. Calls that are under way may fail. */
   close?(): void;
+}
+
+/** A container registry of the records. */
+export interface ImageRegistry {
+  readonly id: string;
+  /** Before the names of images, below the path of the registry: `davit`. */
+  readonly folder: string;
 }
 
 /**

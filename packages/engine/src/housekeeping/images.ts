@@ -8,7 +8,8 @@ import { usesOf, type UsedImage } from './image-uses.ts';
  * and that no kept release needs. Near the limit of the disk more goes, what is easiest to have again first:
  *
  * 1. what nothing needs;
- * 2. pulled images of releases that are kept for rollbacks alone: a rollback pulls the same digest again;
+ * 2. pulled images of releases that are kept for rollbacks alone: a rollback pulls the same digest again; and what was built here
+ *    for a cluster that has it from a registry, and stays to make the next build short;
  * 3. built images of all but the newest two releases of each service: these cannot be rolled back to any more.
  *
  * What runs, what was running last, volumes, and what others brought to the engine never goes.
@@ -36,7 +37,7 @@ async function readUses(parts: ImageParts, driver: string, images: ImageStore, s
   // First what is there, then what needs it: what comes in between is not looked at.
   const stored = await images.list(signal);
   const pulled = await database.many(store.pulledImages, [driver]);
-  const uses = await database.many(store.imageUses, [stored.map(({ id }) => id)]);
+  const uses = await database.many(store.imageUses, [stored.map(({ id }) => id), stored.flatMap(({ names }) => names)]);
   const busy = await database.many(store.busyServices);
   return usesOf(stored, {
     pulled: new Map(pulled.map(({ image_id, names }) => [image_id, names])),
@@ -62,7 +63,11 @@ export async function collectAll(parts: ImageParts, driver: string, call: CallCo
   await collectImages(parts, driver, { services: waiting }, call);
   const gone = await removeThose(parts, { driver, images, call }, ({ use }) => use === 'UNUSED');
   if (!(await isNear(parts, images, call.signal))) return gone;
-  const more = await removeThose(parts, { driver, images, call }, ({ use, isPulled }) => isPulled && use === 'ROLLBACK');
+  const more = await removeThose(
+    parts,
+    { driver, images, call },
+    ({ use, isPulled }) => use === 'CACHE' || (isPulled && use === 'ROLLBACK'),
+  );
   if (!(await isNear(parts, images, call.signal))) return [...gone, ...more];
   const services = (await database.many(store.servicesWithImages, [keptUnderPressure, driver])).map(
     ({ service_id }) => service_id,

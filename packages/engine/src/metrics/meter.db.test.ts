@@ -76,7 +76,7 @@ test('two processes measure once, and the second goes on when the first ends', a
   await world.reaches(shop.serviceId, 'DEPLOYED');
   const passes = (): number => fake.calls.filter(({ method }) => method === 'usage').length;
   let others = 0;
-  const { builder, source, gateway } = fake;
+  const { builder, carrier, source, gateway } = fake;
   const metrics = {
     usage: () => {
       others += 1;
@@ -84,7 +84,7 @@ test('two processes measure once, and the second goes on when the first ends', a
     },
     volumes: () => Promise.resolve([]),
   };
-  const drivers = { fake: { builder, source, gateway, cluster: { ...fake.cluster, metrics } } };
+  const drivers = { fake: { builder, carrier, source, gateway, cluster: { ...fake.cluster, metrics } } };
   const second = createEngine({ ...world.input, drivers });
   await second.start();
   try {

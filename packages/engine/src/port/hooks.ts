@@ -23,6 +23,8 @@ export interface EngineHooks {
    * registry and path. Fails with AppErrors where the registry cannot be asked. Left out: it cannot.
    */
   imageDigest?(registryId: string | null, image: { readonly name: string; readonly tag: string }): Promise<string | null>;
+  /** What an image of a container registry is called as a whole, as in `registry.example.org/team/web`; undefined: there is no such registry. */
+  imageName?(registryId: string, name: string): Promise<string | undefined>;
   /**
    * What DNS says against the custom domains of a service, a line each; for the log of its deployment. Answers within seconds and
    * never fails.

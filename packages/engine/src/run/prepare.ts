@@ -47,7 +47,7 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
       // From the journal where there is one: a build or pull that is done must stay in the plan that is resumed.
       hasImage: recorded.has(task.serviceId)
         ? !(recorded.get(task.serviceId) ?? []).some((step) => step.name === 'build' || step.name === 'pull')
-        : rows[index]?.image_id !== null && rows[index]?.image_id !== undefined,
+        : hasImage(input.parts, task.driver, rows[index]?.image_id ?? null),
     })),
   );
   const stages = planned.map((stage) =>
@@ -60,6 +60,13 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
   );
   await journal.insertSteps(stages.flat().flatMap(journalRows));
   return stages;
+}
+
+/** Whether a cluster can run an image that a release had its process found out: an engine its own, others what a registry has. */
+function hasImage({ drivers }: EngineParts, driver: string, imageId: string | null): boolean {
+  if (imageId === null) return false;
+  const pullsItself = drivers[driver]?.carrier === null;
+  return pullsItself !== imageId.startsWith('sha256:');
 }
 
 /** Secrets and credentials that services are run or fetched with: nothing that a log may show. */

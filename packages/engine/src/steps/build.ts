@@ -3,7 +3,7 @@ import { fetchSource } from './checkout.ts';
 import { assertSpace } from '../housekeeping/images.ts';
 import { buildArguments, checkoutFolder, findImage, imageName, recordImage, removeCheckout } from './image.ts';
 import type { BuildCommit } from '../model.ts';
-import { builderOf } from '../parts.ts';
+import { builderOf, driversOf } from '../parts.ts';
 import { secretNames } from '../workload.ts';
 import { configOf, gitSourceOf, ownerOf, type Step, type StepContext } from './step.ts';
 
@@ -17,7 +17,9 @@ export const build: Step = {
     const commit = await ensureSource(context);
     const name = imageName(context, commit);
     const existing = await findImage(context, name);
-    if (existing === null) await assertSpace(context.parts, context.task.driver, call);
+    const { parts, task } = context;
+    const buildsOn = driversOf(parts, task.driver).buildsOn ?? task.driver;
+    if (existing === null) await assertSpace(parts, buildsOn, call);
     const image = existing ?? (await buildImage(context, name, commit));
     await recordImage(context, commit, name, image);
     await removeCheckout(context);

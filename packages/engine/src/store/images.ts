@@ -94,6 +94,7 @@ export const forgetPulled = statement('forgetPulledImage', 'DELETE FROM pulled_i
 
 export interface ImageUseRow {
   readonly image_id: string;
+  readonly image_name: string | null;
   /** Place of the release among those of its service that have an image, the newest being 1. */
   readonly age: number;
   /** It is what should run or ran last, what a deployment under way is about, or what a run of a job has. */
@@ -105,13 +106,14 @@ const inUse = `EXISTS (SELECT FROM service_runtime t WHERE t.release_id = r.id)
   OR EXISTS (SELECT FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
               WHERE s.release_id = r.id AND d.status IN ('QUEUED', 'RUNNING'))`;
 
-/** Images. What releases need them. */
+/** Images, their names. What releases need them, and the newest of services that were built under such a name to be run elsewhere. */
 export const imageUses = statement<ImageUseRow>(
   'imageUses',
-  `WITH concerned AS (SELECT DISTINCT service_id FROM release WHERE image_id = ANY ($1::text[])),
-        ranked AS (SELECT r.id, r.image_id, row_number() OVER (PARTITION BY r.service_id ORDER BY r.created_at DESC, r.id) AS age
+  `WITH concerned AS (SELECT DISTINCT service_id FROM release WHERE image_id = ANY ($1::text[]) OR image_name = ANY ($2::text[])),
+        ranked AS (SELECT r.id, r.image_id, r.image_name, row_number() OVER (PARTITION BY r.service_id ORDER BY r.created_at DESC, r.id) AS age
                      FROM release r JOIN concerned u ON u.service_id = r.service_id WHERE r.image_id IS NOT NULL)
-   SELECT r.image_id, r.age::integer AS age, (${inUse}) AS runs FROM ranked r WHERE r.image_id = ANY ($1::text[])`,
+   SELECT r.image_id, r.image_name, r.age::integer AS age, (${inUse}) AS runs FROM ranked r
+    WHERE r.image_id = ANY ($1::text[]) OR (r.age = 1 AND r.image_name = ANY ($2::text[]))`,
 );
 
 /** Image. Releases that nothing runs lose it, and pull it again when they are rolled back to. */

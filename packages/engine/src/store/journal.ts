@@ -186,10 +186,10 @@ export const endStep = statement(
     WHERE deployment_id = $1 AND service_id = $3 AND position = $4 AND ${fenced}`,
 );
 
-/** Commit and image of a release are filled in once, by the build. */
+/** Commit and image of a release are filled in once, by the build or pull; and again where it is to run on a cluster that cannot run that image. */
 export const completeRelease = statement(
   'completeRelease',
-  `UPDATE release SET commit = $4::jsonb, image_name = $5, image_id = $6 WHERE id = $3 AND image_id IS NULL AND ${fenced}`,
+  `UPDATE release SET commit = $4::jsonb, image_name = $5, image_id = $6 WHERE id = $3 AND image_id IS DISTINCT FROM $6 AND ${fenced}`,
 );
 
 /** Details of a commit that an earlier release of the service was built from, so that it need not be fetched for them. */

@@ -4,12 +4,13 @@ import { statement } from '@davit/db';
 import {
   createFakeCluster,
   DriverError,
+  type ClusterDriver,
   type ClusterRoutes,
   type FakeCall,
   type FakeCluster,
   type ServedRoutes,
 } from '@davit/drivers';
-import type { ClusterDrivers } from '../clusters/drivers.ts';
+import type { ClusterDrivers, ImageRegistry } from '../clusters/drivers.ts';
 import type { ClusterAccess, EnvironmentPlace } from '../port.ts';
 import type { WorldClusters } from './world.ts';
 
@@ -23,6 +24,8 @@ export interface Site {
   token: string;
   /** Called before each call. */
   onCall: ((call: FakeCall) => Promise<void> | void) | null;
+  /** Where what is built for it is pushed, where nothing is built on it. */
+  imageRegistry: ImageRegistry | null;
   /** How often it was connected. */
   connections: number;
   /** By service: what the cluster leads requests from outside to, where it does so itself. */
@@ -57,6 +60,7 @@ export class Sites implements WorldClusters {
       isDown: false,
       token: 'good',
       onCall: null,
+      imageRegistry: null,
       connections: 0,
       led: new Map(),
       place: {
@@ -97,12 +101,23 @@ export class Sites implements WorldClusters {
       },
     };
     const { builder, gateway, imageStore } = fake;
-    const cluster = this.#leads ? { ...fake.cluster, routes: this.#routes(site) } : fake.cluster;
+    const { imageRegistry } = site;
+    const cluster: ClusterDriver = {
+      ...fake.cluster,
+      start: (workload, call) => {
+        const { image } = workload;
+        // It pulls by itself.
+        if (imageRegistry !== null && image.includes('@')) fake.images.set(image, { id: image, sizeBytes: 0 });
+        return fake.cluster.start(workload, call);
+      },
+      ...(this.#leads && { routes: this.#routes(site) }),
+    };
     return {
       cluster,
       ...(this.#leads ? {} : { gateway }),
       imageStore,
       ...(this.#builds && { builder }),
+      ...(imageRegistry !== null && { imageRegistry }),
       close: () => ended.abort(),
     };
   };

@@ -81,6 +81,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
         if (digest === undefined) throw new AppError({ code: 'REMOTE_UNREACHABLE', message: 'nobody answers' });
         return digest;
       },
+      imageName: (id, name) => Promise.resolve(registries.has(id) ? `registry.example/${name}` : undefined),
       deploymentStarted: () => Promise.resolve(),
       deploymentEnded: () => Promise.resolve(),
       serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),
@@ -96,6 +97,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
       fake: {
         cluster: fake.cluster,
         builder: fake.builder,
+        carrier: fake.carrier,
         source: fake.source,
         gateway: fake.gateway,
         imageStore: fake.imageStore,

@@ -19,6 +19,7 @@ const diskRead = statement<{ installation: string; database: number; logs: numbe
 const kinds: readonly (readonly [ImageUse, string])[] = [
   ['RUNS', 'what runs'],
   ['ROLLBACK', 'kept for rollbacks'],
+  ['CACHE', 'kept to make builds short'],
   ['UNUSED', 'not needed any more'],
   ['FOREIGN', 'not Davit’s'],
 ];

@@ -8,7 +8,7 @@ import {
   createImageStore,
   openDockerEngine,
   type ClusterDriver,
-  type ImageBuilder,
+  type EngineImages,
   type ImageStore,
   type LocalGateway,
 } from '@davit/drivers';
@@ -30,7 +30,7 @@ export interface Connected {
   readonly cluster: ClusterDriver;
   /** See `DockerEngine`. */
   readonly startAgain: ((signal: AbortSignal) => Promise<void>) | null;
-  readonly builder: ImageBuilder;
+  readonly builder: EngineImages;
   readonly imageStore: ImageStore;
 }
 
@@ -57,10 +57,12 @@ export function localDrivers(config: Configuration, installation: string, log: E
       imageStore: createImageStore({ ...engine, installation }),
     };
   });
+  const images = lateImages(connect);
   return {
     set: {
       cluster: lateEngine(connect),
-      builder: lateBuilder(connect),
+      builder: images,
+      carrier: images,
       imageStore: lateImageStore(connect),
       source: createGitSource({ allowLocalRepositories: config.allowLocalRepositories }),
       gateway,
@@ -94,13 +96,14 @@ export function lateEngine(connect: Connect): ClusterDriver {
   };
 }
 
-function lateBuilder(connect: Connect): ImageBuilder {
-  const builder = async (signal: AbortSignal): Promise<ImageBuilder> => (await connect(signal)).builder;
+function lateImages(connect: Connect): EngineImages {
+  const builder = async (signal: AbortSignal): Promise<EngineImages> => (await connect(signal)).builder;
   return {
     declaredArguments: async (source) => (await builder(forever)).declaredArguments(source),
     find: async (image, signal) => (await builder(signal)).find(image, signal),
     build: async (request, context) => (await builder(context.signal)).build(request, context),
     pull: async (request, context) => (await builder(context.signal)).pull(request, context),
+    push: async (request, context) => (await builder(context.signal)).push(request, context),
     removeImages: async (ids, context) => (await builder(context.signal)).removeImages(ids, context),
   };
 }

@@ -7,14 +7,15 @@ import { lateCluster, rememberSuccess } from './late-cluster.ts';
 
 /**
  * Makes what Kubernetes clusters are worked with. They bring images and lead requests by themselves, so there is neither builder nor
- * gateway. The code for them is loaded with the first one: most installations have none.
+ * gateway; what is built for them comes to them by way of a registry. The code for them is loaded with the first one: most installations have none.
  */
 export function kubernetesClusters(
   { clusterSettings }: Pick<Configuration, 'clusterSettings'>,
   installation: string,
 ): ClusterMaker {
   return ({ id, kubeconfig }) => {
-    const settings = toDriverSettings(settingsOf(clusterSettings, id));
+    const own = settingsOf(clusterSettings, id);
+    const settings = toDriverSettings(own);
     const closed = new AbortController();
     const open = rememberSuccess(async (signal: AbortSignal): Promise<KubernetesDriver> => {
       const { openKubernetesDriver } = await import('@davit/drivers/kubernetes');
@@ -24,7 +25,12 @@ export function kubernetesClusters(
       if (closed.signal.aborted) driver.close();
       return driver;
     });
-    return { cluster: lateKubernetes(open), close: () => closed.abort() };
+    const { image_registry: registryId, image_folder: folder = 'davit' } = own;
+    return {
+      cluster: lateKubernetes(open),
+      ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
+      close: () => closed.abort(),
+    };
   };
 }
 

@@ -1,6 +1,6 @@
 import type Dockerode from 'dockerode';
 import type { CallContext } from '../../driver.ts';
-import type { BuildRequest, BuiltImage, ImageBuilder } from '../../image-builder.ts';
+import type { BuildRequest, BuiltImage, EngineImages } from '../../image-builder.ts';
 import { DriverError } from '../../errors.ts';
 import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
@@ -14,6 +14,7 @@ import { takesConnections } from './listening.ts';
 import { findStage, parseDockerfile, type Dockerfile } from './dockerfile.ts';
 import { askBuildTraits, type BuildTraits } from './engine-traits.ts';
 import { pullImage } from './image-pull.ts';
+import { pushImage } from './image-push.ts';
 import { BuildOutput, type BuildOutcome } from './output.ts';
 
 export interface ImageBuilderInput {
@@ -30,7 +31,7 @@ interface Inspection {
 }
 
 /** Builds on Docker Engine (20.10 or later) and on Podman (4 or later), over their build endpoint. */
-export function createImageBuilder({ docker, installation }: ImageBuilderInput): ImageBuilder {
+export function createImageBuilder({ docker, installation }: ImageBuilderInput): EngineImages {
   let known: BuildTraits | null = null;
   const traits = async (signal: AbortSignal): Promise<BuildTraits> => (known ??= await askBuildTraits(docker, signal));
   return {
@@ -66,6 +67,7 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
       }
     },
     pull: (request, context) => pullImage(docker, request, context),
+    push: (request, context) => pushImage(docker, request, context),
     removeImages: async (ids, context) => {
       for (const id of ids) await removeImage(docker, id, { installation, context });
     },

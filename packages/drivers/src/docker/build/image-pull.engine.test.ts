@@ -5,11 +5,11 @@ import { startTestSite } from '@davit/testkit/site';
 import Dockerode from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallContext } from '../../driver.ts';
-import type { ImageBuilder } from '../../image-builder.ts';
+import type { EngineImages } from '../../image-builder.ts';
 import { createImageBuilder } from './image-builder.ts';
 
 describe.each(testEngineKinds())('pulling on %s', (kind) => {
-  let builder: ImageBuilder;
+  let builder: EngineImages;
   let docker: Dockerode;
   let registry: TestRegistry;
   const lines: string[] = [];

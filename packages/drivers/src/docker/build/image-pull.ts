@@ -1,8 +1,8 @@
 import type Dockerode from 'dockerode';
 import type { CallContext } from '../../driver.ts';
-import type { PulledImage, PullRequest } from '../../image-builder.ts';
+import type { PulledImage, PullRequest, RegistryCredentials } from '../../image-builder.ts';
 import { DriverError, type Cause } from '../../errors.ts';
-import { call, chunksOf, EngineRefusal, stream, unreachable } from '../engine-api.ts';
+import { call, chunksOf, EngineRefusal, stream, unreachable, type EngineRequest } from '../engine-api.ts';
 import { BuildOutput } from './output.ts';
 
 interface Inspection {
@@ -13,8 +13,14 @@ interface Inspection {
   readonly Architecture?: string;
 }
 
+interface KnownWords {
+  readonly pattern: RegExp;
+  readonly cause: Cause;
+  readonly hint?: string;
+}
+
 // Words of Docker Engine 20.10 to 29 and of Podman 4 and 5, and of registries that they repeat.
-const causes: readonly { readonly pattern: RegExp; readonly cause: Cause; readonly hint?: string }[] = [
+const causes: readonly KnownWords[] = [
   { pattern: /no space left on device|disk quota exceeded/i, cause: 'DISK_FULL' },
   {
     pattern: /no matching manifest for|does not match the specified platform|no image found in (image index|manifest list)/i,
@@ -61,7 +67,7 @@ const causes: readonly { readonly pattern: RegExp; readonly cause: Cause; readon
   { pattern: /invalid reference format/i, cause: 'IMAGE_NOT_FOUND' },
 ];
 
-/** See `ImageBuilder.pull`. */
+/** See `ImageCarrier.pull`. */
 export async function pullImage(docker: Dockerode, request: PullRequest, context: CallContext): Promise<PulledImage> {
   const { reference } = request;
   const output = new BuildOutput((line) => context.log(line));
@@ -100,33 +106,34 @@ async function readPull(
   { reference, credentials }: PullRequest,
   { output, signal }: { readonly output: BuildOutput; readonly signal: AbortSignal },
 ): Promise<void> {
-  const response = await stream(docker, {
-    method: 'POST',
-    path: '/images/create',
-    query: { fromImage: reference },
-    signal,
-    ...(credentials && {
-      registryAuth: {
-        username: credentials.username,
-        password: credentials.password.reveal(),
-        serveraddress: reference.split('/', 1)[0] ?? '',
-      },
-    }),
-  });
+  const registryAuth = authOf(reference, credentials);
+  const request = { method: 'POST', path: '/images/create', query: { fromImage: reference }, ...registryAuth, signal } as const;
+  for await (const text of transfer(docker, request, 'pulled')) output.write(text);
+}
+
+/** What the engine identifies itself with at the registry of an image. */
+export function authOf(reference: string, credentials: RegistryCredentials | null): Pick<EngineRequest, 'registryAuth'> {
+  if (credentials === null) return {};
+  const { username, password } = credentials;
+  return { registryAuth: { username, password: password.reveal(), serveraddress: reference.split('/', 1)[0] ?? '' } };
+}
+
+/** What the engine says while it carries an image, in pieces that end anywhere. `done`: pulled, pushed. */
+export async function* transfer(docker: Dockerode, request: EngineRequest, done: string): AsyncGenerator<string> {
+  const response = await stream(docker, request);
   const decoder = new TextDecoder();
   try {
-    for await (const chunk of chunksOf(response)) output.write(decoder.decode(chunk, { stream: true }));
+    for await (const chunk of chunksOf(response)) yield decoder.decode(chunk, { stream: true });
   } catch (error) {
-    signal.throwIfAborted();
-    throw unreachable('went away while it pulled an image', error);
+    request.signal.throwIfAborted();
+    throw unreachable(`went away while it ${done} an image`, error);
   }
-  if (!response.complete) throw unreachable('went away while it pulled an image', new Error('the answer has no end'));
+  if (!response.complete) throw unreachable(`went away while it ${done} an image`, new Error('the answer has no end'));
 }
 
 /** Why an image could not be had, by the engine's words. Pure. */
 export function pullFailure(reference: string, words: string): DriverError {
-  const text = words.trim().replace(/\.$/, '');
-  const known = causes.find(({ pattern }) => pattern.test(text));
+  const { text, known } = knownWords(words);
   const cause = known?.cause ?? 'ENGINE_FAILED';
   return new DriverError({
     cause,
@@ -135,6 +142,12 @@ export function pullFailure(reference: string, words: string): DriverError {
     evidence: { original: text },
     retryable: cause === 'REGISTRY_UNREACHABLE',
   });
+}
+
+/** An engine's words without what ends them, and what they are known to mean. */
+export function knownWords(words: string): { readonly text: string; readonly known: KnownWords | undefined } {
+  const text = words.trim().replace(/\.$/, '');
+  return { text, known: causes.find(({ pattern }) => pattern.test(text)) };
 }
 
 function digestOf(reference: string, digests: readonly string[]): string | null {

@@ -41,8 +41,8 @@ beforeAll(async () => {
   server = await startTestServer({
     engine: (parts) => {
       gateway = createGateway({ stateFolder: folder, port: ports[0], httpsPort, bindAddress: '127.0.0.1' });
-      const { cluster, builder, source } = createFakeCluster();
-      return (engine = createEngine({ ...parts, drivers: { docker: { cluster, builder, source, gateway } } }));
+      const { cluster, builder, carrier, source } = createFakeCluster();
+      return (engine = createEngine({ ...parts, drivers: { docker: { cluster, builder, carrier, source, gateway } } }));
     },
     environment: {
       DAVIT_GATEWAY_DOMAIN: gatewayDomain,

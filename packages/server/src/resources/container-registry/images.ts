@@ -96,6 +96,18 @@ export async function imageDigest(
   return new RegistryClient({ api, credentials, settings: remoteSettings(config) }).digest(rest.join('/'), tag);
 }
 
+/** What an image of a registry is called as a whole; undefined: there is no such registry. */
+export async function imageName(database: Queryable, registryId: string, name: string): Promise<string | undefined> {
+  const row = await database.maybe(store.containerRegistrySealed, [registryId]);
+  return row === undefined ? undefined : wholeImageName(row, name);
+}
+
+/** `registry.example.org:5000/folder/team/web` */
+export function wholeImageName(registry: { readonly url: string }, name: string): string {
+  const { host, pathname } = new URL(registry.url);
+  return [host, ...pathname.split('/'), name].filter((part) => part !== '').join('/');
+}
+
 /** What the API of the registry calls the image: below the path of the url, and in the namespace of those without one. */
 export function repositoryName(url: URL, imageName: string, vendor?: VendorRegistry): string {
   const namespace = vendor?.namespace !== undefined && !imageName.includes('/') ? `${vendor.namespace}/` : '';

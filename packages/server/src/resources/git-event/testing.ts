@@ -45,8 +45,8 @@ export class GitScene {
     let engine: Engine | undefined;
     const server = await startTestServer({
       engine: (parts) => {
-        const { cluster, builder, gateway } = fake;
-        return (engine = createEngine({ ...parts, drivers: { docker: { cluster, builder, gateway, source } } }));
+        const { cluster, builder, carrier, gateway } = fake;
+        return (engine = createEngine({ ...parts, drivers: { docker: { cluster, builder, carrier, gateway, source } } }));
       },
       environment: {
         DAVIT_READY_TIMEOUT_SECONDS: '5',

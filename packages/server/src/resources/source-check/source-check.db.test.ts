@@ -47,8 +47,8 @@ afterAll(async () => {
 });
 
 function fakeDrivers() {
-  const { cluster, builder, gateway } = createFakeCluster();
-  return { cluster, builder, gateway };
+  const { cluster, builder, carrier, gateway } = createFakeCluster();
+  return { cluster, builder, carrier, gateway };
 }
 
 const dockerfile = (body: object = {}, repository: object = {}) =>

@@ -1,4 +1,5 @@
 import { kinds, type Body, type operations } from '@davit/contract';
+import { wholeImageName } from '../../container-registry/index.ts';
 import { invalid, type Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { RegistryDetails, ServiceRow } from '../rows.ts';
@@ -91,11 +92,10 @@ export function checkImage({ image_name, tag }: Pick<ContainerSpec, 'image_name'
   }
 }
 
-/** `registry.example.org:5000/folder/team/web` */
+/** See `wholeImageName`. */
 export function imageReference(registry: RegistryDetails | null, name: string): string {
   if (registry === null) throw new Error('a service of an image has no registry');
-  const { host, pathname } = new URL(registry.url);
-  return [host, ...pathname.split('/'), name].filter((part) => part !== '').join('/');
+  return wholeImageName(registry, name);
 }
 
 function toContainerRecord(row: ServiceRow<ContainerSpec>, caps: Caps | null, groups?: Groups): ServiceRecord {

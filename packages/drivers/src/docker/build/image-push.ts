@@ -1,0 +1,84 @@
+import { Sensitive } from '@davit/base';
+import type Dockerode from 'dockerode';
+import type { CallContext } from '../../driver.ts';
+import { DriverError, type Cause } from '../../errors.ts';
+import type { PushedImage, PushRequest } from '../../image-builder.ts';
+import { call, EngineRefusal } from '../engine-api.ts';
+import { authOf, knownWords, transfer } from './image-pull.ts';
+import { BuildOutput } from './output.ts';
+
+/** See `ImageCarrier.push`. */
+export async function pushImage(docker: Dockerode, request: PushRequest, context: CallContext): Promise<PushedImage> {
+  const { image, reference } = request;
+  const { signal } = context;
+  const colon = reference.lastIndexOf(':');
+  const [repo, tag] = [reference.slice(0, colon), reference.slice(colon + 1)];
+  const named = await call(docker, { method: 'POST', path: `/images/${image}/tag`, query: { repo, tag }, signal, accept: [404] });
+  if (named.status === 404) {
+    throw new DriverError({
+      cause: 'IMAGE_MISSING',
+      message: `The image ${image} is gone before it was pushed.`,
+      retryable: true,
+    });
+  }
+  try {
+    return { digest: await send(docker, request, { repo, tag, context }) };
+  } finally {
+    // Also of a push that was aborted. 409: something runs with it, which is nothing of Davit's.
+    const forgotten = { method: 'DELETE', path: `/images/${reference}`, accept: [404, 409] } as const;
+    await call(docker, { ...forgotten, signal: AbortSignal.timeout(forgetMilliseconds) }).catch(() => undefined);
+  }
+}
+
+const forgetMilliseconds = 10_000;
+
+interface Destination {
+  readonly repo: string;
+  readonly tag: string;
+  readonly context: CallContext;
+}
+
+/** The digest that the registry gives it under. */
+async function send(docker: Dockerode, { reference, credentials }: PushRequest, to: Destination): Promise<string> {
+  const { repo, tag, context } = to;
+  const { signal } = context;
+  const output = new BuildOutput((line) => context.log(line));
+  let said = '';
+  const auth = authOf(reference, credentials ?? { username: '', password: new Sensitive('') });
+  try {
+    const request = { method: 'POST', path: `/images/${repo}/push`, query: { tag }, ...auth, signal } as const;
+    for await (const text of transfer(docker, request, 'pushed')) {
+      output.write(text);
+      said += text;
+    }
+  } catch (error) {
+    if (error instanceof EngineRefusal) throw pushFailure(reference, error.words);
+    throw error;
+  }
+  const { error } = output.end();
+  if (error !== null) throw pushFailure(reference, error.message);
+  const digest = /"Digest"\s*:\s*"(sha256:[0-9a-f]{64})"/.exec(said)?.[1] ?? /digest: (sha256:[0-9a-f]{64})/.exec(said)?.[1];
+  if (digest !== undefined) return digest;
+  throw new DriverError({
+    cause: 'ENGINE_FAILED',
+    message: `The engine pushed ${reference} and did not say under which digest.`,
+  });
+}
+
+/** Why an image could not be brought to its registry, by the engine's words. Pure. */
+export function pushFailure(reference: string, words: string): DriverError {
+  const { text, known } = knownWords(words);
+  const cause: Cause =
+    known === undefined ? 'ENGINE_FAILED' : known.cause === 'IMAGE_NOT_FOUND' ? 'REGISTRY_ACCESS_DENIED' : known.cause;
+  const hint = cause === 'REGISTRY_ACCESS_DENIED' ? mayWrite : known?.hint;
+  return new DriverError({
+    cause,
+    message: `The image ${reference} could not be pushed: ${text}.`,
+    ...(hint !== undefined && { hint }),
+    evidence: { original: text },
+    retryable: cause === 'REGISTRY_UNREACHABLE',
+  });
+}
+
+const mayWrite =
+  'Davit pushes what it builds for the cluster to this registry. Check that the container registry has username and password, that they may write, and that the registry makes new image names by itself or has this one already.';

@@ -1,0 +1,83 @@
+import { isAppError } from '@davit/base';
+import { DriverError, type CallContext, type ImageBuilder, type SourceDriver } from '@davit/drivers';
+import type { DriverSet } from '../parts.ts';
+import type { EngineHooks } from '../port/hooks.ts';
+import { credentialsOf } from '../registry-credentials.ts';
+import type { ImageRegistry } from './drivers.ts';
+
+/** Where images are built for clusters that build none, and what the installation has once. */
+export interface Workshop {
+  /** Of the engine that builds. */
+  readonly driver: string;
+  readonly set: Pick<DriverSet, 'builder' | 'carrier'>;
+  readonly source: SourceDriver;
+  readonly hooks: Pick<EngineHooks, 'imageDigest' | 'imageName' | 'registryCredentials'>;
+}
+
+/**
+ * Builds on the workshop's engine and pushes to a registry: images are known by name and digest there, `…/davit/<service>@sha256:…`.
+ * What the registry has already is neither built nor pushed again; what the engine still has is pushed only.
+ */
+export function createPushingBuilder({ set, hooks }: Workshop, registry: ImageRegistry): ImageBuilder {
+  const builder = (): ImageBuilder => {
+    if (set.builder !== null) return set.builder;
+    throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'nothing builds images beside this process' });
+  };
+  return {
+    declaredArguments: (source) => builder().declaredArguments(source),
+    find: async (image) => {
+      const { name, tag } = await nameThere(hooks, registry, image);
+      const digest = await digestOf(hooks, registry, { name, tag });
+      return digest === null ? null : { id: `${name}@${digest}`, sizeBytes: 0 };
+    },
+    build: async (request, context) => {
+      const there = await nameThere(hooks, registry, request.image);
+      const known = request.withoutCache === true ? null : await builder().find(request.image, context.signal);
+      if (known !== null) context.log('The image was built before: it is pushed only.');
+      const built = known ?? (await builder().build(request, context));
+      const digest = await push(request.image, there, context);
+      return { id: `${there.name}@${digest}`, sizeBytes: built.sizeBytes };
+    },
+    // Registries have rules of their own for what is old, and few let others remove.
+    removeImages: () => Promise.resolve(),
+  };
+
+  async function push(image: string, { name, tag }: NamedThere, context: CallContext): Promise<string> {
+    const { carrier } = set;
+    if (carrier === null)
+      throw new DriverError({ cause: 'BUILD_UNAVAILABLE', message: 'nothing pushes images beside this process' });
+    const reference = `${name}:${tag}`;
+    context.log(`Pushing the image to ${reference}.`);
+    const wanted = { registryId: registry.id, serviceName: 'the cluster' };
+    const { digest } = await carrier.push({ image, reference, credentials: await credentialsOf(hooks, wanted) }, context);
+    return digest;
+  }
+}
+
+interface NamedThere {
+  /** Whole: `registry.example.org:5000/folder/davit/<service>`. */
+  readonly name: string;
+  readonly tag: string;
+}
+
+/** What the registry calls an image that the engine calls `davit/<service>:<key>`. */
+async function nameThere(hooks: Workshop['hooks'], { id, folder }: ImageRegistry, image: string): Promise<NamedThere> {
+  const [path = '', tag = ''] = image.split(':');
+  const name = await hooks.imageName?.(id, `${folder}/${path.slice(path.indexOf('/') + 1)}`);
+  if (name !== undefined) return { name, tag };
+  throw new DriverError({
+    cause: 'BUILD_UNAVAILABLE',
+    message: `the container registry ${id}, to which images for this cluster are pushed, does not exist`,
+    hint: 'Have the operator name an existing container registry as image_registry in the settings of the cluster.',
+  });
+}
+
+/** null also where Davit cannot ask: the engine may reach what it does not, and finds then what is there already. */
+async function digestOf(hooks: Workshop['hooks'], { id }: ImageRegistry, image: NamedThere): Promise<string | null> {
+  try {
+    return (await hooks.imageDigest?.(id, image)) ?? null;
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return null;
+  }
+}

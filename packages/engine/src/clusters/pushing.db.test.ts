@@ -1,0 +1,115 @@
+import { statement } from '@davit/db';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Sites, type Site } from '../testing/sites.ts';
+import { collectAll } from '../housekeeping/images.ts';
+import { createWorld, eventually, service, settings, type World } from '../testing/world.ts';
+import type { DeploymentRequest, RequestedService } from '../index.ts';
+
+/* Images that are built for clusters which pull by themselves. */
+
+const registryId = crypto.randomUUID();
+let world: World;
+let site: Site;
+beforeEach(async () => {
+  const sites = new Sites(false, true);
+  site = sites.add('east');
+  site.imageRegistry = { id: registryId, folder: 'team/davit' };
+  world = await createWorld({}, sites);
+  world.registries.set(registryId, { username: 'pusher', password: 'open-sesame' });
+});
+afterEach(() => world.close());
+
+const endOf = statement<{ status: string; state: string }>(
+  'testPushingEnd',
+  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+);
+
+async function ends(services: readonly RequestedService[], request: Partial<DeploymentRequest> = {}): Promise<string> {
+  const id = await world.deploy(services, { place: site.place, ...request });
+  const end = async () => (await world.database.database.maybe(endOf, [id]))?.status;
+  return eventually(end, 'the end of the deployment');
+}
+
+async function failureOf(one: RequestedService): Promise<unknown> {
+  expect(await ends([one])).toBe('FAILED');
+  return (await world.view(one.serviceId)).failure;
+}
+
+const running = () => site.fake.instances.map(({ id }) => site.fake.workloads.get(id));
+const kept = /^registry\.example\/team\/davit\/[0-9a-f-]{36}@sha256:[0-9a-f]{64}$/;
+
+test('it is built on this machine, pushed, and run by its digest with the credentials of the registry', async () => {
+  const one = service();
+  expect(await ends([one])).toBe('SUCCEEDED');
+  expect(world.fake.builds).toHaveLength(1);
+  const [pushed] = world.fake.pushes;
+  expect(pushed?.reference).toBe(`registry.example/team/davit/${one.serviceId}:${pushed?.image.split(':')[1]}`);
+  expect(pushed?.credentials?.password.reveal()).toBe('open-sesame');
+  const [workload] = running();
+  expect(workload?.image).toMatch(kept);
+  expect(workload?.registry).toMatchObject({ host: 'registry.example', credentials: { username: 'pusher' } });
+});
+
+test('what the registry has is not built again, what the engine has is pushed only, and what neither has is built', async () => {
+  const one = service();
+  expect(await ends([one])).toBe('SUCCEEDED');
+  const [pushed] = world.fake.pushes;
+  // Davit cannot ask this registry: the engine sends what is missing there.
+  expect(await ends([one])).toBe('SUCCEEDED');
+  expect([world.fake.builds.length, world.fake.pushes.length]).toEqual([1, 2]);
+  world.digests.set(pushed?.reference ?? '', `sha256:${'a'.repeat(64)}`);
+  expect(await ends([one])).toBe('SUCCEEDED');
+  expect([world.fake.builds.length, world.fake.pushes.length]).toEqual([1, 2]);
+  expect(running().map((workload) => workload?.image.split('@')[1])).toEqual([`sha256:${'a'.repeat(64)}`]);
+  world.digests.clear();
+  world.fake.images.clear();
+  expect(await ends([one])).toBe('SUCCEEDED');
+  expect([world.fake.builds.length, world.fake.pushes.length]).toEqual([2, 3]);
+});
+
+test('without a registry, or with one that is gone, an application says what to do', async () => {
+  world.registries.clear();
+  expect(await failureOf(service())).toMatchObject({
+    code: 'BUILD_UNAVAILABLE',
+    hint: expect.stringContaining('image_registry'),
+  });
+});
+
+test('a release that was deployed elsewhere gets an image of this cluster, also when it is rolled back to', async () => {
+  const one = service();
+  const historyOf = () => world.engine.port.serviceHistory(world.database.database, one.serviceId, { page: 1, pageSize: 10 });
+  const here = { place: { ...site.place, clusterId: crypto.randomUUID(), driver: 'fake' } };
+  expect(await ends([one], here)).toBe('SUCCEEDED');
+  const [first] = await historyOf();
+  const releaseId = first?.releaseId ?? '';
+  expect(await ends([{ ...one, release: { releaseId } }])).toBe('SUCCEEDED');
+  expect(running().map((workload) => workload?.image)).toEqual([expect.stringMatching(kept)]);
+  // Restart and revival take the image from the release.
+  const { release: _none, ...asIs } = one;
+  expect(await ends([asIs], { action: 'RESTART' })).toBe('SUCCEEDED');
+  expect(running().map((workload) => workload?.image)).toEqual([expect.stringMatching(kept)]);
+  expect(await ends([{ ...one, release: { releaseId } }], here)).toBe('SUCCEEDED');
+  const [back] = world.fake.instances;
+  expect(world.fake.workloads.get(back?.id ?? '')?.image).toMatch(/^sha256:/);
+  // Once more: what the service left on this machine's engine went with its move.
+  expect(world.fake.builds).toHaveLength(2);
+});
+
+test('what was built stays on the engine for the newest release, so that builds are short, until the disk is short', async () => {
+  const one = service();
+  const { database } = world.database;
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const limits = { ...settings, leastFreeMiB: 1_024, keptReleases: 3 };
+  const parts = { database, drivers: { fake: world.fake }, settings: limits, log };
+  const call = { signal: new AbortController().signal, log: () => undefined };
+  for (const commit of ['a', 'b']) {
+    world.fake.branches.set('main', commit.repeat(40));
+    expect(await ends([one])).toBe('SUCCEEDED');
+  }
+  expect(world.fake.images.size).toBe(2);
+  await collectAll(parts, 'fake', call);
+  expect([...world.fake.images.keys()]).toEqual([world.fake.pushes[1]?.image]);
+  world.fake.space = { folder: '/var/lib/engine', freeBytes: 1.5 * 1024 ** 3, totalBytes: 100 * 1024 ** 3 };
+  await collectAll(parts, 'fake', call);
+  expect(world.fake.images.size).toBe(0);
+});
