@@ -46,12 +46,13 @@ export default defineConfig({
       {
         test: {
           name: 'kubernetes',
+          expect,
           include: ['packages/*/src/**/*.kubernetes.test.ts', 'e2e/**/*.kubernetes.test.ts'],
           exclude,
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,
-          globalSetup: ['packages/testkit/src/global-database.ts'],
+          globalSetup: ['packages/testkit/src/global-database.ts', 'packages/testkit/src/global-engines.ts'],
         },
       },
       {

@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallInput } from '../../packages/client/src/index.ts';
-import { statement } from '../../packages/db/src/index.ts';
 import { call, closeApi, find, openApi, type Api } from '../../packages/drivers/src/kubernetes/api.ts';
 import { list } from '../../packages/drivers/src/kubernetes/follow.ts';
 import { readKubeconfig } from '../../packages/drivers/src/kubernetes/kubeconfig.ts';
@@ -11,8 +10,8 @@ import { pathOf } from '../../packages/drivers/src/kubernetes/objects.ts';
 import type { TestCluster } from '../../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { Davit } from './davit.ts';
 import { eventually } from './eventually.ts';
+import { installationOf } from './installation.ts';
 
-const installationId = statement<{ id: string }>('e2eInstallation', 'SELECT id FROM installation');
 const signal = new AbortController().signal;
 
 type ContainerFields = Partial<CallInput<'createContainer'>['body']>;
@@ -36,6 +35,7 @@ export const madeKinds = [
   'Service',
   'Ingress',
   'PersistentVolumeClaim',
+  'PodDisruptionBudget',
 ] as const;
 
 /** Registry, name and tag of an image reference. */
@@ -44,7 +44,17 @@ function partsOf(reference: string): { readonly host: string; readonly name: str
   return { host, name, tag };
 }
 
-/** A Davit without a container engine, a Kubernetes cluster that it has the kubeconfig of, and an environment there. */
+export interface KubernetesStageOptions {
+  /** Of a container engine that builds; left out: there is none. */
+  readonly socketPath?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What is set for the cluster beside its address, when its records are there. */
+  readonly settings?: (stage: KubernetesStage) => Promise<object>;
+  /** What Davit is given in place of the kubeconfig of the tests. */
+  readonly kubeconfig?: string;
+}
+
+/** A Davit with a Kubernetes cluster that it has the kubeconfig of, and an environment there; with a container engine only where one is given. */
 export class KubernetesStage {
   readonly davit: Davit;
   readonly image: ReturnType<typeof partsOf>;
@@ -58,33 +68,38 @@ export class KubernetesStage {
   environmentId = '';
   installation = '';
 
-  private constructor(davit: Davit, cluster: TestCluster, folder: string) {
+  private constructor(davit: Davit, cluster: TestCluster, { folder, kubeconfig }: { folder: string; kubeconfig?: string }) {
     this.davit = davit;
     this.image = partsOf(cluster.image);
     const { DAVIT_TEST_KUBERNETES_ACCESS: given } = process.env;
-    this.kubeconfig = given === undefined ? cluster.kubeconfig : readFileSync(given, 'utf8');
+    this.kubeconfig = kubeconfig ?? (given === undefined ? cluster.kubeconfig : readFileSync(given, 'utf8'));
     this.#folder = folder;
     this.#api = openApi(readKubeconfig(cluster.kubeconfig));
   }
 
-  static async open(cluster: TestCluster): Promise<KubernetesStage> {
+  static async open(cluster: TestCluster, options: KubernetesStageOptions = {}): Promise<KubernetesStage> {
     const folder = mkdtempSync(join(tmpdir(), 'davit-e2e-settings-'));
     const file = join(folder, 'clusters.json');
     const forAll = { helper_image: cluster.image, linger_seconds: 1 };
     writeFileSync(file, JSON.stringify({ '*': forAll }));
     const davit = await Davit.start({
-      socketPath: join(folder, 'no-engine.sock'),
+      socketPath: options.socketPath ?? join(folder, 'no-engine.sock'),
       environment: {
         DAVIT_CLUSTER_SETTINGS: file,
         DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
         DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
         DAVIT_METRICS_SECONDS: '5',
+        ...options.environment,
       },
     });
-    const stage = new KubernetesStage(davit, cluster, folder);
+    const stage = new KubernetesStage(davit, cluster, {
+      folder,
+      ...(options.kubeconfig !== undefined && { kubeconfig: options.kubeconfig }),
+    });
     await stage.#make();
     // What is set for one cluster needs its id.
-    writeFileSync(file, JSON.stringify({ '*': forAll, [stage.clusterId]: { address: 'http://apps.example.org:8080' } }));
+    const own = { address: 'http://apps.example.org:8080', ...(await options.settings?.(stage)) };
+    writeFileSync(file, JSON.stringify({ '*': forAll, [stage.clusterId]: own }));
     await davit.kill('SIGTERM');
     await davit.serve();
     return stage;
@@ -92,7 +107,7 @@ export class KubernetesStage {
 
   async #make(): Promise<void> {
     const { client, database } = this.davit;
-    this.installation = (await database.database.one(installationId)).id;
+    this.installation = await installationOf(database.database);
     this.organizationId = (await client.call('createOrganization', { body: { name: 'Shipyard' } })).id;
     const params = { organizationId: this.organizationId };
     const body = { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
@@ -160,8 +175,8 @@ export class KubernetesStage {
     return client.call('getContainerStatus', { params });
   }
 
-  async idleAfter(happened: () => Promise<boolean>): Promise<void> {
-    const { environmentId, davit } = this;
+  async idleAfter(happened: () => Promise<boolean>, environmentId = this.environmentId): Promise<void> {
+    const { davit } = this;
     const params = { environmentId };
     const isIdle = async (): Promise<boolean> => {
       const { results } = await davit.client.call('listEnvironmentDeploymentHistoryV2', { params });
@@ -183,13 +198,40 @@ export class KubernetesStage {
   }
 
   get namespace(): string {
-    return namespaceName(this.installation, this.environmentId);
+    return this.namespaceOf(this.environmentId);
+  }
+
+  namespaceOf(environmentId: string): string {
+    return namespaceName(this.installation, environmentId);
+  }
+
+  /** Where connections to a service are taken inside the cluster. */
+  async addressOf(service: string): Promise<string> {
+    const path = pathOf('Service', { namespace: this.namespace, name: this.objectName(service) });
+    const found = await find<{ readonly spec?: { readonly clusterIP?: string } }>(this.#api, path, signal);
+    return found?.spec?.clusterIP ?? '';
+  }
+
+  /** Does something that is a deployment of an environment, and waits for its end. */
+  async settled(act: () => Promise<unknown>, environmentId = this.environmentId): Promise<void> {
+    const newest = async () => {
+      const params = { environmentId };
+      const { results } = await this.davit.client.call('listEnvironmentDeploymentHistoryV2', { params });
+      return results[0]?.identifier.execution_id;
+    };
+    const before = await newest();
+    await act();
+    await this.idleAfter(async () => (await newest()) !== before, environmentId);
   }
 
   /** What a service answers inside the cluster, by the way of the API server. */
   async served({ containerId: service }: { containerId: string }, port = 8080): Promise<string> {
-    const name = this.objectName(service);
-    const path = `${pathOf('Service', { namespace: this.namespace, name })}:${port}/proxy/index.html`;
+    return this.asked(service, `:${port}/proxy/index.html`);
+  }
+
+  /** The same of any service, port and path: `:8080/proxy/index.html`. */
+  async asked(service: string, where: string, namespace = this.namespace): Promise<string> {
+    const path = `${pathOf('Service', { namespace, name: this.objectName(service) })}${where}`;
     const { body, status } = await call(this.#api, { method: 'GET', path, signal, accept: [404, 502, 503] });
     return status === 200 ? String(body).trim() : `status ${status}`;
   }
@@ -207,9 +249,9 @@ export class KubernetesStage {
   }
 
   /** Names of what there is of a kind, of a service or of the whole environment. */
-  async names(kind: (typeof madeKinds)[number], service?: string): Promise<string[]> {
+  async names(kind: (typeof madeKinds)[number], service?: string, namespace = this.namespace): Promise<string[]> {
     const labelSelector = `davit.installation=${this.installation}${service === undefined ? '' : `,davit.service=${service}`}`;
-    const path = pathOf(kind, { namespace: this.namespace });
+    const path = pathOf(kind, { namespace });
     const { items } = await list<Named>(this.#api, { path, query: { labelSelector } }, signal);
     return items.map(({ metadata }) => metadata?.name ?? '');
   }

@@ -2,14 +2,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Dockerode from 'dockerode';
 import type { CallInput } from '../../packages/client/src/index.ts';
-import { statement } from '../../packages/db/src/index.ts';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../../packages/drivers/src/source/testing.ts';
 import { loadBusyboxImage, loadNodeImage } from '../../packages/testkit/src/engine-images.ts';
 import { startTestEngine, type EngineKind, type TestEngine } from '../../packages/testkit/src/engines.ts';
 import { Davit } from './davit.ts';
 import { eventually } from './eventually.ts';
-
-const installationId = statement<{ id: string }>('e2eInstallation', 'SELECT id FROM installation');
+import { installationOf } from './installation.ts';
 
 export const busybox = 'davit-e2e/busybox:1';
 export const node = 'davit-e2e/node:24';
@@ -204,7 +202,7 @@ export class Stage {
 
   /** The id of this Davit, which all that it makes is labelled with. */
   async installation(): Promise<string> {
-    this.#installation ??= (await this.#labelled()) ?? (await this.davit.database.database.one(installationId)).id;
+    this.#installation ??= (await this.#labelled()) ?? (await installationOf(this.davit.database.database));
     return this.#installation;
   }
 

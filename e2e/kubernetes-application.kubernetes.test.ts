@@ -1,0 +1,327 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Dockerode from 'dockerode';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
+import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../packages/drivers/src/source/testing.ts';
+import { databaseClientImage, postgresImage } from '../packages/testkit/src/database-images.ts';
+import { loadNodeImage } from '../packages/testkit/src/engine-images.ts';
+import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
+import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
+import { eventually } from './support/eventually.ts';
+import { KubernetesStage, madeKinds } from './support/kubernetes-stage.ts';
+import { startLoad } from './support/load.ts';
+import { node } from './support/stage.ts';
+
+/*
+ * A whole application on Kubernetes: built from git on this machine, pushed to a registry that asks for a password, with a database,
+ * jobs, a secret, a file, storage and a public address. The tests go on from one another.
+ */
+
+const cluster = testCluster();
+const [kind] = testEngineKinds();
+const missing = cluster.missing ?? (kind === undefined ? 'there is no container engine to build with' : null);
+const canary = 'canary-of-the-shop';
+
+/** Answers with its version, how often it started on its volume, and how many visits the database counted. */
+const visit = `#!/bin/sh
+echo 'Content-Type: text/plain'
+echo
+count=$(psql "$DATABASE_URL" -qAtX -c 'insert into visit values (1)' -c 'select count(*) from visit' 2>&1)
+echo "$VERSION $PASSWORD $(cat /etc/shop/motd) starts=$(wc -l </data/starts) visits=$count"
+`;
+const start = `echo x >>/data/starts; exec httpd -f -p 8080 -h /www`;
+const dockerfile = (base: string, version: string): string =>
+  [
+    `FROM ${base}`,
+    `ENV VERSION=${version}`,
+    'COPY visit /www/cgi-bin/visit',
+    'RUN chmod +x /www/cgi-bin/visit',
+    `ENTRYPOINT ["/bin/sh", "-c"]`,
+    `CMD ["${start}"]`,
+    '',
+  ].join('\n');
+
+const wanted = 10_000;
+/**
+ * Told to end, it lets each connection go with its next answer. An L4 Service has nobody who would: one that is closed while its client
+ * sends is a lost request, whatever the cluster does.
+ */
+const server = `
+const http = require('node:http');
+let isEnding = false;
+const server = http.createServer((request, response) => {
+  request.resume();
+  request.on('end', () => response.writeHead(200, isEnding ? { connection: 'close' } : {}).end(process.env.VERSION));
+});
+server.listen(8080);
+process.on('SIGTERM', () => {
+  isEnding = true;
+  setInterval(() => server.getConnections((_error, count) => count === 0 && process.exit(0)), 20);
+});
+`;
+
+describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
+  let stage: KubernetesStage;
+  /** Base images, as anybody. */
+  let open: TestRegistry;
+  /** What Davit builds. */
+  let own: TestRegistry;
+  let git: GitServer;
+  let folder: ReturnType<typeof scratchFolder>;
+  let shop: TestRepository;
+  const id = { store: '', web: '', migrate: '', nightly: '', front: '' };
+
+  beforeAll(async () => {
+    const engine = await startTestEngine(kind ?? 'docker');
+    await loadNodeImage(new Dockerode({ socketPath: engine.socketPath }), node);
+    open = await startTestRegistry(await testRegistryPort(), { isOpen: true });
+    own = await startTestRegistry();
+    await open.pushImage('library/postgres', '15', await postgresImage());
+    await open.pushImage('library/client', '1', await databaseClientImage());
+    folder = scratchFolder();
+    git = await startGitServer(folder.path);
+    shop = new TestRepository(join(folder.path, 'shop'));
+    const catalogue = join(folder.path, 'databases.json');
+    const ours = readFileSync(new URL('../packages/server/data/databases.json', import.meta.url), 'utf8');
+    writeFileSync(catalogue, ours.replaceAll('docker.io/', `${open.address}/`));
+    stage = await KubernetesStage.open(cluster, {
+      socketPath: engine.socketPath,
+      environment: { DAVIT_DATABASE_CATALOGUE: catalogue },
+      settings: async ({ davit, organizationId }) => {
+        const config = { username: own.username, password: own.password };
+        const body = { name: 'built', kind: 'GENERIC_CR' as const, url: own.url, config };
+        const made = await davit.client.call('createContainerRegistry', { params: { organizationId }, body });
+        return { image_registry: made.id, image_folder: 'shipyard/davit' };
+      },
+    });
+    await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
+  });
+  afterAll(async () => {
+    await stage?.close();
+    await Promise.all([open?.close(), own?.close(), git?.close()]);
+    folder?.remove();
+  });
+
+  const base = (): string => `${open.address}/library/client:1`;
+  const commit = (version: string, files: Readonly<Record<string, string>> = {}): string =>
+    shop.commit(version, { Dockerfile: dockerfile(base(), version), visit, ...files });
+  const repository = () => ({ url: `${git.url}/shop`, branch: 'main' });
+  const image = () => ({
+    image: { image_name: stage.image.name, tag: stage.image.tag, registry_id: stage.registryId },
+  });
+  const deploy = (environmentId = stage.environmentId) =>
+    stage.settled(() => stage.davit.client.call('deployEnvironment', { params: { environmentId } }), environmentId);
+  const status = (applicationId = id.web) => stage.davit.client.call('getApplicationStatus', { params: { applicationId } });
+  const deployOne = async (applicationId: string, body: { release_id?: string } = {}) => {
+    await stage.settled(() => stage.davit.client.call('deployApplication', { params: { applicationId }, body }));
+    return status(applicationId);
+  };
+  const deployWeb = (body: { release_id?: string } = {}) => deployOne(id.web, body);
+  const visited = (service = id.web, namespace = stage.namespace) => stage.asked(service, ':8080/proxy/cgi-bin/visit', namespace);
+  /** The version, the starts and the visits that it answers. */
+  const seen = async (service = id.web, namespace = stage.namespace): Promise<string> =>
+    eventually(
+      async () => {
+        const answer = await visited(service, namespace);
+        return answer.includes('visits=') && !answer.includes('ERROR') ? answer : undefined;
+      },
+      'an answer',
+      60_000,
+    );
+
+  test('it is built, pushed and deployed with all that belongs to it', async () => {
+    const { client } = stage.davit;
+    const params = { environmentId: stage.environmentId };
+    const database = { name: 'store', type: 'POSTGRESQL' as const, version: '15', mode: 'CONTAINER' as const, storage: 1 };
+    id.store = (await client.call('createDatabase', { params, body: { ...database, cpu: 50, memory: 256 } })).id;
+    commit('v1');
+    const web = await client.call('createApplication', {
+      params,
+      body: {
+        name: 'web',
+        git_repository: repository(),
+        build_mode: 'DOCKER',
+        dockerfile_path: 'Dockerfile',
+        cpu: 50,
+        memory: 64,
+        healthchecks: {},
+        storage: [{ type: 'FAST_SSD', size: 1, mount_point: '/data' }],
+        ports: [{ internal_port: 8080, publicly_accessible: true, protocol: 'HTTP' }],
+      },
+    });
+    id.web = web.id;
+    const at = { params: { applicationId: id.web } };
+    await client.call('createApplicationSecret', { ...at, body: { key: 'PASSWORD', value: canary } });
+    const file = { key: 'MOTD', value: 'welcome', mount_path: '/etc/shop/motd' };
+    await client.call('createApplicationEnvironmentVariable', { ...at, body: file });
+    const { results } = await client.call('listApplicationSecrets', at);
+    const url = results.find((one) => one.service_id === id.store && one.key.endsWith('_DATABASE_URL'));
+    const alias = { params: { ...at.params, secretId: url?.id ?? '' }, body: { key: 'DATABASE_URL' } };
+    await client.call('createApplicationSecretAlias', alias);
+    const shell = (script: string) => ({ entrypoint: '/bin/sh', arguments: ['-c', script] });
+    const job = { healthchecks: {}, cpu: 50, memory: 64 };
+    id.migrate = (
+      await client.call('createJob', {
+        params,
+        body: {
+          ...job,
+          name: 'migrate',
+          // The same image as the application's, built from the same repository.
+          source: { docker: { git_repository: repository(), dockerfile_path: 'Dockerfile' } },
+          schedule: {
+            on_start: shell('psql "$DATABASE_URL" -qX -c "create table if not exists visit (n int)" && echo migrated'),
+          },
+        },
+      })
+    ).id;
+    const ofJob = { params: { jobId: id.migrate } };
+    const secrets = await client.call('listJobSecrets', ofJob);
+    const jobUrl = secrets.results.find((one) => one.service_id === id.store && one.key.endsWith('_DATABASE_URL'));
+    const jobAlias = { params: { ...ofJob.params, secretId: jobUrl?.id ?? '' }, body: { key: 'DATABASE_URL' } };
+    await client.call('createJobSecretAlias', jobAlias);
+    id.nightly = (
+      await client.call('createJob', {
+        params,
+        body: {
+          ...job,
+          name: 'nightly',
+          source: image(),
+          schedule: { cronjob: { ...shell('echo cleaned'), scheduled_at: '0 3 1 1 *', timezone: 'Europe/Berlin' } },
+        },
+      })
+    ).id;
+    await deploy();
+    expect(await status()).toMatchObject({ state: 'DEPLOYED', failure: null });
+    expect(await seen()).toBe(`v1 ${canary} welcome starts=1 visits=1`);
+    for (const jobId of [id.migrate, id.nightly])
+      expect(await client.call('getJobStatus', { params: { jobId } })).toMatchObject({ state: 'DEPLOYED', failure: null });
+    const printed = await client.call('listJobLog', { ...ofJob, query: {} });
+    expect(printed.results.map(({ message }) => message)).toContain('migrated');
+    const links = await client.call('listApplicationLinks', at);
+    expect(links.results.map((link) => link.url)).toEqual([
+      expect.stringMatching(/^http:\/\/web-live-.*apps\.example\.org:8080$/),
+    ]);
+    expect(await stage.names('Ingress', id.web)).toHaveLength(1);
+    const log = await stage.log();
+    expect(log).toContain(`Pushing the image to ${own.address}/shipyard/davit/${id.web}:`);
+    expect(log).not.toContain(canary);
+    expect(log + stage.davit.output).not.toContain(own.password);
+  });
+
+  test('a new commit replaces it, an unchanged one is neither built nor started again', async () => {
+    commit('v2');
+    expect(await deployWeb()).toMatchObject({ state: 'DEPLOYED', service_deployment_status: 'UP_TO_DATE' });
+    expect(await seen()).toBe(`v2 ${canary} welcome starts=2 visits=2`);
+    const pods = await stage.names('Pod', id.web);
+    expect((await deployWeb()).state).toBe('DEPLOYED');
+    expect(await stage.names('Pod', id.web)).toEqual(pods);
+    expect((await stage.log()).split('\n').filter((line) => line.startsWith('Built '))).toEqual([]);
+  });
+
+  test('a build that fails and a process that ends leave the former release serving', async () => {
+    shop.commit('broken', { Dockerfile: `FROM ${base()}\nRUN echo no compiler here; exit 2\n` });
+    expect(await deployWeb()).toMatchObject({ state: 'BUILD_ERROR', failure: { code: 'BUILD_COMMAND_FAILED' } });
+    expect(await seen()).toContain('v2 ');
+    commit('v3', { Dockerfile: `FROM ${base()}\nCMD ["/bin/sh", "-c", "echo no such table; exit 3"]\n` });
+    const crashed = await deployWeb();
+    expect(crashed).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'PROCESS_EXITED' } });
+    expect(JSON.stringify(crashed.failure)).toContain('no such table');
+    // With storage the former one stopped first, and runs again.
+    expect(await seen()).toContain('v2 ');
+  });
+
+  test('a rollback runs the first release again, without a build', async () => {
+    const params = { applicationId: id.web };
+    const { results } = await stage.davit.client.call('listApplicationDeploymentHistoryV2', { params });
+    const { release_id: releaseId } = results.at(-1) ?? {};
+    expect(await deployWeb({ release_id: releaseId ?? '' })).toMatchObject({ state: 'DEPLOYED', release_id: releaseId });
+    expect(await seen()).toContain('v1 ');
+    expect(await stage.log()).not.toContain('Built ');
+  });
+
+  test(`${wanted} requests to its Service during five redeploys of two instances: none fails`, async () => {
+    const { client } = stage.davit;
+    new TestRepository(join(folder.path, 'front')).commit('first', {
+      Dockerfile: `FROM ${node}\nCOPY server.js /\nUSER 1000\nCMD ["/usr/local/bin/node", "/server.js"]\n`,
+      'server.js': server,
+    });
+    const created = await client.call('createApplication', {
+      params: { environmentId: stage.environmentId },
+      body: {
+        name: 'front',
+        git_repository: { url: `${git.url}/front`, branch: 'main' },
+        build_mode: 'DOCKER',
+        dockerfile_path: 'Dockerfile',
+        cpu: 100,
+        memory: 128,
+        min_running_instances: 2,
+        max_running_instances: 2,
+        healthchecks: {},
+        ports: [{ internal_port: 8080, publicly_accessible: false, protocol: 'HTTP' }],
+      },
+    });
+    id.front = created.id;
+    const params = { applicationId: id.front };
+    const variable = await client.call('createApplicationEnvironmentVariable', { params, body: { key: 'VERSION', value: '0' } });
+    expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
+    expect(await stage.names('PodDisruptionBudget', id.front)).toHaveLength(1);
+    const address = await stage.addressOf(id.front);
+    const load = startLoad(`http://front:8080`, address);
+    for (let version = 1; version <= 5; version += 1) {
+      const at = { ...params, environmentVariableId: variable.id };
+      await client.call('editApplicationEnvironmentVariable', { params: at, body: { key: 'VERSION', value: String(version) } });
+      expect((await deployOne(id.front)).state).toBe('DEPLOYED');
+    }
+    const result = await load.end(wanted);
+    expect(result.failures).toEqual([]);
+    expect(result.succeeded).toBeGreaterThanOrEqual(wanted);
+    expect([...result.versions].toSorted()).toEqual(['0', '1', '2', '3', '4', '5']);
+  });
+
+  test('it is scaled up and down', async () => {
+    const { client } = stage.davit;
+    const params = { applicationId: id.front };
+    for (const count of [3, 1]) {
+      const body = { healthchecks: {}, min_running_instances: count, max_running_instances: count };
+      await client.call('editApplication', { params, body });
+      expect((await deployOne(id.front)).state).toBe('DEPLOYED');
+      const isSo = async () => ((await stage.names('Pod', id.front)).length === count ? true : undefined);
+      await eventually(isSo, `${count} pods`, 60_000);
+    }
+  });
+
+  test('the environment is stopped and started, and its data are there', async () => {
+    const params = { environmentId: stage.environmentId };
+    await stage.settled(() => stage.davit.client.call('stopEnvironment', { params }));
+    expect((await status()).state).toBe('STOPPED');
+    await eventually(async () => ((await stage.names('Pod')).length === 0 ? true : undefined), 'the end of all pods', 60_000);
+    commit('v4');
+    await deploy();
+    const answer = await seen();
+    expect(answer).toContain('v4 ');
+    expect(Number(/visits=(\d+)/.exec(answer)?.[1])).toBeGreaterThan(2);
+    expect(Number(/starts=(\d+)/.exec(answer)?.[1])).toBeGreaterThan(2);
+  });
+
+  test('a clone has its own data; deleted, both leave nothing', async () => {
+    const { client } = stage.davit;
+    const params = { environmentId: stage.environmentId };
+    const clone = (await client.call('cloneEnvironment', { params, body: { name: 'copy' } })).id;
+    await deploy(clone);
+    const { results } = await client.call('listApplication', { params: { environmentId: clone } });
+    expect(await seen(results[0]?.id, stage.namespaceOf(clone))).toContain('starts=1 visits=1');
+    for (const environmentId of [clone, stage.environmentId]) {
+      await client.call('deleteEnvironment', { params: { environmentId } });
+      const gone = () =>
+        client.call('getEnvironment', { params: { environmentId } }).then(
+          () => undefined,
+          () => true,
+        );
+      await eventually(gone, 'the end of the environment', 120_000);
+      for (const madeKind of madeKinds)
+        expect(await stage.names(madeKind, undefined, stage.namespaceOf(environmentId))).toEqual([]);
+    }
+    expect(await stage.hasNamespace()).toBe(false);
+  });
+});

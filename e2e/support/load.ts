@@ -1,0 +1,58 @@
+import { Agent, request } from 'node:http';
+
+export interface LoadResult {
+  readonly succeeded: number;
+  readonly failures: readonly string[];
+  readonly versions: ReadonlySet<string>;
+}
+
+/**
+ * Ten clients with keep-alive and two without, GET and POST, one request after the other each. `connectTo`: the host that they
+ * connect to, whatever the name in the address is.
+ */
+export function startLoad(address: string, connectTo = '127.0.0.1'): { end(atLeast: number): Promise<LoadResult> } {
+  const { hostname, port } = new URL(address);
+  const failures: string[] = [];
+  const versions = new Set<string>();
+  let succeeded = 0;
+  let until = Number.POSITIVE_INFINITY;
+  const agents = [
+    ...Array.from({ length: 10 }, () => new Agent({ keepAlive: true, maxSockets: 1 })),
+    false as const,
+    false as const,
+  ];
+  const one = (agent: Agent | false, method: string): Promise<void> =>
+    new Promise((resolve) => {
+      const fail = (reason: string): void => {
+        failures.push(reason);
+        resolve();
+      };
+      const sent = request({ host: connectTo, port, method, agent, headers: { host: `${hostname}:${port}` } }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('error', (error) => fail(error.message));
+        response.on('end', () => {
+          if (response.statusCode !== 200) return fail(`status ${response.statusCode}: ${body.slice(0, 200)}`);
+          versions.add(body);
+          succeeded += 1;
+          resolve();
+        });
+      });
+      sent.on('error', (error) => fail(error.message));
+      // An answer that never comes is a lost request too.
+      sent.setTimeout(30_000, () => sent.destroy(new Error(`no answer to ${method} within 30 s`)));
+      sent.end(method === 'POST' ? 'x'.repeat(1_000) : undefined);
+    });
+  const client = async (agent: Agent | false, index: number): Promise<void> => {
+    for (let count = index; succeeded + failures.length < until; count += 1) await one(agent, count % 3 === 0 ? 'POST' : 'GET');
+    if (agent !== false) agent.destroy();
+  };
+  const clients = agents.map((agent, index) => client(agent, index));
+  return {
+    end: async (atLeast) => {
+      until = atLeast;
+      await Promise.all(clients);
+      return { succeeded, failures, versions };
+    },
+  };
+}
