@@ -5,7 +5,9 @@ import { parseArgs } from 'node:util';
 import { Place, removeLeftovers } from './place.ts';
 import { toTable } from './report.ts';
 import type { Measurement, Row } from './row.ts';
-import { rows } from './rows/index.ts';
+import { rows, rowsOnDemand } from './rows/index.ts';
+
+const all = [...rows, ...rowsOnDemand];
 
 const usage = `npm run bench -- [options] [rows]
 
@@ -14,8 +16,15 @@ const usage = `npm run bench -- [options] [rows]
   --engine <which>    docker (default) or podman
 
 rows:
-${rows.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`).join('\n')}
+${rows.map(toLine).join('\n')}
+
+only on demand:
+${rowsOnDemand.map(toLine).join('\n')}
 `;
+
+function toLine({ name, about }: Row): string {
+  return `  ${name.padEnd(10)} ${about}`;
+}
 
 interface Options {
   readonly rows: readonly Row[];
@@ -34,10 +43,10 @@ function readOptions(): Options | null {
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const unknown = positionals.filter((name) => !rows.some((row) => row.name === name));
+  const unknown = positionals.filter((name) => !all.some((row) => row.name === name));
   const { engine } = values;
   if (values.help || unknown.length > 0 || (engine !== 'docker' && engine !== 'podman')) return null;
-  const chosen = positionals.length === 0 ? rows : rows.filter(({ name }) => positionals.includes(name));
+  const chosen = positionals.length === 0 ? rows : all.filter(({ name }) => positionals.includes(name));
   return { rows: chosen, isQuick: values.quick, mayMiss: values['no-fail'], engine };
 }
 

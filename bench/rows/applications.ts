@@ -19,6 +19,19 @@ export const busyboxApplication: Readonly<Record<string, string>> = {
 export const port = 8080;
 export const limits = { memoryMiB: 128, cpuMillicores: 1000 };
 
+export interface NewApplication {
+  readonly projectId: string;
+  readonly name: string;
+  /** Of its repository. */
+  readonly url: string;
+  /** Default: the organization's own. */
+  readonly clusterId?: string;
+  /** Millicores. */
+  readonly cpu?: number;
+  /** MiB. */
+  readonly memory?: number;
+}
+
 /** An application of Davit's whose instances tell their generation. */
 export class BenchApplication {
   readonly environmentId: string;
@@ -34,16 +47,17 @@ export class BenchApplication {
   }
 
   /** In an environment of its own. */
-  static async create({ client }: Davit, projectId: string, name: string, url: string): Promise<BenchApplication> {
-    const { id: environmentId } = await client.call('createEnvironment', { params: { projectId }, body: { name } });
+  static async create({ client }: Davit, { projectId, name, url, ...on }: NewApplication): Promise<BenchApplication> {
+    const environment = { name, ...(on.clusterId !== undefined && { cluster_id: on.clusterId }) };
+    const { id: environmentId } = await client.call('createEnvironment', { params: { projectId }, body: environment });
     const { id } = await client.call('createApplication', {
       params: { environmentId },
       body: {
         name,
         git_repository: { url, branch: 'main' },
         dockerfile_path: 'Dockerfile',
-        cpu: limits.cpuMillicores,
-        memory: limits.memoryMiB,
+        cpu: on.cpu ?? limits.cpuMillicores,
+        memory: on.memory ?? limits.memoryMiB,
         ports: [{ internal_port: port, publicly_accessible: true, protocol: 'HTTP' }],
         healthchecks: {},
       },

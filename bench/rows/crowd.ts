@@ -20,7 +20,8 @@ export const crowdRow: Row = {
     const url = git.commit('crowd', busyboxApplication);
     const projectId = await createProject(davit, 'Crowd');
     const applications: BenchApplication[] = [];
-    for (const index of indices) applications.push(await BenchApplication.create(davit, projectId, `shop ${index}`, url));
+    for (const index of indices)
+      applications.push(await BenchApplication.create(davit, { projectId, name: `shop ${index}`, url }));
     const raw = await RawEngine.start(place);
     for (const index of indices) await raw.makeNetwork(`bench-crowd-${index}`);
     const rawUrl = git.commit('raw-crowd', busyboxApplication);

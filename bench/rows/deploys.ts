@@ -58,7 +58,11 @@ async function openDavit(place: Place) {
   const address = await place.database('deploys');
   const davit = await startDavit(place, { name: 'deploys', databaseUrl: address });
   const url = (await place.git()).commit('deploys', busyboxApplication);
-  const application = await BenchApplication.create(davit, await createProject(davit, 'Deploys'), 'shop', url);
+  const application = await BenchApplication.create(davit, {
+    projectId: await createProject(davit, 'Deploys'),
+    name: 'shop',
+    url,
+  });
   const davitOnce = async (generation: string): Promise<number> => {
     await application.change(generation);
     const began = performance.now();

@@ -48,7 +48,7 @@ async function openFilled(place: Place, name: string, environments: number): Pro
   const address = await place.database(name);
   const davit = await startDavit(place, { name, databaseUrl: address });
   const url = (await place.git()).commit(name, busyboxApplication);
-  const origin = await BenchApplication.create(davit, await createProject(davit, 'Growth'), 'origin', url);
+  const origin = await BenchApplication.create(davit, { projectId: await createProject(davit, 'Growth'), name: 'origin', url });
   await origin.request();
   await origin.untilDeployed();
   await origin.stop();

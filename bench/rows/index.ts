@@ -4,6 +4,7 @@ import { createsRow } from './creates.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
 import { growthRow } from './growth.ts';
+import { kubernetesRow } from './kubernetes.ts';
 import { memoryRow } from './memory.ts';
 import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
@@ -21,3 +22,6 @@ export const rows: readonly Row[] = [
   redeploysRow,
   checkRow,
 ];
+
+/** Those that need more than this machine; only on demand. */
+export const rowsOnDemand: readonly Row[] = [kubernetesRow];

@@ -17,7 +17,11 @@ export function openInstallation(place: Place): Promise<void> {
 async function make(place: Place): Promise<void> {
   const davit = await startDavit(place, { name: 'installation' });
   const url = (await place.git()).commit('installation', busyboxApplication);
-  const application = await BenchApplication.create(davit, await createProject(davit, 'Installation'), 'shop', url);
+  const application = await BenchApplication.create(davit, {
+    projectId: await createProject(davit, 'Installation'),
+    name: 'shop',
+    url,
+  });
   await application.request();
   await application.untilDeployed();
   await davit.stop();

@@ -26,7 +26,11 @@ export const redeploysRow: Row = {
     const address = await place.database('redeploys');
     const davit = await startDavit(place, { name: 'redeploys', databaseUrl: address });
     const url = (await place.git()).commit('redeploys', nodeApplication);
-    const application = await BenchApplication.create(davit, await createProject(davit, 'Redeploys'), 'shop', url);
+    const application = await BenchApplication.create(davit, {
+      projectId: await createProject(davit, 'Redeploys'),
+      name: 'shop',
+      url,
+    });
     await application.request();
     await application.untilDeployed();
     const link = await application.address();

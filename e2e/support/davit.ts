@@ -15,6 +15,8 @@ export interface DavitOptions {
   /** Socket of the container engine. */
   readonly socketPath: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Of another server, which drops it. Default: one of its own. */
+  readonly database?: TestDatabase;
 }
 
 /** A real `davit serve` in a process of its own, with a database, a state folder and a gateway of its own. */
@@ -43,9 +45,15 @@ export class Davit {
 
   static async start(options: DavitOptions): Promise<Davit> {
     const [port, gatewayPort] = await freePorts();
-    const davit = new Davit(options, { port, gatewayPort, database: await createTestDatabase({ isMigrated: false }) });
+    const database = options.database ?? (await createTestDatabase({ isMigrated: false }));
+    const davit = new Davit(options, { port, gatewayPort, database });
     await davit.serve();
     return davit;
+  }
+
+  /** Another one on the same database. They have one key only where the environment names it (`DAVIT_SECRET_KEY`). */
+  peer(): Promise<Davit> {
+    return Davit.start({ ...this.#options, database: this.database });
   }
 
   /** What the server printed so far, over all its lives. */
@@ -153,7 +161,7 @@ export class Davit {
   async remove(): Promise<void> {
     await this.kill('SIGTERM');
     await endGateway(this.folder);
-    await this.database.drop();
+    if (this.#options.database === undefined) await this.database.drop();
     await rm(this.folder, { recursive: true, force: true });
   }
 }

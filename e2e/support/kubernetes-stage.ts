@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CallInput } from '../../packages/client/src/index.ts';
 import { call, closeApi, find, openApi, type Api } from '../../packages/drivers/src/kubernetes/api.ts';
 import { list } from '../../packages/drivers/src/kubernetes/follow.ts';
-import { readKubeconfig } from '../../packages/drivers/src/kubernetes/kubeconfig.ts';
+import { readKubeconfig, type ClusterAccess } from '../../packages/drivers/src/kubernetes/kubeconfig.ts';
 import { namespaceName, serviceObjectName } from '../../packages/drivers/src/kubernetes/names.ts';
 import { pathOf } from '../../packages/drivers/src/kubernetes/objects.ts';
 import type { TestCluster } from '../../packages/drivers/src/kubernetes/testing/cluster.ts';
@@ -52,6 +52,30 @@ export interface KubernetesStageOptions {
   readonly settings?: (stage: KubernetesStage) => Promise<object>;
   /** What Davit is given in place of the kubeconfig of the tests. */
   readonly kubeconfig?: string;
+}
+
+/** A kubeconfig that says this. */
+export function kubeconfigOf({ server, serverName, authority, token, certificate, key }: ClusterAccess): string {
+  const data = (name: string, text: string | undefined) =>
+    text === undefined ? {} : { [name]: Buffer.from(text).toString('base64') };
+  const cluster = {
+    server,
+    ...(serverName !== undefined && { 'tls-server-name': serverName }),
+    ...data('certificate-authority-data', authority),
+  };
+  const user = {
+    ...(token !== undefined && { token }),
+    ...data('client-certificate-data', certificate),
+    ...data('client-key-data', key),
+  };
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user }],
+  });
 }
 
 /** A Davit with a Kubernetes cluster that it has the kubeconfig of, and an environment there; with a container engine only where one is given. */
@@ -129,15 +153,7 @@ export class KubernetesStage {
   /** A kubeconfig for the same server with this token alone. */
   kubeconfigWith(token: string): string {
     const { server, authority } = readKubeconfig(this.kubeconfig);
-    const data = authority === undefined ? {} : { 'certificate-authority-data': Buffer.from(authority).toString('base64') };
-    return JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      clusters: [{ name: 'c', cluster: { server, ...data } }],
-      users: [{ name: 'u', user: { token } }],
-    });
+    return kubeconfigOf({ server, isUnchecked: false, token, ...(authority !== undefined && { authority }) });
   }
 
   async container(name: string, script: string, fields: ContainerFields = {}): Promise<{ containerId: string }> {

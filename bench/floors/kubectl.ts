@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+
+/** A Kubernetes object as JSON. */
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [member: string]: unknown;
+}
+
+/** The program `kubectl` (or what KUBECTL names) with the kubeconfig of KUBECONFIG. */
+export function kubectl(args: readonly string[], input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.env['KUBECTL'] ?? 'kubectl', args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    let [output, errors] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve(output);
+      else reject(new Error(`kubectl ${args.join(' ')} ended with ${code}: ${errors}`));
+    });
+    child.stdin.end(input);
+  });
+}
+
+/** What there is of these kinds in a namespace with that label. */
+export async function objectsOf(namespace: string, kinds: readonly string[], selector: string): Promise<KubernetesObject[]> {
+  const text = await kubectl(['get', kinds.join(','), '-n', namespace, '-l', selector, '-o', 'json']);
+  const list: { items: KubernetesObject[] } = JSON.parse(text);
+  return list.items;
+}
+
+/**
+ * The same objects as somebody would have written them for `kubectl apply`: in another namespace, without what the API server adds,
+ * and with labels that are not Davit's. A Deployment is replaced as Davit does it: the new pod first.
+ */
+export function rewritten(objects: readonly KubernetesObject[], namespace: string, suffix = ''): KubernetesObject[] {
+  return objects.map((object) => {
+    const { status: _status, metadata, ...rest } = object;
+    const own = { ...rest, metadata: { name: `${metadata.name}${suffix}`, namespace, labels: metadata.labels ?? {} } };
+    const text = JSON.stringify(own, (key, value: unknown) => (added.has(key) ? undefined : value));
+    const names = objects.map((one) => one.metadata.name);
+    // Names of one another, as of secrets.
+    const renamed = names.reduce((all, name) => all.replaceAll(`"${name}"`, `"${name}${suffix}"`), text);
+    const parsed: KubernetesObject = JSON.parse(renamed.replaceAll('"davit.', `"bench${suffix}.`));
+    if (parsed.kind !== 'Deployment') return parsed;
+    const strategy = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
+    return { ...parsed, spec: { ...fieldsOf(parsed['spec']), strategy } };
+  });
+}
+
+// `clusterIP` and its like are given; the rest is bookkeeping.
+const added = new Set([
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'managedFields',
+  'clusterIP',
+  'clusterIPs',
+  'ownerReferences',
+]);
+
+/** The Deployment with a pod template that differs by this from the one before. */
+export function withGeneration(objects: readonly KubernetesObject[], generation: string): KubernetesObject[] {
+  return objects.map((object) => {
+    if (object.kind !== 'Deployment') return object;
+    const spec = fieldsOf(object['spec']);
+    const template = fieldsOf(spec['template']);
+    const metadata = fieldsOf(template['metadata']);
+    const annotations = { ...fieldsOf(metadata['annotations']), 'bench/generation': generation };
+    return { ...object, spec: { ...spec, template: { ...template, metadata: { ...metadata, annotations } } } };
+  });
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {};
+}
+
+/** Applies them and waits until all Deployments of the namespace have rolled out; milliseconds. */
+export async function applyAndWait(objects: readonly KubernetesObject[], namespace: string): Promise<number> {
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+  const began = performance.now();
+  await kubectl(['apply', '-f', '-'], input);
+  const names = objects.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => `deployment/${metadata.name}`);
+  await kubectl(['rollout', 'status', '-n', namespace, '--timeout=300s', ...names]);
+  return performance.now() - began;
+}

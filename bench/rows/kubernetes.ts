@@ -1,0 +1,189 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { startTestRegistry } from '@davit/testkit/registry';
+import { Client } from 'pg';
+import { setTimeout as pause } from 'node:timers/promises';
+import { alternate } from '../alternate.ts';
+import { startDavit, type Davit } from '../davit.ts';
+import { applyAndWait, kubectl, objectsOf, rewritten, withGeneration, type KubernetesObject } from '../floors/kubectl.ts';
+import type { Place } from '../place.ts';
+import { ratioVerdict, type Measurement, type Row } from '../row.ts';
+import { ratioOf, toSeries } from '../statistics.ts';
+import { BenchApplication, busyboxApplication } from './applications.ts';
+import { stepTimes, untilSettled } from './steps.ts';
+
+const target = { atMost: 1.25 };
+const environments = 50;
+const kinds = ['deployments', 'secrets', 'services', 'ingresses'];
+
+/*
+ * Needs KUBECONFIG, `kubectl`, an image with busybox there (DAVIT_TEST_KUBERNETES_IMAGE), and nodes that reach a registry of this
+ * machine on 127.0.0.1. Only on demand.
+ */
+export const kubernetesRow: Row = {
+  name: 'kubernetes',
+  about: `deploy of an unchanged application, and of ${environments} environments at once, against kubectl apply and rollout status`,
+  run: async (place) => {
+    const world = await World.open(place);
+    try {
+      return [await one(place, world), await crowd(place, world)];
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+async function one(place: Place, world: World): Promise<Measurement> {
+  const application = await world.application('shop');
+  await world.deploy([application], 'first');
+  const namespace = await world.rawNamespace('one');
+  const objects = rewritten(await world.objectsOf(application), namespace);
+  await applyAndWait(objects, namespace);
+  const compared = await alternate(place.rounds(15, 4), {
+    davit: (round) => world.deploy([application], `davit ${round}`),
+    floor: async (round) => {
+      const milliseconds = await applyAndWait(withGeneration(objects, `floor ${round}`), namespace);
+      await world.settled();
+      return milliseconds;
+    },
+  });
+  const details = {
+    steps: await stepTimes(world.database),
+    objects: objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+  };
+  return { what: 'deploy on Kubernetes, unchanged', unit: 'ms', ...compared, ...ratioVerdict(compared.ratio, target), details };
+}
+
+// One side after the other: a node takes 110 pods, and each side needs twice its number while it replaces them.
+async function crowd(place: Place, world: World): Promise<Measurement> {
+  const applications: BenchApplication[] = [];
+  for (let index = 0; index < environments; index += 1) applications.push(await world.application(`shop ${index}`));
+  await world.deploy(applications, 'first');
+  const rounds = place.rounds(3, 1);
+  const davit: number[] = [];
+  for (let round = 0; round < rounds; round += 1) davit.push(await world.deploy(applications, `davit ${round}`));
+  const details = { steps: await stepTimes(world.database) };
+  const namespace = await world.rawNamespace('crowd');
+  const [first] = applications;
+  const model = first === undefined ? [] : await world.objectsOf(first);
+  for (const application of applications) await application.stop();
+  await world.settled();
+  const all: KubernetesObject[] = applications.flatMap((_one, index) => rewritten(model, namespace, `-${index}`));
+  await applyAndWait(all, namespace);
+  const floor: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    floor.push(await applyAndWait(withGeneration(all, `floor ${round}`), namespace));
+    await world.settled();
+  }
+  const series = { davit: toSeries(davit), floor: toSeries(floor) };
+  const ratio = ratioOf(series.davit, series.floor);
+  const what = `deploy on Kubernetes, ${environments} environments at once`;
+  return { what, unit: 'ms', ...series, ratio, ...ratioVerdict(ratio, target), details };
+}
+
+/** A Davit with a cluster, and what is made beside it with kubectl. */
+class World {
+  readonly database: string;
+  readonly #davit: Davit;
+  readonly #ids: { readonly project: string; readonly cluster: string };
+  readonly #url: string;
+  readonly #namespaces: string[] = [];
+
+  private constructor(parts: { davit: Davit; database: string; ids: { project: string; cluster: string }; url: string }) {
+    this.#davit = parts.davit;
+    this.database = parts.database;
+    this.#ids = parts.ids;
+    this.#url = parts.url;
+  }
+
+  static async open(place: Place): Promise<World> {
+    const [file = ''] = (process.env['KUBECONFIG'] ?? '').split(path.delimiter);
+    const image = process.env['DAVIT_TEST_KUBERNETES_IMAGE'];
+    if (file === '' || image === undefined) throw new Error('set KUBECONFIG and DAVIT_TEST_KUBERNETES_IMAGE');
+    const registry = await startTestRegistry(undefined, { isOpen: true });
+    place.onEnd(() => registry.close());
+    const database = await place.database('kubernetes');
+    const settings = path.join(place.newFolder('settings'), 'clusters.json');
+    writeFileSync(settings, '{}');
+    const environment = {
+      DAVIT_CLUSTER_SETTINGS: settings,
+      DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
+      DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
+    };
+    const first = await startDavit(place, { name: 'kubernetes', databaseUrl: database, environment });
+    const { client } = first;
+    const { id: organizationId } = await client.call('createOrganization', { body: { name: 'Kubernetes' } });
+    const params = { organizationId };
+    const rack = { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
+    const { id: cluster } = await client.call('createCluster', { params, body: rack });
+    const body = { name: 'own', kind: 'GENERIC_CR' as const, url: registry.url, config: {} };
+    const { id: registryId } = await client.call('createContainerRegistry', { params, body });
+    const { id: project } = await client.call('createProject', { params, body: { name: 'Kubernetes' } });
+    const own = { address: 'http://apps.example.org', image_registry: registryId, helper_image: image };
+    writeFileSync(settings, JSON.stringify({ [cluster]: own }));
+    await first.stop();
+    const davit = await startDavit(place, { name: 'kubernetes', databaseUrl: database, environment });
+    const at = { organizationId, clusterId: cluster };
+    await davit.client.call('editClusterKubeconfig', { params: at, body: readFileSync(file, 'utf8') });
+    const url = (await place.git()).commit('kubernetes', busyboxApplication);
+    return new World({ davit, database, ids: { project, cluster }, url });
+  }
+
+  /** Small, so that the nodes have room for all of them. */
+  async application(name: string): Promise<BenchApplication> {
+    const { project, cluster } = this.#ids;
+    const on = { clusterId: cluster, cpu: 10, memory: 32 };
+    return BenchApplication.create(this.#davit, { projectId: project, name, url: this.#url, ...on });
+  }
+
+  /** Milliseconds from the first request until the last is DEPLOYED. */
+  async deploy(applications: readonly BenchApplication[], generation: string): Promise<number> {
+    for (const application of applications) await application.change(generation);
+    const began = performance.now();
+    await Promise.all(applications.map((application) => application.request()));
+    for (const application of applications) await application.untilDeployed();
+    const milliseconds = performance.now() - began;
+    await untilSettled(this.database);
+    await this.settled();
+    return milliseconds;
+  }
+
+  async objectsOf({ id }: BenchApplication): Promise<KubernetesObject[]> {
+    const namespace = await kubectl([
+      'get',
+      'deployments',
+      '-A',
+      '-l',
+      `davit.service=${id}`,
+      '-o',
+      'jsonpath={.items[0].metadata.namespace}',
+    ]);
+    return objectsOf(namespace, kinds, `davit.service=${id}`);
+  }
+
+  async rawNamespace(name: string): Promise<string> {
+    const namespace = `davit-bench-${name}-${process.pid}`;
+    await kubectl(['create', 'namespace', namespace]);
+    this.#namespaces.push(namespace);
+    return namespace;
+  }
+
+  /** Waits until no pod is on its way out, which would be a load for what comes next. */
+  async settled(): Promise<void> {
+    for (;;) {
+      const pods = await kubectl(['get', 'pods', '-A', '-o', 'jsonpath={.items[*].metadata.deletionTimestamp}']);
+      if (pods.trim() === '') return;
+      await pause(200);
+    }
+  }
+
+  async close(): Promise<void> {
+    const sql = new Client({ connectionString: this.database });
+    await sql.connect();
+    const { rows } = await sql.query<{ id: string }>('select id from installation');
+    await sql.end();
+    await this.#davit.stop();
+    if (this.#namespaces.length > 0) await kubectl(['delete', 'namespace', '--wait=true', ...this.#namespaces]);
+    for (const { id } of rows) await kubectl(['delete', 'namespace', '--wait=true', '-l', `davit.installation=${id}`]);
+  }
+}

@@ -1,0 +1,185 @@
+import { createServer, connect, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import Dockerode from 'dockerode';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { statement } from '../packages/db/src/index.ts';
+import { readKubeconfig } from '../packages/drivers/src/kubernetes/kubeconfig.ts';
+import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
+import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../packages/drivers/src/source/testing.ts';
+import { loadBusyboxImage } from '../packages/testkit/src/engine-images.ts';
+import { startTestEngine, testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
+import type { Davit } from './support/davit.ts';
+import { eventually } from './support/eventually.ts';
+import { kubeconfigOf, KubernetesStage } from './support/kubernetes-stage.ts';
+import { busybox } from './support/stage.ts';
+
+/* Deployments on Kubernetes of which the worker dies, or whose cluster goes away. */
+
+const cluster = testCluster();
+const [kind] = testEngineKinds();
+const missing = cluster.missing ?? (kind === undefined ? 'there is no container engine to build with' : null);
+const secretKey = Buffer.alloc(32, 7).toString('base64');
+const awayMilliseconds = 60_000;
+const takenWithinMilliseconds = 20_000;
+
+const runnerOf = statement<{ runner_id: string | null; status: string }>(
+  'e2eRunnerOfNewest',
+  'SELECT runner_id, status FROM deployment ORDER BY sequence DESC LIMIT 1',
+);
+
+/** A way to the API server that can be cut: what comes then is taken and not answered, as by a network that loses everything. */
+class Way {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  isCut = false;
+
+  constructor(to: URL) {
+    this.#server = createServer((socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('close', () => this.#sockets.delete(socket));
+      const there = connect(Number(to.port === '' ? 443 : to.port), to.hostname);
+      there.on('error', () => socket.destroy());
+      there.once('close', () => socket.destroy());
+      socket.once('close', () => there.destroy());
+      socket.on('data', (data) => this.isCut || there.write(data));
+      there.on('data', (data) => this.isCut || socket.write(data));
+    });
+  }
+
+  async open(): Promise<string> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    const address = this.#server.address();
+    return `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+  }
+
+  /** What was under way while it was cut does not come any more. */
+  restore(): void {
+    this.isCut = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.restore();
+    await new Promise((done) => this.#server.close(done));
+  }
+}
+
+describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
+  let stage: KubernetesStage;
+  let own: TestRegistry;
+  let git: GitServer;
+  let way: Way;
+  let folder: ReturnType<typeof scratchFolder>;
+  let web: TestRepository;
+  let applicationId: string;
+
+  const dockerfile = (version: string): string =>
+    `FROM ${busybox}\nRUN mkdir -p /www && echo ${version} >/www/index.html\nCMD ["httpd", "-f", "-p", "8080", "-h", "/www"]\n`;
+  const served = () => stage.asked(applicationId, ':8080/proxy/index.html');
+  const serves = async (version: string): Promise<void> => {
+    await eventually(async () => ((await served()) === version ? true : undefined), version, 30_000);
+  };
+
+  beforeAll(async () => {
+    const engine = await startTestEngine(kind ?? 'docker');
+    await loadBusyboxImage(new Dockerode({ socketPath: engine.socketPath }), busybox);
+    own = await startTestRegistry();
+    folder = scratchFolder();
+    git = await startGitServer(folder.path);
+    web = new TestRepository(join(folder.path, 'web'));
+    web.commit('v0', { Dockerfile: dockerfile('v0') });
+    const access = readKubeconfig(cluster.kubeconfig);
+    way = new Way(new URL(access.server));
+    stage = await KubernetesStage.open(cluster, {
+      socketPath: engine.socketPath,
+      environment: { DAVIT_SECRET_KEY: secretKey },
+      // Every API server's certificate has this name.
+      kubeconfig: kubeconfigOf({ ...access, server: await way.open(), serverName: 'kubernetes.default' }),
+      settings: async ({ davit, organizationId }) => {
+        const config = { username: own.username, password: own.password };
+        const body = { name: 'built', kind: 'GENERIC_CR' as const, url: own.url, config };
+        const made = await davit.client.call('createContainerRegistry', { params: { organizationId }, body });
+        return { image_registry: made.id };
+      },
+    });
+    await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
+    const made = await stage.davit.client.call('createApplication', {
+      params: { environmentId: stage.environmentId },
+      body: {
+        name: 'web',
+        git_repository: { url: `${git.url}/web`, branch: 'main' },
+        build_mode: 'DOCKER',
+        dockerfile_path: 'Dockerfile',
+        cpu: 50,
+        memory: 64,
+        healthchecks: {},
+        ports: [{ internal_port: 8080, publicly_accessible: true, protocol: 'HTTP' }],
+      },
+    });
+    applicationId = made.id;
+    await stage.settled(deploy);
+    await serves('v0');
+  });
+  afterAll(async () => {
+    way?.restore();
+    await stage?.close();
+    await Promise.all([own?.close(), git?.close(), way?.close()]);
+    folder?.remove();
+  });
+
+  const deploy = () => stage.davit.client.call('deployApplication', { params: { applicationId } });
+  const newest = () => stage.davit.database.database.one(runnerOf);
+
+  // Done, and not yet written down.
+  const points = ['resolve', 'checkout', 'build', 'start', 'ready', 'route', 'retire'].map((step) => `${step}:after`);
+  test.each(points)('another worker goes on within 20 s when one is killed at %s', async (point) => {
+    web.commit(point, { Dockerfile: dockerfile(point) });
+    stage.davit.order(point, 'hold');
+    await deploy();
+    await stage.davit.holds();
+    const former = await newest();
+    const other: Davit = await stage.davit.peer();
+    try {
+      await stage.davit.kill('SIGKILL');
+      const killed = Date.now();
+      await eventually(
+        async () => ((await newest()).runner_id === former.runner_id ? undefined : true),
+        'another worker',
+        30_000,
+      );
+      const taken = Date.now() - killed;
+      expect(taken).toBeLessThan(takenWithinMilliseconds);
+      const end = async () => ((await newest()).status === 'RUNNING' ? undefined : await newest());
+      expect((await eventually(end, 'the end', 60_000)).status).toBe('SUCCEEDED');
+      await serves(point);
+      console.log(`${point}: taken up after ${taken} ms, ended after ${Date.now() - killed} ms`);
+    } finally {
+      await other.remove();
+      await stage.davit.recover();
+    }
+  });
+
+  test.each(['start:before', 'ready:before', 'route:before'])(
+    'an API server that answers nothing for 60 s from %s on holds a deployment up, which goes on by itself',
+    async (point) => {
+      web.commit(point, { Dockerfile: dockerfile(`away ${point}`) });
+      stage.davit.order(point, 'hold');
+      await deploy();
+      await stage.davit.holds();
+      way.isCut = true;
+      stage.davit.release();
+      await pause(awayMilliseconds);
+      expect((await newest()).status).toBe('RUNNING');
+      way.restore();
+      const back = Date.now();
+      const end = async () => ((await newest()).status === 'RUNNING' ? undefined : await newest());
+      expect((await eventually(end, 'the end', 60_000)).status).toBe('SUCCEEDED');
+      await serves(`away ${point}`);
+      console.log(`${point}: ended ${Date.now() - back} ms after the API server was back`);
+      expect(await stage.log()).toContain('does not answer');
+    },
+  );
+});
