@@ -25,11 +25,9 @@ export const kubernetesRow: Row = {
   about: `deploy of an unchanged application, and of ${environments} environments at once, against kubectl apply and rollout status`,
   run: async (place) => {
     const world = await World.open(place);
-    try {
-      return [await one(place, world), await crowd(place, world)];
-    } finally {
-      await world.close();
-    }
+    // Also when the run is interrupted: the cluster is not of this run alone.
+    place.onEnd(() => world.close());
+    return [await one(place, world), await crowd(place, world)];
   },
 };
 
