@@ -10,7 +10,7 @@ import { pathOf } from '../../packages/drivers/src/kubernetes/objects.ts';
 import type { TestCluster } from '../../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { Davit } from './davit.ts';
 import { eventually } from './eventually.ts';
-import { installationOf } from './installation.ts';
+import { installationOf } from './installation-id.ts';
 
 const signal = new AbortController().signal;
 

@@ -7,7 +7,7 @@ import { loadBusyboxImage, loadNodeImage } from '../../packages/testkit/src/engi
 import { startTestEngine, type EngineKind, type TestEngine } from '../../packages/testkit/src/engines.ts';
 import { Davit } from './davit.ts';
 import { eventually } from './eventually.ts';
-import { installationOf } from './installation.ts';
+import { installationOf } from './installation-id.ts';
 
 export const busybox = 'davit-e2e/busybox:1';
 export const node = 'davit-e2e/node:24';
