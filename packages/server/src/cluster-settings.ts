@@ -8,6 +8,8 @@ export interface OneClusterSettings {
   /** Where its ingress controller answers, as `https://apps.example.org`: services get names below it. Left out: they get none. */
   readonly address?: string;
   readonly ingress_class?: string;
+  /** A ClusterIssuer of cert-manager, for custom domains; for all names where the address has no certificate for what is below it. */
+  readonly certificate_issuer?: string;
   readonly storage_class?: string;
   readonly pod_security?: 'baseline' | 'restricted';
   readonly source_namespaces?: readonly string[];
@@ -28,6 +30,7 @@ const uuid = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 const members = {
   address: { type: 'string', maxLength: 200 },
   ingress_class: name,
+  certificate_issuer: name,
   storage_class: name,
   pod_security: { type: 'string', enum: ['baseline', 'restricted'] },
   source_namespaces: { type: 'array', items: name },

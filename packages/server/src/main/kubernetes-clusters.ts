@@ -1,7 +1,7 @@
 import type { ClusterDriver } from '@davit/drivers';
 import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
-import { settingsOf, type OneClusterSettings } from '../cluster-settings.ts';
+import { clusterDoor, settingsOf, type FrontDoor, type OneClusterSettings } from '../cluster-settings.ts';
 import type { Configuration } from './config.ts';
 import { lateCluster, rememberSuccess } from './late-cluster.ts';
 
@@ -15,7 +15,7 @@ export function kubernetesClusters(
 ): ClusterMaker {
   return ({ id, kubeconfig }) => {
     const own = settingsOf(clusterSettings, id);
-    const settings = toDriverSettings(own);
+    const settings = toDriverSettings(own, clusterDoor(clusterSettings, id));
     const closed = new AbortController();
     const open = rememberSuccess(async (signal: AbortSignal): Promise<KubernetesDriver> => {
       const { openKubernetesDriver } = await import('@davit/drivers/kubernetes');
@@ -45,10 +45,13 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
   };
 }
 
-function toDriverSettings(own: OneClusterSettings): Partial<ClusterSettings> {
+function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Partial<ClusterSettings> {
   return {
     ...(own.pod_security !== undefined && { podSecurity: own.pod_security }),
     ...(own.storage_class !== undefined && { storageClass: own.storage_class }),
+    ...(own.certificate_issuer !== undefined && {
+      certificates: { issuer: own.certificate_issuer, wildcardDomain: door?.scheme === 'https' ? door.domain : null },
+    }),
     ...(own.ingress_class !== undefined && { ingressClass: own.ingress_class }),
     ...(own.helper_image !== undefined && { helperImage: own.helper_image }),
     ...(own.linger_seconds !== undefined && { lingerSeconds: own.linger_seconds }),

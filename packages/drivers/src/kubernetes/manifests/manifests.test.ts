@@ -241,6 +241,28 @@ test('routes become an Ingress that the description of Kubernetes takes, without
   expect(toIngress({ owner, rollout, routes: [] }, defaultSettings)).toBeNull();
 });
 
+test('hosts get certificates of the issuer, but for those that the wildcard certificate is for', () => {
+  const { owner, rollout } = sampleWorkload();
+  const routes = [
+    { id: 'web', hosts: ['shop-1a2b3c4d.apps.example.org', 'shop.example.org'], pathPrefix: '/', internalPort: 8080 },
+    { id: 'api', hosts: ['shop.example.org', 'www.example.org'], pathPrefix: '/api', internalPort: 9090 },
+  ];
+  const certificates = { issuer: 'letsencrypt', wildcardDomain: 'apps.example.org' };
+  const ingress = toIngress({ owner, rollout, routes }, { ...defaultSettings, certificates });
+  expect(faultsOf(ingress ?? {})).toEqual([]);
+  expect(ingress?.metadata?.annotations).toEqual({ 'cert-manager.io/cluster-issuer': 'letsencrypt' });
+  const secretName = `${ingress?.metadata?.name}-tls`;
+  expect(ingress?.spec?.tls).toEqual([{ hosts: ['shop.example.org', 'www.example.org'], secretName }]);
+  const generated = [{ id: 'web', hosts: ['shop-1a2b3c4d.apps.example.org'], pathPrefix: '/', internalPort: 8080 }];
+  const plain = toIngress({ owner, rollout, routes: generated }, { ...defaultSettings, certificates });
+  expect([plain?.metadata?.annotations, plain?.spec?.tls]).toEqual([undefined, undefined]);
+  const all = toIngress(
+    { owner, rollout, routes: generated },
+    { ...defaultSettings, certificates: { ...certificates, wildcardDomain: null } },
+  );
+  expect(all?.spec?.tls?.[0]?.hosts).toEqual(['shop-1a2b3c4d.apps.example.org']);
+});
+
 test('what no cluster can run is refused with what would be right', () => {
   const udp = { id: 'dns', internalPort: 53, protocol: 'UDP', hostPort: 5353 } as const;
   expect(() => manifests(sampleWorkload({ ports: [udp] }))).toThrow(/UDP and public/);

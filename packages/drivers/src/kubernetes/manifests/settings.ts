@@ -17,6 +17,8 @@ export interface ClusterSettings {
   };
   /** `ingressClassName` of routes; null: the cluster's default. */
   readonly ingressClass: string | null;
+  /** Who makes the certificates of routes; null: nobody, they have those of the ingress controller. */
+  readonly certificates: CertificateSettings | null;
   /**
    * An image with `sh` and `tar`. Beside a workload that runs once it holds its `folders`, which are read after the process has ended.
    */
@@ -28,11 +30,19 @@ export interface ClusterSettings {
   readonly lingerSeconds: number;
 }
 
+export interface CertificateSettings {
+  /** Name of a ClusterIssuer of cert-manager. */
+  readonly issuer: string;
+  /** Names below this domain have the ingress controller's certificate for all of them; null: there is no such one. */
+  readonly wildcardDomain: string | null;
+}
+
 export const defaultSettings: ClusterSettings = {
   podSecurity: 'baseline',
   storageClass: null,
   sources: { namespaces: [], networks: [] },
   ingressClass: null,
+  certificates: null,
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,
 };
