@@ -7,6 +7,8 @@ import { shape } from './catalogue/schema.ts';
 export interface OneClusterSettings {
   /** Where its ingress controller answers, as `https://apps.example.org`: services get names below it. Left out: they get none. */
   readonly address?: string;
+  /** A Gateway of the Gateway API as `namespace/name`, to which routes are attached in place of Ingresses. */
+  readonly gateway?: string;
   readonly ingress_class?: string;
   /** A ClusterIssuer of cert-manager, for custom domains; for all names where the address has no certificate for what is below it. */
   readonly certificate_issuer?: string;
@@ -29,6 +31,7 @@ const name = { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$'
 const uuid = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 const members = {
   address: { type: 'string', maxLength: 200 },
+  gateway: { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$' },
   ingress_class: name,
   certificate_issuer: name,
   storage_class: name,

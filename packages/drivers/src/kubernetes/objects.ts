@@ -23,6 +23,7 @@ const places: Readonly<Record<string, { readonly base: string; readonly plural: 
   Job: { base: '/apis/batch/v1', plural: 'jobs' },
   NetworkPolicy: { base: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },
   Ingress: { base: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
+  HTTPRoute: { base: '/apis/gateway.networking.k8s.io/v1', plural: 'httproutes' },
   PodDisruptionBudget: { base: '/apis/policy/v1', plural: 'poddisruptionbudgets' },
 };
 

@@ -4,7 +4,7 @@ import { DriverError } from '../errors.ts';
 import { inParallel } from '../shared/parallel.ts';
 import { pause } from '../shared/pause.ts';
 import type { Selector } from '../workload.ts';
-import { call, find, type KubernetesObject } from './api.ts';
+import { call, find, type Api, type KubernetesObject } from './api.ts';
 import { follow, list } from './follow.ts';
 import { findSelected, mainStatus, parseId, type Found } from './instances.ts';
 import { label, labelSelector } from './labels.ts';
@@ -172,12 +172,35 @@ export async function removeService(
 ): Promise<void> {
   try {
     await takeAway(scope, owner, null, signal);
-    const kinds = ['Ingress', 'Service', 'Secret', 'PodDisruptionBudget', 'PersistentVolumeClaim'];
+    await removeRoutes(scope, owner, { except: [] }, signal);
+    const kinds = ['Service', 'Secret', 'PodDisruptionBudget', 'PersistentVolumeClaim'];
     const objects = await labelled(scope, kinds, labelSelector(scope.installation, null, owner), signal);
     await inParallel(objects, atOnce, (object) => removeObject(scope, object, signal));
   } catch (error) {
     throw translated(error, 'The service could not be removed');
   }
+}
+
+/** Takes the routes of a service away, of either kind: the settings may have been others when they were made. */
+export async function removeRoutes(
+  scope: Scope,
+  owner: { readonly environment: string; readonly service: string },
+  { except }: { readonly except: readonly KubernetesObject[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const { api, installation } = scope;
+  const labels = labelSelector(installation, null, { service: owner.service, environment: owner.environment });
+  const kept = new Set(except.map(({ kind, metadata }) => `${kind} ${metadata?.name}`));
+  const routes = [...(await labelled(scope, ['Ingress'], labels, signal)), ...(await httpRoutes(api, labels, signal))];
+  const gone = routes.filter(({ kind, metadata }) => !kept.has(`${kind} ${metadata?.name}`));
+  await inParallel(gone, atOnce, (object) => removeObject(scope, object, signal));
+}
+
+/** A cluster without the Gateway API has none, and so has an account that may not look at them. */
+async function httpRoutes(api: Api, labelSelector: string, signal: AbortSignal): Promise<KubernetesObject[]> {
+  const request = { method: 'GET', path: pathOf('HTTPRoute'), query: { labelSelector }, signal, accept: [403, 404] } as const;
+  const { status, body } = await call<{ readonly items?: readonly KubernetesObject[] }>(api, request);
+  return status === 200 ? (body.items ?? []).map((item) => ({ ...item, kind: 'HTTPRoute' })) : [];
 }
 
 /** See `ClusterDriver.removeEnvironment`. */

@@ -52,9 +52,15 @@ function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Part
     ...(own.certificate_issuer !== undefined && {
       certificates: { issuer: own.certificate_issuer, wildcardDomain: door?.scheme === 'https' ? door.domain : null },
     }),
+    ...(own.gateway !== undefined && { gateway: toGatewayName(own.gateway) }),
     ...(own.ingress_class !== undefined && { ingressClass: own.ingress_class }),
     ...(own.helper_image !== undefined && { helperImage: own.helper_image }),
     ...(own.linger_seconds !== undefined && { lingerSeconds: own.linger_seconds }),
     sources: { namespaces: own.source_namespaces ?? [], networks: own.source_networks ?? [] },
   };
+}
+
+function toGatewayName(text: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = text.split('/');
+  return { namespace, name };
 }

@@ -17,7 +17,9 @@ export interface ClusterSettings {
   };
   /** `ingressClassName` of routes; null: the cluster's default. */
   readonly ingressClass: string | null;
-  /** Who makes the certificates of routes; null: nobody, they have those of the ingress controller. */
+  /** The Gateway that routes are attached to, in place of Ingresses; null: there are Ingresses. */
+  readonly gateway: GatewayName | null;
+  /** Who makes the certificates of Ingresses; null: nobody, they have those of the ingress controller. */
   readonly certificates: CertificateSettings | null;
   /**
    * An image with `sh` and `tar`. Beside a workload that runs once it holds its `folders`, which are read after the process has ended.
@@ -28,6 +30,12 @@ export interface ClusterSettings {
    * Kubernetes 1.30.
    */
   readonly lingerSeconds: number;
+}
+
+/** A Gateway of the Gateway API. */
+export interface GatewayName {
+  readonly namespace: string;
+  readonly name: string;
 }
 
 export interface CertificateSettings {
@@ -42,6 +50,7 @@ export const defaultSettings: ClusterSettings = {
   storageClass: null,
   sources: { namespaces: [], networks: [] },
   ingressClass: null,
+  gateway: null,
   certificates: null,
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,

@@ -16,10 +16,10 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
   PODS: 'Pod',
   SECRETS: 'Secret',
   JOBS: 'Job',
-  // Schedules, scaling and routes of that kind are Davit's own doing.
+  GATEWAY_API_ROUTES: 'HTTPRoute',
+  // Schedules and scaling are Davit's own doing.
   CRON_JOBS: null,
   HPA: null,
-  GATEWAY_API_ROUTES: null,
 };
 
 /**
