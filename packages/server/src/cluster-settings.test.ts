@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { clusterDoor, readClusterSettings, settingsOf } from './cluster-settings.ts';
+import { clusterDoor, clustersOfServiceAccount, readClusterSettings, settingsOf } from './cluster-settings.ts';
 import { readConfiguration } from './main/config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'davit-settings-'));
@@ -26,6 +26,13 @@ test('a cluster has what is set for it, and what is set for all where it has not
   expect(fault).toBeNull();
   expect(settingsOf(table, east)).toEqual({ pod_security: 'restricted', linger_seconds: 9, storage_class: 'fast' });
   expect(settingsOf(table, west)).toEqual({ pod_security: 'restricted', linger_seconds: 1 });
+});
+
+test('only a cluster that is named is let onto the cluster of Davit itself', () => {
+  const { table, fault } = readClusterSettings(file({ [east]: { in_cluster: true }, [west]: { in_cluster: false } }));
+  expect(fault).toBeNull();
+  expect(clustersOfServiceAccount(table)).toEqual([east]);
+  expect(faultOf({ '*': { in_cluster: true } })).toContain('*.in_cluster is of one cluster: name it by its id');
 });
 
 test.each([

@@ -14,6 +14,8 @@ export interface OneClusterSettings {
   readonly source_networks?: readonly string[];
   readonly helper_image?: string;
   readonly linger_seconds?: number;
+  /** It is the cluster that Davit itself runs on, and is worked with as the service account of Davit's pods. Of one cluster, not of `*`. */
+  readonly in_cluster?: boolean;
 }
 
 /** By the cluster's id; `*` is for all, and has no address. */
@@ -29,6 +31,7 @@ const members = {
   source_networks: { type: 'array', items: { type: 'string', pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' } },
   helper_image: { type: 'string', minLength: 1, maxLength: 500 },
   linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
+  in_cluster: { type: 'boolean' },
 };
 
 const kind: DocumentKind<ClusterSettingsTable> = {
@@ -56,7 +59,10 @@ export function readClusterSettings(file: string): { readonly table: ClusterSett
 
 function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
   const domains = new Set<string>();
-  return Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
+  // Whoever makes a cluster record in any organization would else be let onto the cluster of Davit itself.
+  const all: ErrorDetail[] =
+    table['*']?.in_cluster === undefined ? [] : [{ path: '*.in_cluster', message: 'is of one cluster: name it by its id' }];
+  const doors = Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
     if (address === undefined) return [];
     const path = `${id}.address`;
     if (id === '*') return [{ path, message: 'is of one cluster: give each its own' }];
@@ -67,6 +73,7 @@ function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
     domains.add(door.domain);
     return [];
   });
+  return [...all, ...doors];
 }
 
 /** What is set for a cluster, together with what is set for all. */
@@ -92,6 +99,11 @@ function doorAt(address: string): FrontDoor | null {
   const scheme = url.protocol === 'https:' ? 'https' : 'http';
   const port = url.port === '' ? (scheme === 'https' ? 443 : 80) : Number(url.port);
   return { domain: url.hostname, scheme, port };
+}
+
+/** Ids of those that Davit works with as the service account of its own pods. */
+export function clustersOfServiceAccount(table: ClusterSettingsTable): string[] {
+  return Object.keys(table).filter((id) => id !== '*' && table[id]?.in_cluster === true);
 }
 
 /** Those that services on clusters have their names below. */

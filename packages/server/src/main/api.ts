@@ -15,6 +15,7 @@ import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
+import { noteServiceAccounts } from '../resources/cluster/index.ts';
 import { engineHooks } from '../resources/hooks.ts';
 import { GitInbox } from '../resources/git-event/index.ts';
 import { mountAll } from '../resources/index.ts';
@@ -93,6 +94,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
   await ensureAuthority(config, database, vault, installation);
+  await noteServiceAccounts(database, config.clusterSettings);
   const engine = input.engine({
     database,
     connectionString,
