@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly trustProxy: boolean;
   readonly logRequests: boolean;
   readonly version: string;
+  /** Whether requests should go to other processes by now, as this one stops soon. */
+  readonly isLeaving?: () => boolean;
   readonly logger?: FastifyBaseLogger;
   readonly clock?: Clock;
 }
@@ -93,6 +95,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('caller', null);
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('startedAt', 0);
+  sendElsewhere(app, options);
   acceptBodies(app);
   await refuseUnderPressure(app);
   handleErrors(app, room);
@@ -127,6 +130,15 @@ const whenNeeded: SerializerFactory = (schemas, options) => {
     return (data) => (serialize ??= compile(definition))(data);
   };
 };
+
+/** What comes to a process that leaves is answered, and the connection ends with it: the next request finds another process. */
+function sendElsewhere(app: FastifyInstance, { isLeaving }: ServerOptions): void {
+  if (isLeaving === undefined) return;
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (isLeaving()) reply.header('connection', 'close');
+    done();
+  });
+}
 
 function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();

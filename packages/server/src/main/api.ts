@@ -56,6 +56,8 @@ export interface Api<Made extends MadeEngine = MadeEngine> {
   readonly madeToken: string | null;
   /** Begins to listen; gives the address. */
   listen(): Promise<string>;
+  /** Says that requests should go elsewhere: `/readyz` answers 503, and each connection ends with its next answer. */
+  leave(): void;
   /** Lets running requests end, within the configured time; then ends their connections. Database and engine stay open. */
   close(): Promise<void>;
 }
@@ -120,6 +122,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     streams,
   };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
+  let isLeaving = false;
   const server = await createServer({
     mounted: mountAll(deps),
     database,
@@ -133,6 +136,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     trustProxy: config.trustProxy,
     logRequests: config.logRequests,
     version: await programVersion(),
+    isLeaving: () => isLeaving,
     ...(logger === undefined ? {} : { logger }),
   });
   const listener = await follow(connectionString, authenticator, streams);
@@ -147,6 +151,9 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
       } catch (error) {
         throw listenFailure(config, error);
       }
+    },
+    leave: () => {
+      isLeaving = true;
     },
     close: async () => {
       const impatience = setTimeout(() => server.server.closeAllConnections(), config.stopWithinSeconds * 1000);

@@ -169,7 +169,7 @@ async function serveForeground(config: Configuration): Promise<number> {
   const force = (): never => process.exit(failed);
   process.once('SIGINT', force).once('SIGTERM', force);
   // Requests get stopWithinSeconds; some more for the rest.
-  setTimeout(force, (config.stopWithinSeconds + 10) * 1000).unref();
+  setTimeout(force, (config.stopDelaySeconds + config.stopWithinSeconds + 10) * 1000).unref();
   await serving.close();
   return isDisplaced ? failed : 0;
 }

@@ -70,6 +70,8 @@ export interface Configuration {
   readonly metricsSeconds: number;
   readonly scaleDownSeconds: number;
   readonly stopWithinSeconds: number;
+  /** How long the API goes on answering, as one that leaves, before it stops. */
+  readonly stopDelaySeconds: number;
   /** Live streams that a token may have open in one process. */
   readonly streamsPerToken: number;
   /** How long events are kept, so that streams can be resumed. */
@@ -176,6 +178,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     backupTimeoutSeconds: reader.integer('DAVIT_BACKUP_TIMEOUT_SECONDS', 14_400, 10, 604_800),
     orphanBackupDays: reader.integer('DAVIT_ORPHAN_BACKUP_DAYS', 7, 0, 3650),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
+    stopDelaySeconds: reader.integer('DAVIT_STOP_DELAY_SECONDS', 0, 0, 600),
     streamsPerToken: reader.integer('DAVIT_STREAMS_PER_TOKEN', 20, 1, 10_000),
     streamRetentionMinutes: reader.integer('DAVIT_STREAM_RETENTION_MINUTES', 60, 1, 10_080),
     streamHeartbeatSeconds: reader.integer('DAVIT_STREAM_HEARTBEAT_SECONDS', 15, 1, 300),
