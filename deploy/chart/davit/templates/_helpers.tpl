@@ -173,6 +173,8 @@ capabilities: { drop: [ALL] }
 {{- define "davit.env" -}}
 {{- $values := .root.Values -}}
 - { name: DAVIT_ROLE, value: {{ .role }} }
+# There is none in a pod: what is deployed runs on Kubernetes clusters.
+- { name: DAVIT_LOCAL_ENGINE, value: 'false' }
 - name: DATABASE_URL
   valueFrom: { secretKeyRef: { name: {{ $values.secret }}, key: database-url } }
 - name: DAVIT_SECRET_KEY

@@ -172,14 +172,23 @@ function wrongType(): AppError {
   return new AppError({ code: 'UNSUPPORTED_MEDIA_TYPE', message: wrongMediaType });
 }
 
+const pressureSampleMilliseconds = 1000;
+
 async function refuseUnderPressure(app: FastifyInstance): Promise<void> {
+  // What a slow start took is in the first measures: it is no reason to refuse whoever comes then.
+  let countsFrom = Infinity;
+  app.addHook('onListen', (done) => {
+    countsFrom = performance.now() + 3 * pressureSampleMilliseconds;
+    done();
+  });
   const { default: underPressure } = await import('@fastify/under-pressure');
   await app.register(underPressure, {
     maxEventLoopDelay: 1500,
+    sampleInterval: pressureSampleMilliseconds,
     retryAfter: 5,
     pressureHandler: (request) => {
       // Whoever watches over the process must still hear that it lives.
-      if (!operationsPages.has(request.url)) throw overloaded();
+      if (performance.now() > countsFrom && !operationsPages.has(request.url)) throw overloaded();
     },
   });
 }

@@ -50,6 +50,8 @@ export interface Configuration {
   readonly vendorRegistries: VendorRegistries;
   /** What the names of built-in variables begin with, without the underscore. */
   readonly variablePrefix: string;
+  /** Whether there is a container engine to work with; without, services run on Kubernetes clusters alone. */
+  readonly localEngine: boolean;
   /** null: found by itself. */
   readonly dockerHost: string | null;
   readonly buildMemoryMiB: number;
@@ -155,6 +157,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     allowHttpRegistries: reader.truth('DAVIT_ALLOW_HTTP_REGISTRIES', false),
     vendorRegistries: reader.vendorRegistries('DAVIT_VENDOR_REGISTRIES'),
     variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', 'DAVIT'),
+    localEngine: reader.truth('DAVIT_LOCAL_ENGINE', true),
     dockerHost: reader.optional('DOCKER_HOST'),
     buildMemoryMiB: reader.integer('DAVIT_BUILD_MEMORY_MIB', halfOfMemoryMiB(), 64, 1_048_576),
     buildCpuMillicores: reader.integer('DAVIT_BUILD_CPU_MILLICORES', halfOfCpuMillicores(), 100, 1_024_000),
