@@ -194,7 +194,8 @@ capabilities: { drop: [ALL] }
 - { name: DAVIT_TRUST_PROXY, value: 'true' }
 {{- end }}
 {{- range $name, $value := $values.settings }}
-- { name: {{ $name }}, value: {{ $value | toString | quote }} }
+{{- /* Numbers of values are floating point: a million would be 1e+06. */}}
+- { name: {{ $name }}, value: {{ ternary (printf "%d" (int64 $value)) (toString $value) (kindIs "float64" $value) | quote }} }
 {{- end }}
 {{- with $values.extraEnv }}
 {{ toYaml . }}

@@ -30,7 +30,7 @@ const everything = {
   service: { annotations: { a: 'b' } },
   publicUrl: 'https://davit.example.org',
   trustProxy: true,
-  settings: { DAVIT_LOG_LEVEL: 'debug', DAVIT_RATE_LIMIT: 100 },
+  settings: { DAVIT_LOG_LEVEL: 'debug', DAVIT_BODY_LIMIT_BYTES: 104_857_600 },
   extraEnv: [{ name: 'DAVIT_EXPORT_PASSPHRASE', valueFrom: { secretKeyRef: { name: 'more', key: 'passphrase' } } }],
   clusterSettings: { '*': { pod_security: 'restricted' } },
   inCluster: true,
@@ -144,7 +144,7 @@ describe.skipIf(helm === null)(`the chart${helm === null ? ' (skipped: there is 
     expect(inNamespace(manifests)).not.toContain('PersistentVolumeClaim davit-backups');
     const { 'davit-worker': worker } = podsOf(manifests);
     expect(worker?.volumes).toContainEqual({ name: 'backups', persistentVolumeClaim: { claimName: 'shelf' } });
-    expect(worker?.containers[0]?.env).toContainEqual({ name: 'DAVIT_RATE_LIMIT', value: '100' });
+    expect(worker?.containers[0]?.env).toContainEqual({ name: 'DAVIT_BODY_LIMIT_BYTES', value: '104857600' });
     expect(worker?.automountServiceAccountToken).toBe(true);
   });
 
