@@ -71,12 +71,11 @@ function podsOf(manifests: readonly Manifest[]): Readonly<Record<string, PodSpec
   return Object.fromEntries(manifests.filter(isDeployment).map(({ metadata, spec }) => [metadata.name, spec.template.spec]));
 }
 
-const inNamespace = (manifests: readonly Manifest[]): string[] =>
-  manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+const namesOf = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
 
 test('Kubernetes takes the manifests as they are', () => {
   const manifests = [...readManifests('base'), ...readManifests('in-cluster')];
-  expect(inNamespace(manifests).toSorted()).toEqual([
+  expect(namesOf(manifests).toSorted()).toEqual([
     'ClusterRole davit-davit',
     'ClusterRoleBinding davit-davit',
     'ConfigMap davit-clusters',
@@ -140,8 +139,8 @@ describe.skipIf(helm === null)(`the chart${helm === null ? ' (skipped: there is 
   test('renders what Kubernetes takes, whatever of it is used', () => {
     for (const values of [{ backups: { ephemeral: true } }, everything]) expect(render(values).flatMap(faultsOf)).toEqual([]);
     const manifests = render(everything);
-    expect(inNamespace(manifests)).toContain('Ingress davit');
-    expect(inNamespace(manifests)).not.toContain('PersistentVolumeClaim davit-backups');
+    expect(namesOf(manifests)).toContain('Ingress davit');
+    expect(namesOf(manifests)).not.toContain('PersistentVolumeClaim davit-backups');
     const { 'davit-worker': worker } = podsOf(manifests);
     expect(worker?.volumes).toContainEqual({ name: 'backups', persistentVolumeClaim: { claimName: 'shelf' } });
     expect(worker?.containers[0]?.env).toContainEqual({ name: 'DAVIT_BODY_LIMIT_BYTES', value: '104857600' });

@@ -5,7 +5,7 @@ import { DriverError } from '../errors.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
 /** Where a pod finds the credentials of its service account. */
-export const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 // The kubelet renews the token when a fifth of its time is left, so some minutes before it ends.
 const rememberMilliseconds = 10_000;

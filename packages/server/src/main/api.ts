@@ -84,6 +84,13 @@ function follow(connectionString: string, authenticator: Authenticator, streams:
   });
 }
 
+async function noteOwnClusters({ database, config, logger }: ApiInput): Promise<void> {
+  for (const cluster of await noteServiceAccounts(database, config.clusterSettings)) {
+    const isOwn = config.clusterSettings[cluster]?.in_cluster === true;
+    logger?.info({ cluster, in_cluster: isOwn }, 'whether a cluster is worked with as the own service account has changed');
+  }
+}
+
 /**
  * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
  * CATALOGUE_INVALID where the file of cloud vendors, of databases or of lifecycle templates is wrong.
@@ -96,7 +103,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
   await ensureAuthority(config, database, vault, installation);
-  await noteServiceAccounts(database, config.clusterSettings);
+  await noteOwnClusters(input);
   const engine = input.engine({
     database,
     connectionString,

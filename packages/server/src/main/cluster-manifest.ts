@@ -1,4 +1,4 @@
-import { roleObjects } from '@davit/drivers/kubernetes';
+import { roleObjects, type RoleNames } from '@davit/drivers/kubernetes';
 import { dump } from 'js-yaml';
 import type { Print } from './commands.ts';
 
@@ -6,7 +6,7 @@ import type { Print } from './commands.ts';
 const labelName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** Why objects cannot have these names; null: they can. */
-export function manifestFault(names: { readonly namespace: string; readonly name: string }): string | null {
+export function manifestFault(names: RoleNames): string | null {
   const wrong = Object.entries(names).find(([, value]) => !labelName.test(value));
   return wrong === undefined
     ? null
@@ -14,7 +14,7 @@ export function manifestFault(names: { readonly namespace: string; readonly name
 }
 
 /** Prints, as YAML for `kubectl apply`, the account that Davit needs on a cluster, with the least that it must be allowed. */
-export function printManifest(names: { readonly namespace: string; readonly name: string }, print: Print): number {
+export function printManifest(names: RoleNames, print: Print): number {
   // A rule on a line: so it can be read, and compared with what a cluster has.
   const documents = roleObjects(names).map((object) => dump(object, { flowLevel: 2, lineWidth: 160 }));
   return print(documents.join('---\n'));

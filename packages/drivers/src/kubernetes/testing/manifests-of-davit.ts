@@ -70,6 +70,6 @@ export function withoutHelm(manifest: Manifest): Manifest {
 
 /** As a file that people read and apply. */
 export function toFile(manifests: readonly Manifest[], about: string): string {
-  const texts = manifests.map((manifest) => dump(manifest, { lineWidth: 130, noRefs: true }));
+  const texts = manifests.map((manifest) => dump(manifest, { flowLevel: 7, lineWidth: 130, noRefs: true }));
   return `# ${about}\n${texts.join('---\n')}`;
 }
