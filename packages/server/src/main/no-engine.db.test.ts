@@ -27,7 +27,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test('a deployment on the cluster Local fails with what to do, and nothing else complains', async () => {
+test('a deployment on the cluster Local fails with what to do, nothing else complains, and all of it can be deleted', async () => {
   const client = server.client();
   const { id: organizationId } = await server.organization();
   const params = { organizationId };
@@ -46,5 +46,13 @@ test('a deployment on the cluster Local fails with what to do, and nothing else 
     return found;
   }, 20_000);
   expect(status.failure).toMatchObject({ code: 'ENGINE_UNREACHABLE', hint: expect.stringContaining('cluster_id') });
+  await client.call('deleteEnvironment', { params: { environmentId: environment.id } });
+  await vi.waitFor(
+    () =>
+      expect(client.call('getEnvironment', { params: { environmentId: environment.id } })).rejects.toMatchObject({
+        code: 'NOT_FOUND',
+      }),
+    20_000,
+  );
   expect(warnings.filter((line) => /keeper|gateway|look/.test(line))).toEqual([]);
 });

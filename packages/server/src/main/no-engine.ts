@@ -19,16 +19,19 @@ const refuse = (): Promise<never> =>
     }),
   );
 
+// What is not there need not be removed: else records of the cluster Local could not be deleted.
+const nothing = (): Promise<void> => Promise.resolve();
+
 const absentCluster: ClusterDriver = {
   kind: 'docker',
   describe: refuse,
   start: refuse,
   awaitReady: refuse,
   observe: () => Promise.resolve([]),
-  retire: refuse,
+  retire: nothing,
   revive: refuse,
-  removeService: refuse,
-  removeEnvironment: refuse,
+  removeService: nothing,
+  removeEnvironment: nothing,
   probe: refuse,
   followLogs: refuse,
   readFile: refuse,
