@@ -267,7 +267,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
     expect(await stage.names('PodDisruptionBudget', id.front)).toHaveLength(1);
     const address = await stage.addressOf(id.front);
-    const load = startLoad(`http://front:8080`, address);
+    const load = startLoad(`http://front:8080`, { connectTo: address });
     for (let version = 1; version <= 5; version += 1) {
       const at = { ...params, environmentVariableId: variable.id };
       await client.call('editApplicationEnvironmentVariable', { params: at, body: { key: 'VERSION', value: String(version) } });

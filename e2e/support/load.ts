@@ -6,12 +6,23 @@ export interface LoadResult {
   readonly versions: ReadonlySet<string>;
 }
 
+export interface LoadOptions {
+  /** The host that they connect to, whatever the name in the address is. Default: this machine. */
+  readonly connectTo?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Nothing but GET. */
+  readonly isReading?: boolean;
+}
+
 /**
- * Ten clients with keep-alive and two without, GET and POST, one request after the other each. `connectTo`: the host that they
- * connect to, whatever the name in the address is.
+ * Ten clients with keep-alive and two without, GET and POST, one request after the other each. Nothing is asked a second time: a request
+ * that finds its connection closed has failed.
  */
-export function startLoad(address: string, connectTo = '127.0.0.1'): { end(atLeast: number): Promise<LoadResult> } {
-  const { hostname, port } = new URL(address);
+export function startLoad(
+  address: string,
+  { connectTo = '127.0.0.1', headers = {}, isReading = false }: LoadOptions = {},
+): { end(atLeast: number): Promise<LoadResult> } {
+  const { host, port, pathname: path } = new URL(address);
   const failures: string[] = [];
   const versions = new Set<string>();
   let succeeded = 0;
@@ -27,7 +38,7 @@ export function startLoad(address: string, connectTo = '127.0.0.1'): { end(atLea
         failures.push(reason);
         resolve();
       };
-      const sent = request({ host: connectTo, port, method, agent, headers: { host: `${hostname}:${port}` } }, (response) => {
+      const sent = request({ host: connectTo, port, path, method, agent, headers: { host, ...headers } }, (response) => {
         let body = '';
         response.on('data', (chunk: Buffer) => (body += chunk.toString()));
         response.on('error', (error) => fail(error.message));
@@ -44,7 +55,8 @@ export function startLoad(address: string, connectTo = '127.0.0.1'): { end(atLea
       sent.end(method === 'POST' ? 'x'.repeat(1_000) : undefined);
     });
   const client = async (agent: Agent | false, index: number): Promise<void> => {
-    for (let count = index; succeeded + failures.length < until; count += 1) await one(agent, count % 3 === 0 ? 'POST' : 'GET');
+    for (let count = index; succeeded + failures.length < until; count += 1)
+      await one(agent, count % 3 === 0 && !isReading ? 'POST' : 'GET');
     if (agent !== false) agent.destroy();
   };
   const clients = agents.map((agent, index) => client(agent, index));

@@ -69,12 +69,30 @@ test('a migration that ends its own transaction is refused', async () => {
   });
 });
 
-test('a database that a newer program has migrated is refused', async () => {
-  await write('0001-start.sql', 'CREATE TABLE a (id int);');
+test('a program works with the schema of a newer one, unless a migration needs one that knows more', async () => {
+  await write('0001-start.sql', 'CREATE TABLE a (id int, old int);');
   await write('0002-newer.sql', 'CREATE TABLE b (id int);');
+  await write('0003-tidy.sql', '-- Needs 0002: it stopped reading old.\nALTER TABLE a DROP COLUMN old;');
   await run();
+  await rm(path.join(folder, '0003-tidy.sql'));
+  expect(await run()).toEqual({ applied: [], current: 3 });
   await rm(path.join(folder, '0002-newer.sql'));
-  await expect(run()).rejects.toMatchObject({ code: 'DATABASE_NEWER', message: expect.stringContaining('0002-newer') });
+  await expect(run()).rejects.toMatchObject({ code: 'DATABASE_NEWER', message: expect.stringContaining('0003-tidy') });
+});
+
+test('a newer program goes on with a database whose migrations say nothing of what they need', async () => {
+  await write('0001-start.sql', 'CREATE TABLE a (id int);');
+  await run();
+  await home.database.run(statement('testWithoutNeeds', 'ALTER TABLE davit_migration DROP COLUMN needs'));
+  await write('0002-more.sql', '-- Needs 0002: a has another meaning.\nSELECT 1;');
+  expect((await run()).applied).toEqual(['0002-more']);
+  await rm(path.join(folder, '0002-more.sql'));
+  await expect(run()).rejects.toMatchObject({ code: 'DATABASE_NEWER' });
+});
+
+test('a migration cannot need one that comes after it', async () => {
+  await write('0001-start.sql', '-- Needs 0002: what is not there yet.\nSELECT 1;');
+  await expect(run()).rejects.toThrow('needs 0002, which comes after it');
 });
 
 test('an applied migration whose text has changed is refused', async () => {

@@ -16,6 +16,8 @@ export interface Migration {
   readonly name: string;
   readonly text: string;
   readonly sha256: string;
+  /** How many migrations a program must know to work with the schema that this one leaves; 0: any program may. */
+  readonly needs: number;
 }
 
 export interface MigrateOptions {
@@ -38,7 +40,10 @@ export interface MigrateResult {
  * Brings the database to this program's schema: applies the files `0001-<name>.sql`, `0002-…` that it does not have yet, in
  * order, each in a transaction of its own. May be called by several processes at once: one works, the others wait for it.
  *
- * Errors: `DATABASE_NEWER` (a newer program was here), `MIGRATION_CHANGED` (an applied file has another text now),
+ * Migrations of a newer program may be there: it works with them as long as none says that it needs a program that knows more. So the
+ * processes of two versions work side by side while one follows the other, and the older ones can be started again.
+ *
+ * Errors: `DATABASE_NEWER` (a newer program was here, and has left a schema that this one does not work with), `MIGRATION_CHANGED` (an applied file has another text now),
  * `MIGRATION_FAILED` (names the file; nothing of it remains), `DATABASE_UNAVAILABLE`.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
@@ -52,8 +57,11 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
       number integer PRIMARY KEY,
       name text NOT NULL,
       sha256 text NOT NULL,
-      applied_at timestamptz NOT NULL DEFAULT now()
+      applied_at timestamptz NOT NULL DEFAULT now(),
+      needs integer NOT NULL DEFAULT 0
     )`);
+    // Of a database whose table was made before there was this column.
+    await client.query('ALTER TABLE davit_migration ADD COLUMN IF NOT EXISTS needs integer NOT NULL DEFAULT 0');
     const before = await compareWithDatabase(client, migrations);
     const last = Math.max(before, options.upTo ?? migrations.length);
     const missing = migrations.slice(before, last);
@@ -81,28 +89,41 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
         );
       }
       const text = await readFile(path.join(folder, file), 'utf8');
-      return { number, name: file.slice(0, -'.sql'.length), text, sha256: createHash('sha256').update(text).digest('hex') };
+      const sha256 = createHash('sha256').update(text).digest('hex');
+      return { number, name: file.slice(0, -'.sql'.length), text, sha256, needs: neededBy(number, text) };
     }),
   );
+}
+
+/**
+ * `-- Needs 0031: why` in a migration: programs that do not know the migration of that number cannot work with what this one leaves. Its
+ * own number: no earlier program can.
+ */
+function neededBy(number: number, text: string): number {
+  const [, needed] = /^-- Needs (\d{4}): \S/m.exec(text) ?? [];
+  if (needed === undefined) return 0;
+  if (Number(needed) > number) throw new Error(`migration ${number} needs ${needed}, which comes after it`);
+  return Number(needed);
 }
 
 interface AppliedRow {
   readonly number: number;
   readonly name: string;
   readonly sha256: string;
+  readonly needs: number;
 }
 
-/** How many of the migrations the database has; throws when it has others. */
+/** How many migrations the database has; throws where they are not those of this program, or it cannot work with them. */
 async function compareWithDatabase(client: Client, migrations: readonly Migration[]): Promise<number> {
-  const { rows } = await client.query<AppliedRow>('SELECT number, name, sha256 FROM davit_migration ORDER BY number');
-  const newest = rows.at(-1);
-  if (newest !== undefined && newest.number > migrations.length) {
+  const { rows } = await client.query<AppliedRow>('SELECT number, name, sha256, needs FROM davit_migration ORDER BY number');
+  const tooNew = rows.find(({ needs }) => needs > migrations.length);
+  if (tooNew !== undefined) {
     throw new AppError({
       code: 'DATABASE_NEWER',
-      message: `The database was used by a newer version of Davit: it has migration ${newest.name}, this program knows ${migrations.length}. Start that version or a later one, or restore a backup made before the upgrade.`,
+      message: `The database was used by a newer version of Davit: it has migration ${tooNew.name}, which needs ${tooNew.needs} migrations, and this program knows ${migrations.length}. Start that version or a later one, or restore a backup made before the upgrade.`,
     });
   }
-  for (const row of rows) {
+  for (const row of rows.slice(0, migrations.length)) {
     const own = migrations[row.number - 1];
     if (own?.sha256 === row.sha256) continue;
     throw new AppError({
@@ -118,10 +139,11 @@ async function apply(client: Client, migration: Migration): Promise<void> {
     await client.query('BEGIN');
     await client.query(migration.text);
     if (client.getTransactionStatus() !== 'T') throw new Error('the file ends the transaction that it runs in');
-    await client.query('INSERT INTO davit_migration (number, name, sha256) VALUES ($1, $2, $3)', [
+    await client.query('INSERT INTO davit_migration (number, name, sha256, needs) VALUES ($1, $2, $3, $4)', [
       migration.number,
       migration.name,
       migration.sha256,
+      migration.needs,
     ]);
     await client.query('COMMIT');
   } catch (error) {

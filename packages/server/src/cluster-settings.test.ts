@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { clusterDoor, readClusterSettings, settingsOf } from './cluster-settings.ts';
+import { clusterDoor, clustersOfServiceAccount, readClusterSettings, settingsOf } from './cluster-settings.ts';
 import { readConfiguration } from './main/config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'davit-settings-'));
@@ -28,6 +28,13 @@ test('a cluster has what is set for it, and what is set for all where it has not
   expect(settingsOf(table, west)).toEqual({ pod_security: 'restricted', linger_seconds: 1 });
 });
 
+test('only a cluster that is named is let onto the cluster of Davit itself', () => {
+  const { table, fault } = readClusterSettings(file({ [east]: { in_cluster: true }, [west]: { in_cluster: false } }));
+  expect(fault).toBeNull();
+  expect(clustersOfServiceAccount(table)).toEqual([east]);
+  expect(faultOf({ '*': { in_cluster: true } })).toContain('*.in_cluster is of one cluster: name it by its id');
+});
+
 test.each([
   ['https://apps.example.org', { domain: 'apps.example.org', scheme: 'https', port: 443 }],
   ['http://apps.example.org/', { domain: 'apps.example.org', scheme: 'http', port: 80 }],
@@ -48,6 +55,13 @@ test.each([
   ['a bare address of a machine', { [east]: { address: 'https://192.0.2.1' } }, 'must be an http or https address'],
   ['one with a password', { [east]: { address: 'https://u:p@apps.example.org' } }, 'must be an http or https address'],
   ['another scheme', { [east]: { address: 'ftp://apps.example.org' } }, 'must be an http or https address'],
+  ['a Gateway without a namespace', { [east]: { gateway: 'public' } }, `${east}.gateway`],
+  [
+    'an issuer beside a Gateway',
+    { [east]: { gateway: 'infra/public', certificate_issuer: 'letsencrypt' } },
+    `${east}.certificate_issuer is of Ingresses`,
+  ],
+  ['a registry by another word than its id', { [east]: { image_registry: 'own' } }, `${east}.image_registry`],
   [
     'two clusters at one domain',
     { [east]: { address: 'https://apps.example.org' }, [west]: { address: 'http://apps.example.org' } },

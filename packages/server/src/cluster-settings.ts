@@ -22,6 +22,8 @@ export interface OneClusterSettings {
   readonly image_folder?: string;
   readonly helper_image?: string;
   readonly linger_seconds?: number;
+  /** It is the cluster that Davit itself runs on, and is worked with as the service account of Davit's pods. Of one cluster, not of `*`. */
+  readonly in_cluster?: boolean;
 }
 
 /** By the cluster's id; `*` is for all, and has no address. */
@@ -42,6 +44,7 @@ const members = {
   image_folder: { type: 'string', maxLength: 100, pattern: '^[a-z0-9]+([._/-][a-z0-9]+)*$' },
   helper_image: { type: 'string', minLength: 1, maxLength: 500 },
   linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
+  in_cluster: { type: 'boolean' },
 };
 
 const kind: DocumentKind<ClusterSettingsTable> = {
@@ -69,7 +72,10 @@ export function readClusterSettings(file: string): { readonly table: ClusterSett
 
 function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
   const domains = new Set<string>();
-  return Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
+  // Whoever makes a cluster record in any organization would else be let onto the cluster of Davit itself.
+  const all: ErrorDetail[] =
+    table['*']?.in_cluster === undefined ? [] : [{ path: '*.in_cluster', message: 'is of one cluster: name it by its id' }];
+  const doors = Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
     if (address === undefined) return [];
     const path = `${id}.address`;
     if (id === '*') return [{ path, message: 'is of one cluster: give each its own' }];
@@ -80,6 +86,15 @@ function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
     domains.add(door.domain);
     return [];
   });
+  const idle = Object.entries(table).flatMap(([id, own]): ErrorDetail[] =>
+    (['ingress_class', 'certificate_issuer'] as const)
+      .filter((member) => own.gateway !== undefined && own[member] !== undefined)
+      .map((member) => ({
+        path: `${id}.${member}`,
+        message: 'is of Ingresses, and with gateway there are none: leave one of them out',
+      })),
+  );
+  return [...all, ...doors, ...idle];
 }
 
 /** What is set for a cluster, together with what is set for all. */
@@ -105,6 +120,11 @@ function doorAt(address: string): FrontDoor | null {
   const scheme = url.protocol === 'https:' ? 'https' : 'http';
   const port = url.port === '' ? (scheme === 'https' ? 443 : 80) : Number(url.port);
   return { domain: url.hostname, scheme, port };
+}
+
+/** Ids of those that Davit works with as the service account of its own pods. */
+export function clustersOfServiceAccount(table: ClusterSettingsTable): string[] {
+  return Object.keys(table).filter((id) => id !== '*' && table[id]?.in_cluster === true);
 }
 
 /** Those that services on clusters have their names below. */

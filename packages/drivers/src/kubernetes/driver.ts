@@ -15,12 +15,16 @@ import { missingPermissions } from './permissions.ts';
 import { clusterRoutes } from './routes.ts';
 import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
+import { readServiceAccount } from './service-account.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
 import { watchInstances } from './watch.ts';
 
 export interface KubernetesDriverInput {
-  /** Its text. Programs and files that it names are not used: it is refused. */
-  readonly kubeconfig: string;
+  /**
+   * The text of a kubeconfig. Programs and files that it names are not used: it is refused. Null: the service account of the pod that
+   * this process runs in, on the cluster of that pod.
+   */
+  readonly kubeconfig: string | null;
   /** Whose objects this driver makes and sees. */
   readonly installation: string;
   /** Absent: `defaultSettings`, member by member. */
@@ -35,7 +39,7 @@ export async function openKubernetesDriver(
   { kubeconfig, installation, settings }: KubernetesDriverInput,
   signal: AbortSignal,
 ): Promise<KubernetesDriver> {
-  const api = openApi(readKubeconfig(kubeconfig));
+  const api = openApi(kubeconfig === null ? readServiceAccount() : readKubeconfig(kubeconfig));
   try {
     const [version, canMeasure] = await Promise.all([askVersion(api, signal), hasMetrics(api, signal)]);
     const traits = { canLinger: isAtLeast(version, { major: 1, minor: 30 }) };
@@ -72,7 +76,7 @@ export class KubernetesDriver implements ClusterDriver {
     return describeCluster(this.#scope.api, signal);
   }
 
-  /** What the credentials of the kubeconfig do not allow and Davit does, each in words (`create deployments.apps`); empty: nothing. */
+  /** What the credentials do not allow and Davit does, each in words (`create deployments.apps`); empty: nothing. */
   async missingPermissions(signal: AbortSignal): Promise<readonly string[]> {
     return missingPermissions(this.#scope.api, signal);
   }

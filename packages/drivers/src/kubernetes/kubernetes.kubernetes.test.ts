@@ -54,6 +54,10 @@ function workload(script: string, changes: Partial<Workload> = {}): Workload {
 const web = (changes: Partial<Workload> = {}): Workload =>
   workload(serve('first'), { ports: [{ id: 'web', internalPort: 8080, protocol: 'HTTP' }], ...changes });
 
+async function hasGatewayApi(): Promise<boolean> {
+  return (await call(api, { method: 'GET', path: pathOf('HTTPRoute'), signal, accept: [404] })).status === 200;
+}
+
 /** Runs a script once and answers the instance and what it printed. */
 async function once(script: string, changes: Partial<Workload> = {}): Promise<{ instance: Instance; output: string }> {
   const job = workload(script, { runsOnce: true, ...changes });
@@ -323,6 +327,51 @@ describe.skipIf(cluster.missing !== null)(
       await driver.routes.apply({ owner, rollout: second.rollout, routes: [] }, signal);
       expect(await find(api, pathOf('Ingress', place), signal)).toBeNull();
       await driver.retire({ service: owner.service }, 0, context);
+    });
+
+    const gatedDriver = () => openTestDriver(cluster, installation, { gateway: { namespace: 'infra', name: 'public' } });
+    const routesOf = (...hosts: readonly string[]) =>
+      hosts.map((host) => ({ id: host, hosts: [host], pathPrefix: '/', internalPort: 8080 }));
+
+    test('routes at a Gateway take the place of an Ingress, and the other way round', async ({ skip }) => {
+      skip(!(await hasGatewayApi()), 'the cluster has no Gateway API');
+      const gated = await gatedDriver();
+      const served = web({ hostnames: ['gated'] });
+      await driver.start(served, context);
+      await driver.awaitReady(served, context);
+      const { owner, rollout } = served;
+      const routes = routesOf('shop.example.org', 'admin.example.org');
+      const query = { labelSelector: `davit.service=${owner.service}` };
+      const names = async (kind: string): Promise<string[]> => {
+        const { items } = await list<KubernetesObject>(api, { path: pathOf(kind, { namespace }), query }, signal);
+        return items.map(({ metadata }) => metadata?.name ?? '').toSorted();
+      };
+      const name = serviceObjectName(owner);
+      try {
+        await driver.routes.apply({ owner, rollout, routes }, signal);
+        expect(await names('Ingress')).toEqual([name]);
+        await gated.routes.apply({ owner, rollout, routes }, signal);
+        expect([await names('HTTPRoute'), await names('Ingress')]).toEqual([[name, `${name}-1`], []]);
+        await gated.routes.apply({ owner, rollout, routes: routes.slice(0, 1) }, signal);
+        expect(await names('HTTPRoute')).toEqual([name]);
+        await driver.routes.apply({ owner, rollout, routes }, signal);
+        expect([await names('HTTPRoute'), await names('Ingress')]).toEqual([[], [name]]);
+        await gated.routes.apply({ owner, rollout, routes }, signal);
+        await gated.removeService(environment, owner.service, context);
+        expect(await names('HTTPRoute')).toEqual([]);
+      } finally {
+        gated.close();
+        await driver.removeService(environment, owner.service, context);
+      }
+    });
+
+    test('a Gateway in the settings of a cluster without the Gateway API is told', async ({ skip }) => {
+      skip(await hasGatewayApi(), 'the cluster has the Gateway API');
+      const gated = await gatedDriver();
+      const { owner, rollout } = web();
+      const applied = gated.routes.apply({ owner, rollout, routes: routesOf('shop.example.org') }, signal);
+      const expected = { code: 'ENGINE_FAILED', message: expect.stringContaining('no Gateway API') };
+      await expect(applied.finally(() => gated.close())).rejects.toMatchObject(expected);
     });
 
     test('tells what the credentials do not allow', async () => {

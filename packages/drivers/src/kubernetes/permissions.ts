@@ -2,15 +2,21 @@ import { inParallel } from '../shared/parallel.ts';
 import { call, type Api } from './api.ts';
 import { translated } from './refusals.ts';
 
-interface Permission {
+export interface Permission {
+  /** Empty: the core group. */
   readonly group: string;
   readonly resource: string;
   readonly verbs: readonly string[];
+  /** Without it something is left out (there may be no such API at all), and everything else works. */
+  readonly isOptional?: boolean;
 }
 
 const made = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
 
-/** All that Davit does on a cluster; docs/kubernetes.md shows it as a role, and a test holds both equal. */
+/**
+ * All that Davit does on a cluster, in all namespaces, as it makes those of environments itself. `davit cluster manifest` prints it as a
+ * role, docs/kubernetes.md and the chart show it; tests hold all of them equal.
+ */
 export const permissions: readonly Permission[] = [
   { group: '', resource: 'namespaces', verbs: ['get', 'create', 'patch', 'delete'] },
   { group: '', resource: 'nodes', verbs: ['list'] },
@@ -27,16 +33,24 @@ export const permissions: readonly Permission[] = [
   { group: 'batch', resource: 'jobs', verbs: made.filter((verb) => verb !== 'watch') },
   { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['get', 'create', 'patch'] },
   { group: 'networking.k8s.io', resource: 'ingresses', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  {
+    group: 'gateway.networking.k8s.io',
+    resource: 'httproutes',
+    verbs: ['get', 'list', 'create', 'patch', 'delete'],
+    isOptional: true,
+  },
   { group: 'policy', resource: 'poddisruptionbudgets', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: 'metrics.k8s.io', resource: 'pods', verbs: ['list'], isOptional: true },
 ];
 
 interface Review {
   readonly status?: { readonly allowed?: boolean };
 }
 
-/** What of it the credentials may not do in all namespaces, in words; what of metrics.k8s.io is missing, is missing only to metrics. */
+/** What of it the credentials may not do in all namespaces, in words (`create deployments.apps`), but for what is optional. */
 export async function missingPermissions(api: Api, signal: AbortSignal): Promise<string[]> {
-  const asked = permissions.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
+  const needed = permissions.filter(({ isOptional }) => isOptional !== true);
+  const asked = needed.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
   try {
     const answers = await inParallel(asked, 8, async ({ group, resource: whole, verb }) => {
       const [resource = '', subresource = ''] = whole.split('/', 2);

@@ -29,6 +29,7 @@ export async function addPages(app: FastifyInstance, room: Room): Promise<void> 
 function addHealth(pages: FastifyInstance, room: Room): void {
   pages.get('/healthz', (_request, reply) => reply.headers(securityHeaders).send({ status: 'ok' }));
   pages.get('/readyz', async (_request, reply) => {
+    if (room.options.isLeaving?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'stopping' });
     try {
       await room.options.database.run(alive);
     } catch (error) {

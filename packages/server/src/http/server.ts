@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly trustProxy: boolean;
   readonly logRequests: boolean;
   readonly version: string;
+  /** Whether requests should go to other processes by now, as this one stops soon. */
+  readonly isLeaving?: () => boolean;
   readonly logger?: FastifyBaseLogger;
   readonly clock?: Clock;
 }
@@ -93,6 +95,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('caller', null);
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('startedAt', 0);
+  sendElsewhere(app, options);
   acceptBodies(app);
   await refuseUnderPressure(app);
   handleErrors(app, room);
@@ -128,6 +131,15 @@ const whenNeeded: SerializerFactory = (schemas, options) => {
   };
 };
 
+/** What comes to a process that leaves is answered, and the connection ends with it: the next request finds another process. */
+function sendElsewhere(app: FastifyInstance, { isLeaving }: ServerOptions): void {
+  if (isLeaving === undefined) return;
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (isLeaving()) reply.header('connection', 'close');
+    done();
+  });
+}
+
 function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
@@ -160,14 +172,23 @@ function wrongType(): AppError {
   return new AppError({ code: 'UNSUPPORTED_MEDIA_TYPE', message: wrongMediaType });
 }
 
+const pressureSampleMilliseconds = 1000;
+
 async function refuseUnderPressure(app: FastifyInstance): Promise<void> {
+  // What a slow start took is in the first measures: it is no reason to refuse whoever comes then.
+  let countsFrom = Infinity;
+  app.addHook('onListen', (done) => {
+    countsFrom = performance.now() + 3 * pressureSampleMilliseconds;
+    done();
+  });
   const { default: underPressure } = await import('@fastify/under-pressure');
   await app.register(underPressure, {
     maxEventLoopDelay: 1500,
+    sampleInterval: pressureSampleMilliseconds,
     retryAfter: 5,
     pressureHandler: (request) => {
       // Whoever watches over the process must still hear that it lives.
-      if (!operationsPages.has(request.url)) throw overloaded();
+      if (performance.now() > countsFrom && !operationsPages.has(request.url)) throw overloaded();
     },
   });
 }

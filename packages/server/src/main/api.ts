@@ -15,6 +15,7 @@ import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { createServer } from '../http/server.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
+import { noteServiceAccounts } from '../resources/cluster/index.ts';
 import { engineHooks } from '../resources/hooks.ts';
 import { GitInbox } from '../resources/git-event/index.ts';
 import { mountAll } from '../resources/index.ts';
@@ -55,6 +56,8 @@ export interface Api<Made extends MadeEngine = MadeEngine> {
   readonly madeToken: string | null;
   /** Begins to listen; gives the address. */
   listen(): Promise<string>;
+  /** Says that requests should go elsewhere: `/readyz` answers 503, and each connection ends with its next answer. */
+  leave(): void;
   /** Lets running requests end, within the configured time; then ends their connections. Database and engine stay open. */
   close(): Promise<void>;
 }
@@ -81,6 +84,13 @@ function follow(connectionString: string, authenticator: Authenticator, streams:
   });
 }
 
+async function noteOwnClusters({ database, config, logger }: ApiInput): Promise<void> {
+  for (const cluster of await noteServiceAccounts(database, config.clusterSettings)) {
+    const isOwn = config.clusterSettings[cluster]?.in_cluster === true;
+    logger?.info({ cluster, in_cluster: isOwn }, 'whether a cluster is worked with as the own service account has changed');
+  }
+}
+
 /**
  * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
  * CATALOGUE_INVALID where the file of cloud vendors, of databases or of lifecycle templates is wrong.
@@ -93,6 +103,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const vault = await openVault(database, await readKeys(config.stateFolder, config.secretKey));
   const { id: installation } = await database.one(installationRead);
   await ensureAuthority(config, database, vault, installation);
+  await noteOwnClusters(input);
   const engine = input.engine({
     database,
     connectionString,
@@ -118,6 +129,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     streams,
   };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
+  let isLeaving = false;
   const server = await createServer({
     mounted: mountAll(deps),
     database,
@@ -131,6 +143,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     trustProxy: config.trustProxy,
     logRequests: config.logRequests,
     version: await programVersion(),
+    isLeaving: () => isLeaving,
     ...(logger === undefined ? {} : { logger }),
   });
   const listener = await follow(connectionString, authenticator, streams);
@@ -145,6 +158,9 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
       } catch (error) {
         throw listenFailure(config, error);
       }
+    },
+    leave: () => {
+      isLeaving = true;
     },
     close: async () => {
       const impatience = setTimeout(() => server.server.closeAllConnections(), config.stopWithinSeconds * 1000);

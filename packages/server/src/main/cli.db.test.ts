@@ -149,6 +149,21 @@ test('the embedded database is served as long as davit is, also after one that w
   await vi.waitFor(() => expect(() => process.kill(revived, 0)).toThrow('ESRCH'), 10_000);
 });
 
+test('a server that is told to stop sends requests elsewhere while it still answers them', async () => {
+  const server = davit(['serve'], { DAVIT_STOP_DELAY_SECONDS: '4', DAVIT_BOOTSTRAP_TOKEN: 'administrator-token' });
+  const [, url] = await server.prints(address);
+  const ask = (page: string): Promise<Response> =>
+    fetch(`${url}${page}`, { headers: { authorization: 'Token administrator-token' } });
+  expect((await ask('/organization')).headers.get('connection')).toBe('keep-alive');
+  server.child.kill('SIGTERM');
+  await vi.waitFor(async () => expect(await (await ask('/readyz')).json()).toEqual({ status: 'stopping' }), 3_900);
+  const answer = await ask('/organization');
+  expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+  expect((await ask('/healthz')).status).toBe(200);
+  expect(await server.exit).toBe(0);
+  await expect(ask('/healthz')).rejects.toThrow('fetch failed');
+});
+
 test('a wrong configuration is told completely, with exit code 1', async () => {
   const run = davit(['serve'], { DAVIT_PORT: 'x', DAVIT_RATE_LIMIT: '-1' });
   expect(await run.exit).toBe(1);

@@ -21,6 +21,8 @@ const help = `davit: a self-hosted deployment platform
                                       with the files of volumes, whose services must be stopped then
   davit import <file>                 fill a new instance with one, before its first start
   davit disk [collect]                tell what Davit keeps on the disk; collect: remove what is not needed
+  davit cluster manifest [--namespace <name>] [--name <name>]
+                                      print the account that Davit needs on a Kubernetes cluster, for kubectl apply
   davit doctor                        check all that Davit needs, and say what is wrong and what to do
 
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
@@ -52,6 +54,8 @@ export async function run(args: readonly string[]): Promise<number> {
         return await token(rest, values.expires);
       case 'organization':
         return await organization(rest);
+      case 'cluster':
+        return await cluster(rest, values);
       case undefined:
         return misuse('which command?');
       default:
@@ -69,6 +73,8 @@ interface Parsed {
     readonly help?: boolean;
     readonly expires?: string;
     readonly 'with-volumes'?: boolean;
+    readonly namespace?: string;
+    readonly name?: string;
     readonly fault?: string;
   };
   readonly positionals: readonly string[];
@@ -79,7 +85,13 @@ function parse(args: readonly string[]): Parsed {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { help: { type: 'boolean', short: 'h' }, expires: { type: 'string' }, 'with-volumes': { type: 'boolean' } },
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        expires: { type: 'string' },
+        'with-volumes': { type: 'boolean' },
+        namespace: { type: 'string' },
+        name: { type: 'string' },
+      },
     });
   } catch (error) {
     return { values: { fault: error instanceof Error ? error.message : String(error) }, positionals: [] };
@@ -120,6 +132,14 @@ async function move(command: 'export' | 'import', [file, ...others]: readonly st
   return (await import('./move/import.ts')).importInstance(readConfiguration(), file, print);
 }
 
+async function cluster(args: readonly string[], { namespace, name }: Parsed['values']): Promise<number> {
+  if (args.length !== 1 || args[0] !== 'manifest') return misuse('cluster manifest');
+  const { manifestFault, printManifest } = await import('./cluster-manifest.ts');
+  const names = { namespace: namespace ?? 'davit-system', name: name ?? 'davit' };
+  const fault = manifestFault(names);
+  return fault === null ? printManifest(names, print) : misuse(fault);
+}
+
 async function disk(args: readonly string[]): Promise<number> {
   if (args.length > 1 || (args[0] !== undefined && args[0] !== 'collect')) return misuse('disk, or disk collect');
   const command = await import('./disk.ts');
@@ -149,7 +169,7 @@ async function serveForeground(config: Configuration): Promise<number> {
   const force = (): never => process.exit(failed);
   process.once('SIGINT', force).once('SIGTERM', force);
   // Requests get stopWithinSeconds; some more for the rest.
-  setTimeout(force, (config.stopWithinSeconds + 10) * 1000).unref();
+  setTimeout(force, (config.stopDelaySeconds + config.stopWithinSeconds + 10) * 1000).unref();
   await serving.close();
   return isDisplaced ? failed : 0;
 }

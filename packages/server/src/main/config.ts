@@ -50,6 +50,8 @@ export interface Configuration {
   readonly vendorRegistries: VendorRegistries;
   /** What the names of built-in variables begin with, without the underscore. */
   readonly variablePrefix: string;
+  /** Whether there is a container engine to work with; without, services run on Kubernetes clusters alone. */
+  readonly localEngine: boolean;
   /** null: found by itself. */
   readonly dockerHost: string | null;
   readonly buildMemoryMiB: number;
@@ -70,6 +72,8 @@ export interface Configuration {
   readonly metricsSeconds: number;
   readonly scaleDownSeconds: number;
   readonly stopWithinSeconds: number;
+  /** How long the API goes on answering, as one that leaves, before it stops. */
+  readonly stopDelaySeconds: number;
   /** Live streams that a token may have open in one process. */
   readonly streamsPerToken: number;
   /** How long events are kept, so that streams can be resumed. */
@@ -153,6 +157,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     allowHttpRegistries: reader.truth('DAVIT_ALLOW_HTTP_REGISTRIES', false),
     vendorRegistries: reader.vendorRegistries('DAVIT_VENDOR_REGISTRIES'),
     variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', 'DAVIT'),
+    localEngine: reader.truth('DAVIT_LOCAL_ENGINE', true),
     dockerHost: reader.optional('DOCKER_HOST'),
     buildMemoryMiB: reader.integer('DAVIT_BUILD_MEMORY_MIB', halfOfMemoryMiB(), 64, 1_048_576),
     buildCpuMillicores: reader.integer('DAVIT_BUILD_CPU_MILLICORES', halfOfCpuMillicores(), 100, 1_024_000),
@@ -176,6 +181,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     backupTimeoutSeconds: reader.integer('DAVIT_BACKUP_TIMEOUT_SECONDS', 14_400, 10, 604_800),
     orphanBackupDays: reader.integer('DAVIT_ORPHAN_BACKUP_DAYS', 7, 0, 3650),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
+    stopDelaySeconds: reader.integer('DAVIT_STOP_DELAY_SECONDS', 0, 0, 600),
     streamsPerToken: reader.integer('DAVIT_STREAMS_PER_TOKEN', 20, 1, 10_000),
     streamRetentionMinutes: reader.integer('DAVIT_STREAM_RETENTION_MINUTES', 60, 1, 10_080),
     streamHeartbeatSeconds: reader.integer('DAVIT_STREAM_HEARTBEAT_SECONDS', 15, 1, 300),

@@ -16,6 +16,7 @@ import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
 import type { Configuration } from './config.ts';
 import { forever, lateCluster, rememberSuccess } from './late-cluster.ts';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
+import { noEngine } from './no-engine.ts';
 
 /** The drivers of this machine's container engine, and what makes those of other clusters. */
 export interface LocalDrivers {
@@ -36,6 +37,9 @@ export interface Connected {
 
 /** Makes the drivers. Nothing is asked yet: Davit starts without a container engine, and finds it when it is there. */
 export function localDrivers(config: Configuration, installation: string, log: EngineLog): LocalDrivers {
+  const source = createGitSource({ allowLocalRepositories: config.allowLocalRepositories });
+  const makeCluster = kubernetesClusters(config, installation);
+  if (!config.localEngine) return { set: noEngine(source), makeCluster, detach: () => undefined };
   const gateway = createGateway({
     stateFolder: path.join(config.stateFolder, 'gateway'),
     port: config.gatewayPort,
@@ -64,10 +68,10 @@ export function localDrivers(config: Configuration, installation: string, log: E
       builder: images,
       carrier: images,
       imageStore: lateImageStore(connect),
-      source: createGitSource({ allowLocalRepositories: config.allowLocalRepositories }),
+      source,
       gateway,
     },
-    makeCluster: kubernetesClusters(config, installation),
+    makeCluster,
     detach: () => detach(gateway),
   };
 }

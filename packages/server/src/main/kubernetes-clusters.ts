@@ -1,7 +1,13 @@
 import type { ClusterDriver } from '@davit/drivers';
 import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
-import { clusterDoor, settingsOf, type FrontDoor, type OneClusterSettings } from '../cluster-settings.ts';
+import {
+  clusterDoor,
+  clustersOfServiceAccount,
+  settingsOf,
+  type FrontDoor,
+  type OneClusterSettings,
+} from '../cluster-settings.ts';
 import type { Configuration } from './config.ts';
 import { lateCluster, rememberSuccess } from './late-cluster.ts';
 
@@ -16,11 +22,16 @@ export function kubernetesClusters(
   return ({ id, kubeconfig }) => {
     const own = settingsOf(clusterSettings, id);
     const settings = toDriverSettings(own, clusterDoor(clusterSettings, id));
+    // What the record says is not enough: whoever could write there would be let onto the cluster of Davit itself.
+    const isOwn = clustersOfServiceAccount(clusterSettings).includes(id);
     const closed = new AbortController();
     const open = rememberSuccess(async (signal: AbortSignal): Promise<KubernetesDriver> => {
       const { openKubernetesDriver } = await import('@davit/drivers/kubernetes');
       const within = AbortSignal.any([signal, closed.signal]);
-      const driver = await openKubernetesDriver({ kubeconfig: kubeconfig.reveal(), installation, settings }, within);
+      const driver = await openKubernetesDriver(
+        { kubeconfig: isOwn ? null : kubeconfig.reveal(), installation, settings },
+        within,
+      );
       closed.signal.addEventListener('abort', () => driver.close(), { once: true });
       if (closed.signal.aborted) driver.close();
       return driver;

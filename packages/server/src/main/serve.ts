@@ -2,6 +2,7 @@ import { migrate, openDatabase, type Database, type SessionLock } from '@davit/d
 import { Terraform } from '@davit/drivers';
 import { createEngine, type Engine, type EngineLog } from '@davit/engine';
 import { pino, type Logger } from 'pino';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Background } from '../background/background.ts';
 import { createApi, listenFailure, programVersion, type Api } from './api.ts';
 import type { Configuration } from './config.ts';
@@ -102,7 +103,17 @@ async function startAll(config: Configuration, { logger, say, open, makeDrivers 
   // After listening: deployments go on within moments, but the first answer does not wait for a container engine.
   if (config.role !== 'api') void startEngine(api.engine, logger);
   logger.info({ address: health, role: config.role }, 'ready');
+  open.closers.push(() => leave(config, api));
   return { address, health, displaced: holder.displaced, close: () => closeAll(open, logger) };
+}
+
+/**
+ * Goes on answering for a while: proxies hear late that this process is not to be asked any more, and those that ask it then would find
+ * nobody.
+ */
+async function leave({ role, stopDelaySeconds }: Configuration, api: Api): Promise<void> {
+  api.leave();
+  if (role !== 'worker') await pause(stopDelaySeconds * 1000);
 }
 
 /** Of a process that only works: whoever watches over it hears that it lives. */

@@ -7,6 +7,7 @@ import { cluster, sampleWorkload } from '../testing/workloads.ts';
 import { faultsOf } from '../testing/schemas.ts';
 import { toManifests, type Manifests } from './index.ts';
 import { keepingPorts } from './addresses.ts';
+import { toHttpRoutes } from './http-route.ts';
 import { toIngress } from './ingress.ts';
 import { defaultSettings } from './settings.ts';
 
@@ -261,6 +262,19 @@ test('hosts get certificates of the issuer, but for those that the wildcard cert
     { ...defaultSettings, certificates: { ...certificates, wildcardDomain: null } },
   );
   expect(all?.spec?.tls?.[0]?.hosts).toEqual(['shop-1a2b3c4d.apps.example.org']);
+});
+
+test('routes at a Gateway are HTTPRoutes, one for all ports of the same hosts', () => {
+  const { owner, rollout } = sampleWorkload();
+  const routes = [
+    { id: 'web', hosts: ['shop.example.org', '*.shop.example.org'], pathPrefix: '/', internalPort: 8080 },
+    { id: 'api', hosts: ['*.shop.example.org', 'shop.example.org'], pathPrefix: '/api', internalPort: 9090 },
+    { id: 'admin', hosts: ['admin.example.org'], pathPrefix: '/', internalPort: 9091 },
+    { id: 'none', hosts: [], pathPrefix: '/', internalPort: 9092 },
+  ];
+  const metadata = { labels: { team: 'shop' }, annotations: { HTTPRoute: { 'example.org/door': '3' } } };
+  expect(toHttpRoutes({ owner, rollout, routes, metadata }, { namespace: 'infra', name: 'public' })).toMatchSnapshot();
+  expect(toHttpRoutes({ owner, rollout, routes: [] }, { namespace: 'infra', name: 'public' })).toEqual([]);
 });
 
 test('what no cluster can run is refused with what would be right', () => {

@@ -14,9 +14,11 @@ const serverRead = statement<{ version: string; number: number; is_new: boolean;
   `select version() as version, current_setting('server_version_num')::int as number,
           to_regclass('public.davit_migration') is null as is_new, current_database() as name`,
 );
-const appliedRead = statement<{ number: number; name: string; sha256: string }>(
+const appliedRead = statement<{ number: number; name: string; sha256: string; needs: number }>(
   'doctor_applied',
-  'select number, name, sha256 from davit_migration order by number',
+  // The column is missing until a program that has it was started.
+  `select number, name, sha256, coalesce((to_jsonb(davit_migration) ->> 'needs')::integer, 0) as needs
+     from davit_migration order by number`,
 );
 const sealedRead = statement<{ is_sealed: boolean }>(
   'doctor_sealed',
@@ -79,17 +81,19 @@ async function findings(config: Configuration, database: Database): Promise<Find
 async function schema(database: Database, words: string): Promise<Finding> {
   const own = await readMigrations(migrationsFolder);
   const applied = await database.many(appliedRead);
-  const foreign = applied.find((row) => own[row.number - 1]?.sha256 !== row.sha256);
-  if (foreign !== undefined && foreign.number > own.length) {
+  const tooNew = applied.find(({ needs }) => needs > own.length);
+  if (tooNew !== undefined) {
     return fail(
-      `a newer version of Davit was here: it has migration ${foreign.name}`,
+      `a newer version of Davit was here: it has migration ${tooNew.name}`,
       'Start that version or a later one, or restore a backup made before the upgrade.',
     );
   }
+  const foreign = applied.find((row) => row.number <= own.length && own[row.number - 1]?.sha256 !== row.sha256);
   if (foreign !== undefined) {
     return fail(`migration ${foreign.name} was applied with another text`, 'Use an unmodified release of Davit.');
   }
   const missing = own.length - applied.length;
+  if (missing < 0) return ok(`${words}, schema ${applied.length} of a newer version, which this one works with`);
   if (missing === 0) return ok(`${words}, schema ${own.length}`);
   return warn(`${words}, ${missing} migrations behind`, 'The next start applies them; make an export before.');
 }

@@ -112,6 +112,8 @@ test('a database that is not there, or that a newer version used, fails; one tha
   expect(text).not.toContain(password);
   const newer = "insert into davit_migration (number, name, sha256) values (9999, '9999-later', 'x')";
   await database.database.run(statement('test_doctor_newer', newer));
+  expect((await look()).text).toMatch(/^ok {4}database: PostgreSQL .* of a newer version, which this one works with/m);
+  await database.database.run(statement('test_doctor_needs', 'update davit_migration set needs = 9999 where number = 9999'));
   await finds({}, /^FAIL {2}database: a newer version of Davit was here: it has migration 9999-later/m);
   const { length } = await readMigrations(migrationsFolder);
   await database.database.run(statement('test_doctor_older', 'delete from davit_migration where number > $1'), [length - 1]);

@@ -36,6 +36,7 @@ export async function lookAtConfiguration(config: Configuration): Promise<Findin
 
 /** The engine, and the disk that it keeps images and volumes on. */
 export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
+  if (!config.localEngine) return [ok('none is worked with (DAVIT_LOCAL_ENGINE)')];
   const signal = AbortSignal.timeout(engineTimeoutMilliseconds);
   try {
     const engine = await openDockerEngine({

@@ -12,6 +12,7 @@ const leastVersion = 2006;
 
 /** HAProxy, and whether it serves or could. */
 export async function lookAtGateway(config: Configuration): Promise<Finding[]> {
+  if (!config.localEngine) return [ok('none is needed without a container engine (DAVIT_LOCAL_ENGINE)')];
   const install = 'Install HAProxy 2.6 or later (on Debian and Ubuntu: apt-get install haproxy).';
   let version: string;
   try {

@@ -94,12 +94,8 @@ function kindWords(row: store.ClusterRow): string {
 }
 
 /** CLUSTER_NOT_DEPLOYED, unless services can be deployed on it. */
-export function checkDeployed(cluster: {
-  readonly driver: string;
-  readonly name: string;
-  readonly has_kubeconfig: boolean;
-}): void {
-  if (isLocal(cluster) || cluster.has_kubeconfig) return;
+export function checkDeployed(cluster: { readonly driver: string; readonly name: string; readonly has_access: boolean }): void {
+  if (isLocal(cluster) || cluster.has_access) return;
   throw notDeployed(cluster, 'nothing can be deployed on it');
 }
 

@@ -24,7 +24,8 @@ export async function readKubeconfig(
   if (row.kubernetes === 'MANAGED') throw notDeployed(row, 'it has no kubeconfig');
   const { kubeconfig_sealed: sealed } = await deps.database.one(store.kubeconfigRead, [row.id]);
   if (sealed !== null) return deps.vault.open(row.id, sealed);
-  throw new AppError({ code: 'NOT_FOUND', message: `The cluster ${row.name} has no kubeconfig yet. Store one by a PUT.` });
+  const why = row.uses_service_account ? 'and needs none: Davit runs on it' : 'yet. Store one by a PUT';
+  throw new AppError({ code: 'NOT_FOUND', message: `The cluster ${row.name} has no kubeconfig ${why}.` });
 }
 
 /** Stores it, sealed. It is not tried. CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED; VALIDATION_FAILED where it is no kubeconfig. */
@@ -34,6 +35,11 @@ export async function editKubeconfig(deps: Deps, caller: Caller, place: ClusterP
     refuseLocal(row);
     if (row.kubernetes === 'MANAGED') {
       throw unsupported(`The cluster ${row.name} is managed: its kubeconfig comes from its vendor when it is deployed.`);
+    }
+    if (row.uses_service_account) {
+      throw unsupported(
+        `The cluster ${row.name} is the one that Davit itself runs on, and its operator lets Davit work there with its own service account: a kubeconfig would not be used.`,
+      );
     }
     if (!isKubeconfig(text)) {
       throw invalid('', 'must be a kubeconfig: YAML with `kind: Config`, and with clusters, contexts and users');

@@ -35,9 +35,9 @@ export async function readClusters(deps: Deps, caller: Caller, organizationId: s
 /** Whether Davit can reach it at all: this machine's engine, and clusters of others with a kubeconfig. */
 export function isConnected(
   deps: Pick<Deps, 'engine'>,
-  row: Pick<store.ClusterRow, 'driver' | 'kubernetes' | 'has_kubeconfig'>,
+  row: Pick<store.ClusterRow, 'driver' | 'kubernetes' | 'has_access'>,
 ): boolean {
-  return isLocal(row) || (row.kubernetes !== 'MANAGED' && row.has_kubeconfig && deps.engine.connectsClusters);
+  return isLocal(row) || (row.kubernetes !== 'MANAGED' && row.has_access && deps.engine.connectsClusters);
 }
 
 /** What a cluster answers, as it is remembered for some seconds; null: it is only recorded, and there is nothing to ask. */

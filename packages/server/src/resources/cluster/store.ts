@@ -37,7 +37,9 @@ export interface ClusterRow {
   readonly production: boolean;
   readonly spec: ClusterSpec;
   readonly credentials_id: string | null;
-  readonly has_kubeconfig: boolean;
+  /** There is a kubeconfig, or it is the service account of Davit's own pods. */
+  readonly has_access: boolean;
+  readonly uses_service_account: boolean;
   readonly deployed_at: string | null;
   /** Null where the cluster is not locked; a lock whose time is over is none. */
   readonly lock_reason: string | null;
@@ -58,7 +60,8 @@ export interface LockRow {
 const holds = '(expires_at is null or expires_at > clock_timestamp())';
 const ofCluster = (c: string): string => `${c}.id, ${c}.created_at, ${c}.updated_at, ${c}.organization_id, ${c}.name,
   ${c}.description, ${c}.region, ${c}.cloud_provider, ${c}.kubernetes, ${c}.driver, ${c}.is_default, ${c}.is_demo, ${c}.production,
-  ${c}.spec, ${c}.credentials_id, ${c}.kubeconfig_sealed is not null as has_kubeconfig, ${c}.deployed_at`;
+  ${c}.spec, ${c}.credentials_id, ${c}.uses_service_account,
+  ${c}.kubeconfig_sealed is not null or ${c}.uses_service_account as has_access, ${c}.deployed_at`;
 const ofLock = `lock.reason as lock_reason, lock.ttl_in_days as lock_ttl_in_days, lock.owner_name as lock_owner_name,
   lock.locked_at, lock.expires_at as lock_expires_at`;
 const withLock = (c: string): string => `left join cluster_lock as lock on lock.cluster_id = ${c}.id and ${holds}`;
@@ -191,16 +194,28 @@ export const kubeconfigWrite = statement(
   'update cluster set kubeconfig_sealed = $2, updated_at = clock_timestamp() where id = $1',
 );
 
-/** Of clusters that Davit was given a kubeconfig of. */
+/** Of clusters that Davit has a way to. */
 export const clusterAccess = statement<{
   readonly id: string;
   readonly name: string;
-  readonly kubeconfig_sealed: Buffer;
+  /** Null: the service account of Davit's own pods. */
+  readonly kubeconfig_sealed: Buffer | null;
   readonly version: string;
 }>(
   'cluster_access',
-  `select id, name, kubeconfig_sealed, md5(kubeconfig_sealed) as version from cluster
-    where kubeconfig_sealed is not null and kubernetes <> 'MANAGED' and driver = id::text order by created_at, id`,
+  `select id, name, case when not uses_service_account then kubeconfig_sealed end as kubeconfig_sealed,
+          case when uses_service_account then 'service account' else md5(kubeconfig_sealed) end as version
+     from cluster
+    where (kubeconfig_sealed is not null or uses_service_account) and kubernetes <> 'MANAGED' and driver = id::text
+    order by created_at, id`,
+);
+
+/** $1: ids of those on which Davit works with the service account of its own pods; no other does then. Gives those that have changed. */
+export const serviceAccountsWrite = statement<{ readonly id: string; readonly uses_service_account: boolean }>(
+  'cluster_service_accounts_write',
+  `update cluster set uses_service_account = id = any($1::uuid[]), updated_at = clock_timestamp()
+    where uses_service_account <> (id = any($1::uuid[])) and (uses_service_account or kubernetes <> 'MANAGED' and driver = id::text)
+   returning id, uses_service_account`,
 );
 
 export const clusterDeployed = statement<{ readonly deployed_at: string }>(

@@ -93,13 +93,13 @@ export const environmentEdit = statement<EnvironmentRow>(
 export const clusterToMoveTo = statement<{
   readonly name: string;
   readonly driver: string;
-  readonly has_kubeconfig: boolean;
+  readonly has_access: boolean;
   readonly mode: EnvironmentMode;
   /** The environment is on it. */
   readonly is_there: boolean;
 }>(
   'environment_cluster_to_move_to',
-  `select cluster.name, cluster.driver, cluster.kubeconfig_sealed is not null as has_kubeconfig, environment.mode,
+  `select cluster.name, cluster.driver, cluster.kubeconfig_sealed is not null or cluster.uses_service_account as has_access, environment.mode,
           environment.cluster_id = cluster.id as is_there
      from cluster join environment on environment.id = $3 where cluster.organization_id = $1 and cluster.id = $2 for share of cluster`,
 );
@@ -122,7 +122,7 @@ export interface EnvironmentPlaceRow {
   readonly project_id: string;
   readonly cluster_id: string;
   readonly driver: string;
-  readonly has_kubeconfig: boolean;
+  readonly has_access: boolean;
   readonly cluster_name: string;
   readonly is_demo: boolean;
   readonly billing_deployment_restriction: string | null;
@@ -140,7 +140,8 @@ const isUnderWay = `environment.deleting and exists (
 
 const place = `select environment.organization_id, environment.project_id, environment.cluster_id, environment.deleting as marked,
   ${isUnderWay} as deleting, cluster.driver,
-  cluster.kubeconfig_sealed is not null as has_kubeconfig, cluster.name as cluster_name, cluster.is_demo, organization.billing_deployment_restriction
+  cluster.kubeconfig_sealed is not null or cluster.uses_service_account as has_access, cluster.name as cluster_name, cluster.is_demo,
+  organization.billing_deployment_restriction
    from environment
    join cluster on cluster.id = environment.cluster_id
    join organization on organization.id = environment.organization_id

@@ -1,0 +1,181 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, test } from 'vitest';
+import { roleRules } from './role.ts';
+import {
+  chartFolder,
+  manifestsFolder,
+  parseManifests,
+  programOf,
+  readManifests,
+  renderChart,
+  toFile,
+  withoutHelm,
+  type Manifest,
+} from './testing/manifests-of-davit.ts';
+import { faultsOf } from './testing/schemas.ts';
+
+/* The manifests that Davit itself runs by. With Helm in PATH, `-u` writes them anew from the chart. */
+
+const helm = programOf('helm');
+const kubectl = programOf('kubectl');
+const written = 'Written from deploy/chart/davit (`npx vitest run --project unit manifests-of-davit -u` with Helm in PATH).';
+
+const everything = {
+  image: { digest: `sha256:${'0'.repeat(64)}`, pullSecrets: [{ name: 'registry' }] },
+  backups: { claim: 'shelf' },
+  ingress: { enabled: true, className: 'nginx', host: 'davit.example.org', tlsSecret: 'davit-tls', annotations: { a: 'b' } },
+  service: { annotations: { a: 'b' } },
+  publicUrl: 'https://davit.example.org',
+  trustProxy: true,
+  settings: { DAVIT_LOG_LEVEL: 'debug', DAVIT_BODY_LIMIT_BYTES: 104_857_600 },
+  extraEnv: [{ name: 'DAVIT_EXPORT_PASSPHRASE', valueFrom: { secretKeyRef: { name: 'more', key: 'passphrase' } } }],
+  clusterSettings: { '*': { pod_security: 'restricted' } },
+  inCluster: true,
+  serviceAccount: { name: 'dock', annotations: { a: 'b' } },
+  podAnnotations: { a: 'b' },
+  podLabels: { c: 'd' },
+  nodeSelector: { e: 'f' },
+  tolerations: [{ key: 'g', operator: 'Exists' }],
+  affinity: { nodeAffinity: {} },
+  priorityClassName: 'high',
+};
+
+interface Container {
+  readonly name: string;
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
+  readonly securityContext: object;
+  readonly volumeMounts: readonly { readonly mountPath: string }[];
+}
+
+interface PodSpec {
+  readonly automountServiceAccountToken: boolean;
+  readonly securityContext: object;
+  readonly terminationGracePeriodSeconds: number;
+  readonly initContainers: readonly Container[];
+  readonly containers: readonly Container[];
+  readonly volumes: readonly object[];
+}
+
+interface Deployment extends Manifest {
+  readonly spec: { readonly template: { readonly spec: PodSpec } };
+}
+
+// The schema of Kubernetes is tested beside.
+const isDeployment = (manifest: Manifest): manifest is Deployment => manifest.kind === 'Deployment';
+
+/** Of the Deployments among manifests, by their names. */
+function podsOf(manifests: readonly Manifest[]): Readonly<Record<string, PodSpec>> {
+  return Object.fromEntries(manifests.filter(isDeployment).map(({ metadata, spec }) => [metadata.name, spec.template.spec]));
+}
+
+const namesOf = (manifests: readonly Manifest[]): string[] => manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+
+test('Kubernetes takes the manifests as they are', () => {
+  const manifests = [...readManifests('base'), ...readManifests('in-cluster')];
+  expect(namesOf(manifests).toSorted()).toEqual([
+    'ClusterRole davit-davit',
+    'ClusterRoleBinding davit-davit',
+    'ConfigMap davit-clusters',
+    'Deployment davit-api',
+    'Deployment davit-worker',
+    'Namespace davit',
+    'PersistentVolumeClaim davit-backups',
+    'PodDisruptionBudget davit-api',
+    'PodDisruptionBudget davit-worker',
+    'Service davit',
+    'ServiceAccount davit',
+  ]);
+  expect(manifests.flatMap(faultsOf)).toEqual([]);
+});
+
+test('the role of manifests and chart is what Davit asks a cluster for', () => {
+  expect(readManifests('in-cluster').find(({ kind }) => kind === 'ClusterRole')?.rules).toEqual(roleRules());
+  expect(load(readFileSync(join(chartFolder, 'files/cluster-role-rules.yaml'), 'utf8'))).toEqual(roleRules());
+});
+
+test('pods have no more than they need: no root, nothing to write to but volumes, no token, no secret in the manifest', () => {
+  const pods = podsOf(readManifests('base'));
+  expect(Object.keys(pods).toSorted()).toEqual(['davit-api', 'davit-worker']);
+  for (const pod of Object.values(pods)) {
+    expect(pod.automountServiceAccountToken).toBe(false);
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    for (const container of [...pod.initContainers, ...pod.containers]) {
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      const secret = container.env.filter(({ name }) => /DATABASE_URL|SECRET_KEY|TOKEN/.test(name));
+      expect(secret.map(({ value }) => value)).toEqual([undefined, undefined, undefined]);
+    }
+  }
+});
+
+test('a pod has the time that its process takes to stop', () => {
+  const { 'davit-api': api } = podsOf(readManifests('base'));
+  const delay = Number(api?.containers[0]?.env.find(({ name }) => name === 'DAVIT_STOP_DELAY_SECONDS')?.value);
+  expect(delay).toBeGreaterThan(0);
+  // The process ends itself 10 s after the time for requests under way, 15 s by default.
+  expect(api?.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(delay + 15 + 10);
+});
+
+describe.skipIf(helm === null)(`the chart${helm === null ? ' (skipped: there is no helm in PATH)' : ''}`, () => {
+  const render = (values: object): Manifest[] => renderChart(helm ?? '', values);
+
+  test('renders the manifests that are in the repository', async () => {
+    const rendered = render({ backups: { size: '20Gi' } }).map(withoutHelm);
+    await expect(toFile(rendered, written)).toMatchFileSnapshot(join(manifestsFolder, 'base/davit.yaml'));
+    const role = render({ backups: { size: '20Gi' }, inCluster: true }).filter(({ kind }) => kind.startsWith('ClusterRole'));
+    await expect(toFile(role.map(withoutHelm), written)).toMatchFileSnapshot(join(manifestsFolder, 'in-cluster/role.yaml'));
+  });
+
+  test('renders what Kubernetes takes, whatever of it is used', () => {
+    for (const values of [{ backups: { ephemeral: true } }, everything]) expect(render(values).flatMap(faultsOf)).toEqual([]);
+    const manifests = render(everything);
+    expect(namesOf(manifests)).toContain('Ingress davit');
+    expect(namesOf(manifests)).not.toContain('PersistentVolumeClaim davit-backups');
+    const { 'davit-worker': worker } = podsOf(manifests);
+    expect(worker?.volumes).toContainEqual({ name: 'backups', persistentVolumeClaim: { claimName: 'shelf' } });
+    expect(worker?.containers[0]?.env).toContainEqual({ name: 'DAVIT_BODY_LIMIT_BYTES', value: '104857600' });
+    expect(worker?.automountServiceAccountToken).toBe(true);
+  });
+
+  test.each([
+    [{}, /Backups of databases need a place that all workers share/],
+    [{ backups: { size: '20Gi' }, replicas: 3 }, /replicas/],
+    [{ backups: { size: 'much' } }, /size/],
+    [{ backups: { size: '20Gi' }, settings: { DAVIT_SECRET_KEY: 'canary' } }, /invalid propertyName 'DAVIT_SECRET_KEY'/],
+    [{ backups: { size: '20Gi' }, ingress: { enabled: true } }, /ingress.host is needed/],
+  ])('refuses %j and says why', (values, words) => {
+    expect(() => render(values)).toThrow(words);
+  });
+
+  test('rolls the pods when the settings of clusters change', () => {
+    const of = (clusterSettings: object) =>
+      JSON.stringify(render({ backups: { ephemeral: true }, clusterSettings }).filter(({ kind }) => kind === 'Deployment'));
+    expect(of({})).toBe(of({}));
+    expect(of({ '*': { linger_seconds: 5 } })).not.toBe(of({}));
+  });
+});
+
+test.skipIf(kubectl === null || helm === null)(
+  `kustomize makes the same of the manifests as Helm of the chart${kubectl === null ? ' (skipped: there is no kubectl in PATH)' : ''}`,
+  () => {
+    const text = execFileSync(kubectl ?? '', ['kustomize', join(manifestsFolder, 'in-cluster')], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+    const rendered = renderChart(helm ?? '', { backups: { size: '20Gi' }, inCluster: true }).map(withoutHelm);
+    const own = parseManifests(text).filter(({ kind }) => kind !== 'Namespace');
+    const sorted = (manifests: readonly Manifest[]) =>
+      manifests.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
+    expect(sorted(own)).toEqual(sorted(rendered));
+  },
+);

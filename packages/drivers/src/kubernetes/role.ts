@@ -1,0 +1,36 @@
+import type { Namespace, ServiceAccount } from 'kubernetes-types/core/v1.js';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule } from 'kubernetes-types/rbac/v1.js';
+import { permissions } from './permissions.ts';
+
+/** How the objects are called that let Davit work on a cluster. */
+export interface RoleNames {
+  /** Namespace of the service account. */
+  readonly namespace: string;
+  /** Of service account, role and binding. */
+  readonly name: string;
+}
+
+type RoleObject = Namespace | ServiceAccount | ClusterRole | ClusterRoleBinding;
+
+/** The least that Davit needs on a cluster, as a role's rules. */
+export function roleRules(): PolicyRule[] {
+  return permissions.map(({ group, resource, verbs }) => ({ apiGroups: [group], resources: [resource], verbs: [...verbs] }));
+}
+
+/** What an operator applies so that Davit can work on a cluster: a service account that may do `permissions`, and nothing else. */
+export function roleObjects({ namespace, name }: RoleNames): RoleObject[] {
+  const labels = { 'app.kubernetes.io/name': 'davit' };
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
+  return [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace, labels } },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name, labels }, rules: roleRules() },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name, labels },
+      roleRef,
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
+  ];
+}

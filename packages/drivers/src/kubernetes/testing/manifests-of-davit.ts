@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { dump, loadAll } from 'js-yaml';
+
+/* Davit's own manifests and chart, in deploy/. */
+
+const deployFolder = fileURLToPath(new URL('../../../../../deploy/', import.meta.url));
+export const chartFolder = join(deployFolder, 'chart/davit');
+export const manifestsFolder = join(deployFolder, 'kubernetes');
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly rules?: readonly unknown[];
+}
+
+export function parseManifests(text: string): Manifest[] {
+  const documents = loadAll(text).filter((document) => document !== null && document !== undefined);
+  return documents as unknown as Manifest[]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- schemas judge them
+}
+
+/** What stands in a folder of manifests, without what kustomize is told there. */
+export function readManifests(folder: string): Manifest[] {
+  const files = readdirSync(join(manifestsFolder, folder)).filter((file) => file !== 'kustomization.yaml');
+  return files.flatMap((file) => parseManifests(readFileSync(join(manifestsFolder, folder, file), 'utf8')));
+}
+
+/** A program in PATH that some tests need and others do without; null: there is none. */
+export function programOf(name: string): string | null {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    try {
+      if (readdirSync(folder).includes(name)) return join(folder, name);
+    } catch {
+      // Folders in PATH need not be there.
+    }
+  }
+  return null;
+}
+
+/** What `helm template` makes of the chart, in the namespace `davit`. Throws with Helm's words where it refuses. */
+export function renderChart(helm: string, values: object = {}): Manifest[] {
+  const args = ['template', 'davit', chartFolder, '--namespace', 'davit', '--values', '-'];
+  const text = execFileSync(helm, args, { input: JSON.stringify(values), encoding: 'utf8', stdio: 'pipe' });
+  return parseManifests(text);
+}
+
+/** As it is for those who use no Helm: without what is meant for Helm alone. */
+export function withoutHelm(manifest: Manifest): Manifest {
+  const { labels = {}, annotations = {} } = manifest.metadata;
+  const own = (all: Readonly<Record<string, string>>) =>
+    Object.fromEntries(
+      Object.entries(all).filter(([name]) => !name.startsWith('helm.sh/') && name !== 'app.kubernetes.io/managed-by'),
+    );
+  const kept = own(annotations);
+  const { annotations: _, ...metadata } = manifest.metadata;
+  return {
+    ...manifest,
+    metadata: { ...metadata, labels: own(labels), ...(Object.keys(kept).length > 0 && { annotations: kept }) },
+  };
+}
+
+/** As a file that people read and apply. */
+export function toFile(manifests: readonly Manifest[], about: string): string {
+  const texts = manifests.map((manifest) => dump(manifest, { flowLevel: 7, lineWidth: 130, noRefs: true }));
+  return `# ${about}\n${texts.join('---\n')}`;
+}
