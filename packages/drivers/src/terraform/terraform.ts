@@ -283,7 +283,8 @@ function passedOn(): Record<string, string> {
 function failureOf(command: string, end: CommandEnd): DriverError {
   const text = end.lines.join('\n');
   const evidence = { lines: end.lines, exit: { code: end.code, outOfMemory: false } };
-  if (text.includes('Error acquiring the state lock')) {
+  // Whose lock it is, is told only where there is one: not where the place of the state did not answer.
+  if (text.includes('Error acquiring the state lock') && /Lock Info:|already locked/i.test(text)) {
     return new DriverError({ cause: 'TERRAFORM_STATE_LOCKED', message: 'the state is locked by another run', evidence });
   }
   const said = end.lines.map((line) => /Error: (.*)/.exec(line)?.[1]).find((line) => line !== undefined);
