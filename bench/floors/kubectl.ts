@@ -43,11 +43,11 @@ export async function objectsOf(namespace: string, kinds: readonly string[], sel
 export function rewritten(objects: readonly KubernetesObject[], namespace: string, suffix = ''): KubernetesObject[] {
   return objects.map((object) => {
     const { status: _status, metadata, ...rest } = object;
-    const own = { ...rest, metadata: { name: `${metadata.name}${suffix}`, namespace, labels: metadata.labels ?? {} } };
+    const own = { ...rest, metadata: { name: metadata.name, namespace, labels: metadata.labels ?? {} } };
     const text = JSON.stringify(own, (key, value: unknown) => (added.has(key) ? undefined : value));
-    const names = objects.map((one) => one.metadata.name);
-    // Names of one another, as of secrets.
-    const renamed = names.reduce((all, name) => all.replaceAll(`"${name}"`, `"${name}${suffix}"`), text);
+    const names = new Set(objects.map((one) => one.metadata.name));
+    // Names of one another, as of secrets. At once: a new name may be an old one of another object.
+    const renamed = text.replaceAll(/"([^"]+)"/g, (all, name: string) => (names.has(name) ? `"${name}${suffix}"` : all));
     const parsed: KubernetesObject = JSON.parse(renamed.replaceAll('"davit.', `"bench${suffix}.`));
     if (parsed.kind !== 'Deployment') return parsed;
     const strategy = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };

@@ -4,7 +4,7 @@ import { createsRow } from './creates.ts';
 import { crowdRow } from './crowd.ts';
 import { deploysRow } from './deploys.ts';
 import { growthRow } from './growth.ts';
-import { kubernetesRow } from './kubernetes.ts';
+import { kubernetesCrowdRow, kubernetesRow } from './kubernetes.ts';
 import { memoryRow } from './memory.ts';
 import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
@@ -24,4 +24,4 @@ export const rows: readonly Row[] = [
 ];
 
 /** Those that need more than this machine; only on demand. */
-export const rowsOnDemand: readonly Row[] = [kubernetesRow];
+export const rowsOnDemand: readonly Row[] = [kubernetesRow, kubernetesCrowdRow];

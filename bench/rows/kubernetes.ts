@@ -22,13 +22,14 @@ const kinds = ['deployments', 'secrets', 'services', 'ingresses'];
  */
 export const kubernetesRow: Row = {
   name: 'kubernetes',
-  about: `deploy of an unchanged application, and of ${environments} environments at once, against kubectl apply and rollout status`,
-  run: async (place) => {
-    const world = await World.open(place);
-    // Also when the run is interrupted: the cluster is not of this run alone.
-    place.onEnd(() => world.close());
-    return [await one(place, world), await crowd(place, world)];
-  },
+  about: 'deploy of an unchanged application on Kubernetes, against kubectl apply of the same objects and rollout status',
+  run: async (place) => [await one(place, await World.open(place, 'kubernetes'))],
+};
+
+export const kubernetesCrowdRow: Row = {
+  name: 'kubernetes-crowd',
+  about: `the same with ${environments} environments at once`,
+  run: async (place) => [await crowd(place, await World.open(place, 'kubernetes-crowd'))],
 };
 
 async function one(place: Place, world: World): Promise<Measurement> {
@@ -94,21 +95,21 @@ class World {
     this.#url = parts.url;
   }
 
-  static async open(place: Place): Promise<World> {
+  static async open(place: Place, name: string): Promise<World> {
     const [file = ''] = (process.env['KUBECONFIG'] ?? '').split(path.delimiter);
     const image = process.env['DAVIT_TEST_KUBERNETES_IMAGE'];
     if (file === '' || image === undefined) throw new Error('set KUBECONFIG and DAVIT_TEST_KUBERNETES_IMAGE');
     const registry = await startTestRegistry(undefined, { isOpen: true });
     place.onEnd(() => registry.close());
-    const database = await place.database('kubernetes');
-    const settings = path.join(place.newFolder('settings'), 'clusters.json');
+    const database = await place.database(name);
+    const settings = path.join(place.newFolder(`${name}-settings`), 'clusters.json');
     writeFileSync(settings, '{}');
     const environment = {
       DAVIT_CLUSTER_SETTINGS: settings,
       DAVIT_ALLOW_HTTP_REGISTRIES: 'true',
       DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
     };
-    const first = await startDavit(place, { name: 'kubernetes', databaseUrl: database, environment });
+    const first = await startDavit(place, { name, databaseUrl: database, environment });
     const { client } = first;
     const { id: organizationId } = await client.call('createOrganization', { body: { name: 'Kubernetes' } });
     const params = { organizationId };
@@ -120,11 +121,14 @@ class World {
     const own = { address: 'http://apps.example.org', image_registry: registryId, helper_image: image };
     writeFileSync(settings, JSON.stringify({ [cluster]: own }));
     await first.stop();
-    const davit = await startDavit(place, { name: 'kubernetes', databaseUrl: database, environment });
+    const davit = await startDavit(place, { name, databaseUrl: database, environment });
     const at = { organizationId, clusterId: cluster };
     await davit.client.call('editClusterKubeconfig', { params: at, body: readFileSync(file, 'utf8') });
-    const url = (await place.git()).commit('kubernetes', busyboxApplication);
-    return new World({ davit, database, ids: { project, cluster }, url });
+    const url = (await place.git()).commit(name, busyboxApplication);
+    const world = new World({ davit, database, ids: { project, cluster }, url });
+    // Also when the run is interrupted: the cluster is not of this run alone.
+    place.onEnd(() => world.close());
+    return world;
   }
 
   /** Small, so that the nodes have room for all of them. */

@@ -135,15 +135,19 @@ describe.skipIf(!hasTerraform)('terraform', () => {
     await expect(session.plan(call())).rejects.toMatchObject({ code: 'TERRAFORM_STATE_LOCKED' });
   });
 
-  test('a state that cannot be locked as its store fails is not taken for one that somebody else has', { timeout: 60_000 }, async () => {
-    const session = await open(await run({ 'main.tf': hello }, { variables: { greeting: 'x' } }));
-    await session.init(call());
-    state.lock = () => Promise.reject(new Error('the store is away'));
-    await expect(session.plan(call())).rejects.toMatchObject({
-      code: 'TERRAFORM_FAILED',
-      message: expect.stringContaining('Error acquiring the state lock'),
-    });
-  });
+  test(
+    'a state that cannot be locked as its store fails is not taken for one that somebody else has',
+    { timeout: 60_000 },
+    async () => {
+      const session = await open(await run({ 'main.tf': hello }, { variables: { greeting: 'x' } }));
+      await session.init(call());
+      state.lock = () => Promise.reject(new Error('the store is away'));
+      await expect(session.plan(call())).rejects.toMatchObject({
+        code: 'TERRAFORM_FAILED',
+        message: expect.stringContaining('Error acquiring the state lock'),
+      });
+    },
+  );
 
   test('is stopped by its signal, in order: the state is stored and unlocked', { timeout: 60_000 }, async () => {
     const slow = `
