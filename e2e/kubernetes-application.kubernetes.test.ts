@@ -88,12 +88,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     stage = await KubernetesStage.open(cluster, {
       socketPath: engine.socketPath,
       environment: { DAVIT_DATABASE_CATALOGUE: catalogue },
-      settings: async ({ davit, organizationId }) => {
-        const config = { username: own.username, password: own.password };
-        const body = { name: 'built', kind: 'GENERIC_CR' as const, url: own.url, config };
-        const made = await davit.client.call('createContainerRegistry', { params: { organizationId }, body });
-        return { image_registry: made.id, image_folder: 'shipyard/davit' };
-      },
+      settings: async (made) => ({ image_registry: await made.imageRegistry(own), image_folder: 'shipyard/davit' }),
     });
     await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
   });

@@ -98,12 +98,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
       environment: { DAVIT_SECRET_KEY: secretKey },
       // Every API server's certificate has this name.
       kubeconfig: kubeconfigOf({ ...access, server: await way.open(), serverName: 'kubernetes.default' }),
-      settings: async ({ davit, organizationId }) => {
-        const config = { username: own.username, password: own.password };
-        const body = { name: 'built', kind: 'GENERIC_CR' as const, url: own.url, config };
-        const made = await davit.client.call('createContainerRegistry', { params: { organizationId }, body });
-        return { image_registry: made.id };
-      },
+      settings: async (made) => ({ image_registry: await made.imageRegistry(own) }),
     });
     await stage.davit.client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
     const made = await stage.davit.client.call('createApplication', {

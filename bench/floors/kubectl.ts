@@ -1,17 +1,5 @@
 import { spawn } from 'node:child_process';
-
-/** A Kubernetes object as JSON. */
-export interface KubernetesObject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly annotations?: Readonly<Record<string, string>>;
-  };
-  readonly [member: string]: unknown;
-}
+import type { Manifest } from '../../packages/drivers/src/kubernetes/testing/manifests-of-davit.ts';
 
 /** The program `kubectl` (or what KUBECTL names) with the kubeconfig of KUBECONFIG. */
 export function kubectl(args: readonly string[], input = ''): Promise<string> {
@@ -30,9 +18,9 @@ export function kubectl(args: readonly string[], input = ''): Promise<string> {
 }
 
 /** What there is of these kinds in a namespace with that label. */
-export async function objectsOf(namespace: string, kinds: readonly string[], selector: string): Promise<KubernetesObject[]> {
+export async function objectsOf(namespace: string, kinds: readonly string[], selector: string): Promise<Manifest[]> {
   const text = await kubectl(['get', kinds.join(','), '-n', namespace, '-l', selector, '-o', 'json']);
-  const list: { items: KubernetesObject[] } = JSON.parse(text);
+  const list: { items: Manifest[] } = JSON.parse(text);
   return list.items;
 }
 
@@ -40,7 +28,7 @@ export async function objectsOf(namespace: string, kinds: readonly string[], sel
  * The same objects as somebody would have written them for `kubectl apply`: in another namespace, without what the API server adds,
  * and with labels that are not Davit's. A Deployment is replaced as Davit does it: the new pod first.
  */
-export function rewritten(objects: readonly KubernetesObject[], namespace: string, suffix = ''): KubernetesObject[] {
+export function rewritten(objects: readonly Manifest[], namespace: string, suffix = ''): Manifest[] {
   return objects.map((object) => {
     const { status: _status, metadata, ...rest } = object;
     const own = { ...rest, metadata: { name: metadata.name, namespace, labels: metadata.labels ?? {} } };
@@ -48,10 +36,10 @@ export function rewritten(objects: readonly KubernetesObject[], namespace: strin
     const names = new Set(objects.map((one) => one.metadata.name));
     // Names of one another, as of secrets. At once: a new name may be an old one of another object.
     const renamed = text.replaceAll(/"([^"]+)"/g, (all, name: string) => (names.has(name) ? `"${name}${suffix}"` : all));
-    const parsed: KubernetesObject = JSON.parse(renamed.replaceAll('"davit.', `"bench${suffix}.`));
+    const parsed: Manifest = JSON.parse(renamed.replaceAll('"davit.', `"bench${suffix}.`));
     if (parsed.kind !== 'Deployment') return parsed;
     const strategy = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
-    return { ...parsed, spec: { ...fieldsOf(parsed['spec']), strategy } };
+    return { ...parsed, spec: { ...fieldsOf(parsed.spec), strategy } };
   });
 }
 
@@ -68,10 +56,10 @@ const added = new Set([
 ]);
 
 /** The Deployment with a pod template that differs by this from the one before. */
-export function withGeneration(objects: readonly KubernetesObject[], generation: string): KubernetesObject[] {
+export function withGeneration(objects: readonly Manifest[], generation: string): Manifest[] {
   return objects.map((object) => {
     if (object.kind !== 'Deployment') return object;
-    const spec = fieldsOf(object['spec']);
+    const spec = fieldsOf(object.spec);
     const template = fieldsOf(spec['template']);
     const metadata = fieldsOf(template['metadata']);
     const annotations = { ...fieldsOf(metadata['annotations']), 'bench/generation': generation };
@@ -84,7 +72,7 @@ function fieldsOf(value: unknown): Record<string, unknown> {
 }
 
 /** Applies them and waits until all Deployments of the namespace have rolled out; milliseconds. */
-export async function applyAndWait(objects: readonly KubernetesObject[], namespace: string): Promise<number> {
+export async function applyAndWait(objects: readonly Manifest[], namespace: string): Promise<number> {
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
   const began = performance.now();
   await kubectl(['apply', '-f', '-'], input);

@@ -1,11 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Manifest } from '../../packages/drivers/src/kubernetes/testing/manifests-of-davit.ts';
 import { startTestRegistry } from '@davit/testkit/registry';
 import { Client } from 'pg';
 import { setTimeout as pause } from 'node:timers/promises';
 import { alternate } from '../alternate.ts';
 import { startDavit, type Davit } from '../davit.ts';
-import { applyAndWait, kubectl, objectsOf, rewritten, withGeneration, type KubernetesObject } from '../floors/kubectl.ts';
+import { applyAndWait, kubectl, objectsOf, rewritten, withGeneration } from '../floors/kubectl.ts';
 import type { Place } from '../place.ts';
 import { ratioVerdict, type Measurement, type Row } from '../row.ts';
 import { ratioOf, toSeries } from '../statistics.ts';
@@ -67,7 +68,7 @@ async function crowd(place: Place, world: World): Promise<Measurement> {
   const model = first === undefined ? [] : await world.objectsOf(first);
   for (const application of applications) await application.stop();
   await world.settled();
-  const all: KubernetesObject[] = applications.flatMap((_one, index) => rewritten(model, namespace, `-${index}`));
+  const all: Manifest[] = applications.flatMap((_one, index) => rewritten(model, namespace, `-${index}`));
   await applyAndWait(all, namespace);
   const floor: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -150,7 +151,7 @@ class World {
     return milliseconds;
   }
 
-  async objectsOf({ id }: BenchApplication): Promise<KubernetesObject[]> {
+  async objectsOf({ id }: BenchApplication): Promise<Manifest[]> {
     const namespace = await kubectl([
       'get',
       'deployments',

@@ -3,12 +3,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { escapeIdentifier, Client as DatabaseClient } from 'pg';
 import { createClient, type Client } from '../../packages/client/src/index.ts';
+import { findProgram } from '../../packages/drivers/src/index.ts';
 import { call, closeApi, find, openApi, type Api } from '../../packages/drivers/src/kubernetes/api.ts';
 import { list } from '../../packages/drivers/src/kubernetes/follow.ts';
 import { readKubeconfig } from '../../packages/drivers/src/kubernetes/kubeconfig.ts';
 import { pathOf } from '../../packages/drivers/src/kubernetes/objects.ts';
 import type { TestCluster } from '../../packages/drivers/src/kubernetes/testing/cluster.ts';
-import { chartFolder, programOf } from '../../packages/drivers/src/kubernetes/testing/manifests-of-davit.ts';
+import { chartFolder } from '../../packages/drivers/src/kubernetes/testing/manifests-of-davit.ts';
 import { eventually } from './eventually.ts';
 
 const signal = new AbortController().signal;
@@ -16,7 +17,7 @@ const signal = new AbortController().signal;
 /** What an installation of Davit on a test cluster needs; `missing`: why there can be none. */
 export function installationParts(cluster: TestCluster) {
   const { DAVIT_TEST_KUBERNETES_DAVIT_IMAGE: image = '', DAVIT_TEST_KUBERNETES_DATABASE: server = '' } = process.env;
-  const helm = programOf('helm') ?? '';
+  const helm = findProgram('helm') ?? '';
   const missing =
     cluster.missing ??
     (image === ''

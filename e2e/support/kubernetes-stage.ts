@@ -8,6 +8,7 @@ import { readKubeconfig, type ClusterAccess } from '../../packages/drivers/src/k
 import { namespaceName, serviceObjectName } from '../../packages/drivers/src/kubernetes/names.ts';
 import { pathOf } from '../../packages/drivers/src/kubernetes/objects.ts';
 import type { TestCluster } from '../../packages/drivers/src/kubernetes/testing/cluster.ts';
+import type { TestRegistry } from '../../packages/testkit/src/registry.ts';
 import { Davit } from './davit.ts';
 import { eventually } from './eventually.ts';
 import { installationOf } from './installation-id.ts';
@@ -144,6 +145,13 @@ export class KubernetesStage {
     const environment = { name: 'live', cluster_id: this.clusterId };
     const made = await client.call('createEnvironment', { params: { projectId: project.id }, body: environment });
     this.environmentId = made.id;
+  }
+
+  /** Records where what Davit builds is pushed; the id of the record. */
+  async imageRegistry({ url, username, password }: TestRegistry): Promise<string> {
+    const { organizationId } = this;
+    const body = { name: 'built', kind: 'GENERIC_CR' as const, url, config: { username, password } };
+    return (await this.davit.client.call('createContainerRegistry', { params: { organizationId }, body })).id;
   }
 
   get place() {

@@ -1,6 +1,6 @@
 export type * from './port.ts';
 export { createEngine, type Engine, type EngineInput } from './engine.ts';
-export type { ClusterDrivers, ClusterMaker } from './clusters/drivers.ts';
+export { noGateway, type ClusterDrivers, type ClusterMaker } from './clusters/drivers.ts';
 export type { DriverSet, EngineLog, EngineSettings } from './parts.ts';
 export { hashOf } from './hash.ts';
 export { stepMetrics } from './plan/plan.ts';

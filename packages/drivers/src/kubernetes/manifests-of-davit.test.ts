@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { findProgram } from '../docker/own-podman.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
@@ -8,7 +9,6 @@ import {
   chartFolder,
   manifestsFolder,
   parseManifests,
-  programOf,
   readManifests,
   renderChart,
   toFile,
@@ -19,8 +19,8 @@ import { faultsOf } from './testing/schemas.ts';
 
 /* The manifests that Davit itself runs by. With Helm in PATH, `-u` writes them anew from the chart. */
 
-const helm = programOf('helm');
-const kubectl = programOf('kubectl');
+const helm = findProgram('helm');
+const kubectl = findProgram('kubectl');
 const written = 'Written from deploy/chart/davit (`npx vitest run --project unit manifests-of-davit -u` with Helm in PATH).';
 
 const everything = {

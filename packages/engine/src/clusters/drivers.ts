@@ -46,7 +46,7 @@ export class ClusterAway extends DriverError {
   }
 }
 
-/** For clusters that lead requests to instances by themselves. */
+/** Where Davit leads no requests: for clusters that do so by themselves, or where nothing runs. */
 export const noGateway: Gateway = {
   check: () => undefined,
   start: () => Promise.resolve(),

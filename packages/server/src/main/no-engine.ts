@@ -1,5 +1,5 @@
-import { DriverError, type ClusterDriver, type Gateway, type SourceDriver } from '@davit/drivers';
-import type { DriverSet } from '@davit/engine';
+import { DriverError, type ClusterDriver, type SourceDriver } from '@davit/drivers';
+import { noGateway, type DriverSet } from '@davit/engine';
 
 /**
  * What an installation has in place of a container engine of its own (`DAVIT_LOCAL_ENGINE=false`): it works on Kubernetes clusters alone.
@@ -7,7 +7,7 @@ import type { DriverSet } from '@davit/engine';
  * peace.
  */
 export function noEngine(source: SourceDriver): DriverSet {
-  return { cluster: absentCluster, builder: null, carrier: null, source, gateway: absentGateway };
+  return { cluster: absentCluster, builder: null, carrier: null, source, gateway: noGateway };
 }
 
 const refuse = (): Promise<never> =>
@@ -43,13 +43,4 @@ const absentCluster: ClusterDriver = {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });
     }),
-};
-
-const absentGateway: Gateway = {
-  check: () => undefined,
-  start: () => Promise.resolve(),
-  apply: () => Promise.resolve(),
-  awaitDrained: () => Promise.resolve(),
-  traffic: () => Promise.resolve([]),
-  stop: () => Promise.resolve(),
 };

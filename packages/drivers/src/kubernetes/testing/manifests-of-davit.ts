@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dump, loadAll } from 'js-yaml';
 
@@ -21,6 +21,8 @@ export interface Manifest {
   };
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly rules?: readonly unknown[];
+  /** What a cluster says of it. */
+  readonly status?: unknown;
 }
 
 export function parseManifests(text: string): Manifest[] {
@@ -32,18 +34,6 @@ export function parseManifests(text: string): Manifest[] {
 export function readManifests(folder: string): Manifest[] {
   const files = readdirSync(join(manifestsFolder, folder)).filter((file) => file !== 'kustomization.yaml');
   return files.flatMap((file) => parseManifests(readFileSync(join(manifestsFolder, folder, file), 'utf8')));
-}
-
-/** A program in PATH that some tests need and others do without; null: there is none. */
-export function programOf(name: string): string | null {
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    try {
-      if (readdirSync(folder).includes(name)) return join(folder, name);
-    } catch {
-      // Folders in PATH need not be there.
-    }
-  }
-  return null;
 }
 
 /** What `helm template` makes of the chart, in the namespace `davit`. Throws with Helm's words where it refuses. */
