@@ -131,8 +131,12 @@ export class ClusterConnection {
     const presently = (): ClusterDrivers | null => this.#presently();
     const [images, gateway, imageStore] = [this.#images(), this.#gateway(), this.#imageStore()];
     const own = (): EngineImages | null => (presently()?.builder === undefined ? null : images);
+    const cluster = this.#cluster();
     return {
-      cluster: this.#cluster(),
+      cluster,
+      get terraform() {
+        return presently()?.terraform?.(cluster);
+      },
       source: workshop.source,
       get builder() {
         const registry = presently()?.imageRegistry;
