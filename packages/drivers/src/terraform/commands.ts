@@ -25,11 +25,13 @@ export function backendText(backend: TerraformBackend): string | null {
   return JSON.stringify({ terraform: { backend: { [type]: {} } } });
 }
 
+const plain = ['state', 'version'];
+const withoutInput = ['output', 'show'];
+
 /** A command with the arguments that it always has. */
 export function withCommon(command: string, args: readonly string[]): string[] {
-  const common =
-    command === 'state' ? [] : command === 'output' || command === 'show' ? ['-no-color'] : ['-input=false', '-no-color'];
-  return [command, ...common, ...args];
+  if (plain.includes(command)) return [command, ...args];
+  return [command, ...(withoutInput.includes(command) ? [] : ['-input=false']), '-no-color', ...args];
 }
 
 export function initArguments({ backend }: TerraformRun): string[] {

@@ -10,6 +10,7 @@ import {
   type TerraformRun,
   type TerraformSession,
 } from '@davit/drivers';
+import { ClusterAway } from '../clusters/drivers.ts';
 import type { BuildCommit, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
 import { terraformAction } from '../plan/terraform.ts';
 import { withoutSecrets } from '../terraform-resources.ts';
@@ -165,10 +166,16 @@ export const destroy: Step = {
       former.commit?.id ??
       (await driverSet(context).source.resolve(await sourceAt(context, terraformOf(config).source.git), call));
     await checkout(context, config, commit);
-    await using(context, config, async (session) => {
-      await session.init(call);
-      if ((await session.plan(call, { destroy: true })).changes) await session.apply(call);
-    });
+    try {
+      await using(context, config, async (session) => {
+        await session.init(call);
+        if ((await session.plan(call, { destroy: true })).changes) await session.apply(call);
+      });
+    } catch (error) {
+      // A deployment that takes away is not undone; nobody else would end the run at once.
+      if (call.leave?.aborted !== true && !(error instanceof ClusterAway)) await endFailed(context);
+      throw error;
+    }
     return {};
   },
 };
@@ -279,6 +286,15 @@ async function endOnCluster(context: StepContext, terraform: TerraformDriver): P
   const grace = call.force?.aborted === true ? 0 : graceOf(task.config ?? task.former?.config ?? null);
   await terraform.remove(ownerOf(context), grace, call);
   await writer.writeAny(endRuns, [task.serviceId]);
+}
+
+/** The same after a failure, which is what the user must see: what cannot be removed now is removed by the keeper. */
+async function endFailed(context: StepContext): Promise<void> {
+  const { call } = context;
+  const own = { ...context, call: { ...call, signal: call.leave ?? call.signal } };
+  await endOnCluster(own, terraformOn(context)).catch((error: unknown) => {
+    call.log(`The run could not be removed at once: ${error instanceof Error ? error.message : String(error)}`);
+  });
 }
 
 /** What runs it: the cluster itself where it can. */

@@ -95,7 +95,8 @@ class OutputReader {
 
   #take(text: string): void {
     const line = outputLine(text, this.#place.runId);
-    if (this.#isOwn && line.text !== '') {
+    const isMark = line.begun !== null || line.ended !== null;
+    if (this.#isOwn && (!isMark || line.text !== '')) {
       this.lines.push(line.text);
       if (this.lines.length > keptLines) this.lines.shift();
       this.#onLine(line.text);
