@@ -1,5 +1,13 @@
 import type { Readable } from 'node:stream';
-import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, ClusterRoutes, InstanceEvent } from '../driver.ts';
+import type {
+  CallContext,
+  ClusterDescription,
+  ClusterDriver,
+  ClusterMetrics,
+  ClusterRoutes,
+  ClusterUpgrades,
+  InstanceEvent,
+} from '../driver.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
@@ -17,6 +25,7 @@ import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
 import { readServiceAccount } from './service-account.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
+import { clusterUpgrades } from './upgrades.ts';
 import { watchInstances } from './watch.ts';
 
 export interface KubernetesDriverInput {
@@ -60,12 +69,14 @@ export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
+  readonly upgrades?: ClusterUpgrades;
   readonly #scope: ClusterScope;
 
   constructor(scope: ClusterScope, canMeasure: boolean) {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
+    if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);
   }
 
   close(): void {

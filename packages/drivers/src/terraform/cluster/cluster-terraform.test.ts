@@ -116,7 +116,7 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     const applying = first.apply(call({ signal: left.signal, leave: left.signal }));
     await isMade();
     left.abort();
-    await expect(applying).rejects.toThrow();
+    await expect(applying).rejects.toThrow('aborted');
     lines = [];
     const second = await terraform.open(wanted, call());
     const following = second.apply(call());
@@ -139,7 +139,7 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     const applying = session.apply(call({ signal: cancel.signal, leave: new AbortController().signal }));
     await isMade();
     cancel.abort();
-    await expect(applying).rejects.toThrow();
+    await expect(applying).rejects.toThrow('aborted');
     expect(lines.join('\n')).toContain('Interrupt received');
     expect(state.held).toBeNull();
     const other = run({}, { id: id.replace('0c1f', '0c20') });
@@ -151,7 +151,7 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     const forced = again.apply(call({ signal: force.signal, force: force.signal }));
     await isMade();
     force.abort();
-    await expect(forced).rejects.toThrow();
+    await expect(forced).rejects.toThrow('aborted');
     expect(state.held).not.toBeNull();
   });
 

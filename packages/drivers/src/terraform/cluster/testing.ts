@@ -117,7 +117,8 @@ export class ProcessCluster {
   async #follow(id: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
     const pod = this.#pods.get(id);
     let next = since === null ? 0 : Number(since) + 1;
-    while (pod !== undefined && !signal.aborted) {
+    if (pod === undefined) return;
+    while (!signal.aborted) {
       for (; next < pod.lines.length; next += 1) {
         const line = pod.lines[next];
         if (line !== undefined) onLine(line);
