@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
@@ -124,7 +124,9 @@ export class ClusterSession implements TerraformSession {
       await this.#command('state', ['push', '-force', errored], { ...call, signal });
     } catch {
       // Its own failure is in the log. The file says to whoever removes the folder that it is to stay.
-      await writeFile(join(this.#run.folder, 'source', this.#run.rootPath, erroredFile), text, { mode: 0o600 });
+      const folder = join(this.#run.folder, 'source', this.#run.rootPath);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, erroredFile), text, { mode: 0o600 });
     }
   }
 
