@@ -133,6 +133,7 @@ export class ClusterRuns {
     signal: AbortSignal,
   ): Promise<void> {
     const { service_id: service, environment_id: environment, rollout, image_id, config } = row;
+    if (row.waits) return;
     if (is?.rollout === rollout) {
       await schedules.resume({ environment, service, rollout }, signal);
       return;

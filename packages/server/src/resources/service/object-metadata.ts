@@ -17,8 +17,8 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
   SECRETS: 'Secret',
   JOBS: 'Job',
   GATEWAY_API_ROUTES: 'HTTPRoute',
-  // Schedules and scaling are Davit's own doing.
   CRON_JOBS: 'CronJob',
+  // Scaling is Davit's own doing.
   HPA: null,
 };
 
