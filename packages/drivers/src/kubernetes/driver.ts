@@ -1,5 +1,13 @@
 import type { Readable } from 'node:stream';
-import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, ClusterRoutes, InstanceEvent } from '../driver.ts';
+import type {
+  CallContext,
+  ClusterDescription,
+  ClusterDriver,
+  ClusterMetrics,
+  ClusterRoutes,
+  ClusterUpgrades,
+  InstanceEvent,
+} from '../driver.ts';
 import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
@@ -19,6 +27,7 @@ import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
 import { readServiceAccount } from './service-account.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
+import { clusterUpgrades } from './upgrades.ts';
 import { watchInstances } from './watch.ts';
 
 export interface KubernetesDriverInput {
@@ -65,6 +74,7 @@ export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
+  readonly upgrades?: ClusterUpgrades;
   readonly schedules: ClusterSchedules;
   readonly #scope: ClusterScope;
 
@@ -73,6 +83,7 @@ export class KubernetesDriver implements ClusterDriver {
     this.routes = clusterRoutes(scope);
     this.schedules = clusterSchedules(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
+    if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);
   }
 
   close(): void {

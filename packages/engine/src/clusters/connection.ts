@@ -2,6 +2,7 @@ import {
   DriverError,
   type ClusterDriver,
   type ClusterRoutes,
+  type ClusterUpgrades,
   type ClusterSchedules,
   type Gateway,
   type EngineImages,
@@ -69,9 +70,10 @@ export class ClusterConnection {
     try {
       const { engine, version, cpuMillicores, memoryMiB } = await this.ask(signal, (cluster, within) => cluster.describe(within));
       const missing = await this.ask(signal, (cluster, within) => cluster.missingPermissions?.(within) ?? Promise.resolve([]));
-      return { facts: { engine, version, cpuMillicores, memoryMiB }, failure: null, missingPermissions: missing };
+      const upgrade = await this.ask(signal, (cluster, within) => cluster.upgrades?.state(within) ?? Promise.resolve(null));
+      return { facts: { engine, version, cpuMillicores, memoryMiB }, failure: null, missingPermissions: missing, upgrade };
     } catch (error) {
-      return { facts: null, failure: toFailure(error, this.#access.id), missingPermissions: [] };
+      return { facts: null, failure: toFailure(error, this.#access.id), missingPermissions: [], upgrade: null };
     }
   }
 
@@ -163,6 +165,7 @@ export class ClusterConnection {
   #cluster(): ClusterDriver {
     const presently = (): ClusterDrivers | null => this.#presently();
     const routes = this.#routes();
+    const upgrades = this.#upgrades();
     const schedules = this.#schedules();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ cluster }, within) => action(cluster, within));
@@ -190,6 +193,9 @@ export class ClusterConnection {
       metrics: {
         usage: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.usage(within)) ?? []),
         volumes: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.volumes(within)) ?? []),
+      },
+      get upgrades() {
+        return presently()?.cluster.upgrades === undefined ? undefined : upgrades;
       },
       get routes() {
         return presently()?.cluster.routes === undefined ? undefined : routes;
@@ -232,6 +238,18 @@ export class ClusterConnection {
     return {
       apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
       remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
+    };
+  }
+
+  #upgrades(): ClusterUpgrades {
+    const use = <Result>(signal: AbortSignal, action: (upgrades: ClusterUpgrades, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.upgrades === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.upgrades, within);
+      });
+    return {
+      state: (signal) => use(signal, (upgrades, within) => upgrades.state(within)),
+      begin: (version, signal) => use(signal, (upgrades, within) => upgrades.begin(version, within)),
     };
   }
 
