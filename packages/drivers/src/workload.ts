@@ -57,7 +57,17 @@ export interface Probe {
   readonly failureThreshold: number;
 }
 
-export const markedKinds = ['Deployment', 'StatefulSet', 'Job', 'Pod', 'Secret', 'Service', 'Ingress', 'HTTPRoute'] as const;
+export const markedKinds = [
+  'Deployment',
+  'StatefulSet',
+  'Job',
+  'Pod',
+  'Secret',
+  'Service',
+  'Ingress',
+  'HTTPRoute',
+  'HorizontalPodAutoscaler',
+] as const;
 
 /** What users want written on what a service is on a cluster; only of use where others read it. */
 export interface ObjectMetadata {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, ClusterRoutes, InstanceEvent } from '../driver.ts';
+import type { ClusterScaling } from '../scaling.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
@@ -15,6 +16,7 @@ import { missingPermissions } from './permissions.ts';
 import { clusterRoutes } from './routes.ts';
 import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
+import { clusterScaling } from './scaling.ts';
 import { readServiceAccount } from './service-account.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
 import { watchInstances } from './watch.ts';
@@ -60,11 +62,13 @@ export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
+  readonly scaling: ClusterScaling;
   readonly #scope: ClusterScope;
 
   constructor(scope: ClusterScope, canMeasure: boolean) {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
+    this.scaling = clusterScaling(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
   }
 

@@ -13,6 +13,7 @@ import { namespaceName } from './names.ts';
 import { pathOf, remove, type Scope } from './objects.ts';
 import { podsOf } from './pods.ts';
 import { translated } from './refusals.ts';
+import { removeScaling } from './scaling.ts';
 import { hasInstances, type ClusterScope } from './start.ts';
 
 const atOnce = 8;
@@ -127,12 +128,14 @@ function graceOf({ settings, traits }: ClusterScope, pod: Pod, graceSeconds: num
 /** Values of rollouts that have no instance any more, and of a service that was retired as a whole its addresses. */
 async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: AbortSignal): Promise<void> {
   const { service, rollout, exceptRollout, fromIndex, environment } = selector;
-  if (service === undefined) return;
+  // What is scaled to nothing comes again, and KEDA looks at its variables meanwhile.
+  if (service === undefined || fromIndex !== undefined) return;
   const left = await findSelected(scope, { service, environment }, signal);
   const rollouts = new Set(left.map(({ controller, pods }) => (controller ?? pods[0])?.metadata?.labels?.[label.rollout]));
   const values = await labelled(scope, ['Secret'], labelSelector(scope.installation, 'values', selector), signal);
   const unused = values.filter(({ metadata }) => !rollouts.has(metadata?.labels?.[label.rollout]));
-  const isWhole = rollout === undefined && exceptRollout === undefined && fromIndex === undefined && left.length === 0;
+  const isWhole = rollout === undefined && exceptRollout === undefined && left.length === 0;
+  if (isWhole) await removeScaling(scope, { service, environment }, signal);
   const addresses = isWhole
     ? await labelled(
         scope,
@@ -171,6 +174,7 @@ export async function removeService(
   { signal }: CallContext,
 ): Promise<void> {
   try {
+    await removeScaling(scope, owner, signal);
     await takeAway(scope, owner, null, signal);
     await removeRoutes(scope, owner, { except: [] }, signal);
     const kinds = ['Service', 'Secret', 'PodDisruptionBudget', 'PersistentVolumeClaim'];

@@ -29,12 +29,16 @@ export function scalingObstacle({
   return `its UDP port ${owned.internalPort} is public, and a port of the machine has one owner`;
 }
 
-/** How many instances a new rollout begins with: as many as served before, within its limits. Not back to the least under load. */
+/**
+ * How many instances a new rollout begins with: as many as served before, within its limits. Not back to the least under load. With one
+ * where events may bring them to none: it is to be seen that the release gets ready.
+ */
 export function firstCount(
   config: Pick<ReleaseConfig, 'instances' | 'scaling' | 'volumes' | 'ports'>,
   former: (InstanceNumbers & { readonly desired: string }) | null,
 ): number {
-  const { scaling, instances: least } = config;
+  const { scaling } = config;
+  const least = scaling?.events === undefined ? config.instances : Math.max(1, config.instances);
   if (scaling === undefined || scalingObstacle(config) !== null || former?.desired !== 'RUNNING' || former.instances === null)
     return least;
   return Math.max(least, Math.min(former.instances, scaling.most ?? former.instances));
