@@ -179,9 +179,8 @@ export class Scaler {
 
   #begin(serviceId: string, leads: AbortSignal): void {
     const done = this.#places
-      .use(() => this.#scale(serviceId, leads))
-      .then((isReached) => {
-        this.#again ||= isReached;
+      .use(async () => {
+        if (await this.#scale(serviceId, leads)) this.#again = true;
       })
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted && !leads.aborted) {

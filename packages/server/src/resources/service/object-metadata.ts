@@ -17,9 +17,9 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
   SECRETS: 'Secret',
   JOBS: 'Job',
   GATEWAY_API_ROUTES: 'HTTPRoute',
-  // Schedules and scaling are Davit's own doing.
+  HPA: 'HorizontalPodAutoscaler',
+  // Schedules are Davit's own doing.
   CRON_JOBS: null,
-  HPA: null,
 };
 
 /**
