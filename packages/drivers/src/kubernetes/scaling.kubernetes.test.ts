@@ -158,6 +158,29 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
       const secret = await find<{ readonly data: object }>(api, pathOf('Secret', { namespace, name }), signal);
       expect(secret?.data).toHaveProperty([key]);
     }
+    // As KEDA does: an autoscaler of its own, with all labels of the ScaledObject.
+    const ofKeda = path('HorizontalPodAutoscaler', web, '-of-keda');
+    const ownerReferences = [
+      {
+        apiVersion: 'keda.sh/v1alpha1',
+        kind: 'ScaledObject',
+        name: serviceObjectName(web.owner),
+        uid: found?.metadata?.uid ?? '',
+      },
+    ];
+    const { labels } = found?.metadata ?? {};
+    const autoscaler = {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name: `${serviceObjectName(web.owner)}-of-keda`, labels, ownerReferences },
+      spec: {
+        maxReplicas: 3,
+        scaleTargetRef: { apiVersion: 'davit.dev/v1', kind: 'ScaleTarget', name: serviceObjectName(web.owner) },
+      },
+    };
+    await call(api, { method: 'POST', path: ofKeda.slice(0, ofKeda.lastIndexOf('/')), body: autoscaler, signal });
+    await driver.scaling.apply({ ...scaledOf(web), least: 0, by, mark: 'events' }, signal);
+    expect(await has('HorizontalPodAutoscaler', web, '-of-keda')).toBe(true);
     // Scaled to nothing, and to something again: what it needs is still there.
     await driver.retire({ service: web.owner.service, rollout: web.rollout, fromIndex: 0 }, 1, context);
     expect(await driver.observe({ service: web.owner.service }, signal)).toEqual([]);

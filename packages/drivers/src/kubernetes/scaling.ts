@@ -121,7 +121,9 @@ async function removeDeciders(
   const paths = await inParallel(deciders, atOnce, async (kind) => {
     const request = { method: 'GET', path: pathOf(kind), query, signal, accept: [403, 404] } as const;
     const { status, body } = await call<{ readonly items?: readonly KubernetesObject[] }>(api, request);
-    return status === 200 ? (body.items ?? []).map(({ metadata }) => pathOf(kind, metadata)) : [];
+    // KEDA's own HorizontalPodAutoscaler has the labels of its ScaledObject, and goes with it.
+    const own = (body.items ?? []).filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0);
+    return status === 200 ? own.map(({ metadata }) => pathOf(kind, metadata)) : [];
   });
   const gone = paths.flat().filter((path) => !kept.has(path));
   await inParallel(gone, atOnce, (path) => remove(api, path, signal));

@@ -106,7 +106,7 @@ test('a deployment goes first: it takes the number as it is, and changes limits 
   };
   await deployed(scaled({ ...byUse, most: 5 }, { memoryMiB: 256 }, shop), 2);
   expect(whileStarting).toBe(3);
-  expect(told(shop)?.scaled).toMatchObject({ most: 5, rollout: of(shop)[0]?.rollout });
+  expect(told(shop)?.scaled).toMatchObject({ most: 5, rollout: of(shop).at(-1)?.rollout });
   expect(told(shop)?.scaled.rollout).not.toBe(former);
   // What was written meanwhile is neither lost nor overwritten.
   await reaches(shop, 4);

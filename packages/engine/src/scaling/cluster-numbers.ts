@@ -3,7 +3,7 @@ import { driversOf, type EngineParts } from '../parts.ts';
 import type { ScaledRow } from '../store/scaling.ts';
 import { isScaled, letDecide, markOf, withinLimits } from './by-cluster.ts';
 
-// Somebody else may have changed what decides; looking costs some requests for each service.
+// Somebody else may have changed what decides; looking costs some requests for each service. What a cluster lacks may come at any time.
 const tellAgainMilliseconds = 300_000;
 
 /**
@@ -14,7 +14,8 @@ export class ClusterNumbers {
   readonly #parts: EngineParts;
   readonly #driver: string;
   readonly #onChange: () => void;
-  readonly #toldAt = new Map<string, number>();
+  /** When a service was told of last, and whether the cluster decides on it since. */
+  readonly #told = new Map<string, { readonly at: number; readonly decides: boolean }>();
   #watching: Promise<void> | null = null;
 
   constructor(parts: EngineParts, driver: string, onChange: () => void) {
@@ -36,7 +37,6 @@ export class ClusterNumbers {
     const { scaling } = driversOf(this.#parts, this.#driver).cluster;
     const scaled = rows.filter(({ config }) => isScaled(config));
     if (scaling === undefined || scaled.length === 0) return new Map();
-    this.#watch(scaling, signal);
     try {
       return await this.#readAll(scaling, scaled, signal);
     } catch (error) {
@@ -52,6 +52,7 @@ export class ClusterNumbers {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, number | null>> {
     const known = new Map((await scaling.wanted(signal)).map((one) => [one.service, one]));
+    if (known.size > 0) this.#watch(scaling, signal);
     const numbers = new Map<string, number | null>();
     for (const row of rows) {
       const found = known.get(row.service_id);
@@ -68,9 +69,11 @@ export class ClusterNumbers {
   /** Whether the cluster decides. */
   async #tell(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
     const { service_id: service, rollout, config, instances } = row;
-    const { installation, scaleDownSeconds } = this.#parts.settings;
-    const isCurrent = found?.mark === markOf(row, scaleDownSeconds);
-    if (isCurrent && (this.#toldAt.get(service) ?? 0) > Date.now() - tellAgainMilliseconds) return true;
+    const { installation, metricsSeconds, scaleDownSeconds } = this.#parts.settings;
+    const told = this.#told.get(service);
+    const isCurrent = found === undefined ? told?.decides === false : found.mark === markOf(row, scaleDownSeconds);
+    const again = found === undefined ? 4_000 * metricsSeconds : tellAgainMilliseconds;
+    if (isCurrent && (told?.at ?? 0) > Date.now() - again) return found !== undefined;
     const owner = {
       installation,
       organization: row.organization_id,
@@ -80,7 +83,7 @@ export class ClusterNumbers {
     };
     try {
       const decides = await letDecide(this.#parts, this.#driver, { owner, rollout, config, instances }, signal);
-      this.#toldAt.set(service, Date.now());
+      this.#told.set(service, { at: Date.now(), decides });
       return decides;
     } catch (error) {
       if (!signal.aborted) this.#parts.log.warn({ err: error, service }, 'the cluster could not be told how a service scales');
@@ -88,7 +91,7 @@ export class ClusterNumbers {
     }
   }
 
-  /** What ends it (the cluster is away, it has no such objects yet) ends it until the next look. */
+  /** What ends it (the cluster is away) ends it until the next look. */
   #watch(scaling: ClusterScaling, signal: AbortSignal): void {
     this.#watching ??= scaling
       .watch(this.#onChange, signal)
