@@ -1,5 +1,13 @@
 import type { Readable } from 'node:stream';
-import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, ClusterRoutes, InstanceEvent } from '../driver.ts';
+import type {
+  CallContext,
+  ClusterDescription,
+  ClusterDriver,
+  ClusterMetrics,
+  ClusterRoutes,
+  ClusterUpgrades,
+  InstanceEvent,
+} from '../driver.ts';
 import type { ClusterScaling } from '../scaling.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
@@ -19,6 +27,7 @@ import { removeEnvironment, removeService, retire, revive } from './removal.ts';
 import { clusterScaling } from './scaling.ts';
 import { readServiceAccount } from './service-account.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
+import { clusterUpgrades } from './upgrades.ts';
 import { watchInstances } from './watch.ts';
 
 export interface KubernetesDriverInput {
@@ -63,6 +72,7 @@ export class KubernetesDriver implements ClusterDriver {
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
   readonly scaling: ClusterScaling;
+  readonly upgrades?: ClusterUpgrades;
   readonly #scope: ClusterScope;
 
   constructor(scope: ClusterScope, canMeasure: boolean) {
@@ -70,6 +80,7 @@ export class KubernetesDriver implements ClusterDriver {
     this.routes = clusterRoutes(scope);
     this.scaling = clusterScaling(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
+    if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);
   }
 
   close(): void {

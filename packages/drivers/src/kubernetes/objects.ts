@@ -28,6 +28,7 @@ const places: Readonly<Record<string, { readonly base: string; readonly plural: 
   ScaleTarget: { base: '/apis/davit.dev/v1', plural: 'scaletargets' },
   ScaledObject: { base: '/apis/keda.sh/v1alpha1', plural: 'scaledobjects' },
   TriggerAuthentication: { base: '/apis/keda.sh/v1alpha1', plural: 'triggerauthentications' },
+  Plan: { base: '/apis/upgrade.cattle.io/v1', plural: 'plans' },
   PodDisruptionBudget: { base: '/apis/policy/v1', plural: 'poddisruptionbudgets' },
 };
 

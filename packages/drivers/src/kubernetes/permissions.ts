@@ -41,6 +41,7 @@ export const permissions: readonly Permission[] = [
     isOptional: true,
   },
   { group: 'policy', resource: 'poddisruptionbudgets', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: 'upgrade.cattle.io', resource: 'plans', verbs: ['get', 'create', 'patch'], isOptional: true },
   { group: 'metrics.k8s.io', resource: 'pods', verbs: ['list'], isOptional: true },
   { group: 'davit.dev', resource: 'scaletargets', verbs: made, isOptional: true },
   { group: 'davit.dev', resource: 'scaletargets/status', verbs: ['patch'], isOptional: true },

@@ -1,4 +1,4 @@
-import type { Pod, Service } from 'kubernetes-types/core/v1.js';
+import type { Namespace, Pod, Service } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import { inParallel } from '../shared/parallel.ts';
@@ -207,20 +207,44 @@ async function httpRoutes(api: Api, labelSelector: string, signal: AbortSignal):
   return status === 200 ? (body.items ?? []).map((item) => ({ ...item, kind: 'HTTPRoute' })) : [];
 }
 
-/** See `ClusterDriver.removeEnvironment`. */
-export async function removeEnvironment(scope: ClusterScope, environment: string, { signal }: CallContext): Promise<void> {
+// Longer than pods may take to end; what takes longer is held up by something that is not Davit's.
+const namespaceMilliseconds = 120_000;
+
+/**
+ * See `ClusterDriver.removeEnvironment`. A namespace that is being deleted stays so until it is gone, whatever happens: one that
+ * somebody's finalizer or an API that does not answer holds up is left to the cluster, and the log says what it is.
+ */
+export async function removeEnvironment(
+  scope: Scope,
+  environment: string,
+  context: CallContext,
+  patience = namespaceMilliseconds,
+): Promise<void> {
   const { api, installation } = scope;
+  const { signal } = context;
   const path = pathOf('Namespace', { name: namespaceName(installation, environment) });
   try {
     const found = await find<KubernetesObject>(api, path, signal);
     if (found === null || found.metadata?.labels?.[label.installation] !== installation) return;
     const uid = found.metadata.uid;
     await remove(api, path, signal, { uid });
+    const until = Date.now() + patience;
     // The cluster takes away all that is in it, in its own time.
-    while ((await find<KubernetesObject>(api, path, signal))?.metadata?.uid === uid) await pause(lookAgainMilliseconds, signal);
+    for (;;) {
+      const left = await find<Namespace>(api, path, signal);
+      if (left === null || left.metadata?.uid !== uid) return;
+      if (Date.now() > until) return context.log(heldUp(left));
+      await pause(lookAgainMilliseconds, signal);
+    }
   } catch (error) {
     throw translated(error, 'The environment could not be removed');
   }
+}
+
+function heldUp({ metadata, status }: Namespace): string {
+  const reasons = (status?.conditions ?? []).flatMap(({ status: is, message = '' }) => (is === 'True' ? [message] : []));
+  const why = reasons.length === 0 ? 'it does not say why' : reasons.join('; ');
+  return `The cluster has not removed the namespace ${metadata?.name} yet, and goes on with it by itself: ${why}.`;
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   type ClusterDriver,
   type ClusterRoutes,
   type ClusterScaling,
+  type ClusterUpgrades,
   type Gateway,
   type EngineImages,
   type ImageStore,
@@ -69,9 +70,10 @@ export class ClusterConnection {
     try {
       const { engine, version, cpuMillicores, memoryMiB } = await this.ask(signal, (cluster, within) => cluster.describe(within));
       const missing = await this.ask(signal, (cluster, within) => cluster.missingPermissions?.(within) ?? Promise.resolve([]));
-      return { facts: { engine, version, cpuMillicores, memoryMiB }, failure: null, missingPermissions: missing };
+      const upgrade = await this.ask(signal, (cluster, within) => cluster.upgrades?.state(within) ?? Promise.resolve(null));
+      return { facts: { engine, version, cpuMillicores, memoryMiB }, failure: null, missingPermissions: missing, upgrade };
     } catch (error) {
-      return { facts: null, failure: toFailure(error, this.#access.id), missingPermissions: [] };
+      return { facts: null, failure: toFailure(error, this.#access.id), missingPermissions: [], upgrade: null };
     }
   }
 
@@ -164,6 +166,7 @@ export class ClusterConnection {
     const presently = (): ClusterDrivers | null => this.#presently();
     const routes = this.#routes();
     const scaling = this.#scaling();
+    const upgrades = this.#upgrades();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ cluster }, within) => action(cluster, within));
     return {
@@ -190,6 +193,9 @@ export class ClusterConnection {
       metrics: {
         usage: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.usage(within)) ?? []),
         volumes: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.volumes(within)) ?? []),
+      },
+      get upgrades() {
+        return presently()?.cluster.upgrades === undefined ? undefined : upgrades;
       },
       get routes() {
         return presently()?.cluster.routes === undefined ? undefined : routes;
@@ -226,6 +232,18 @@ export class ClusterConnection {
       wanted: (signal) => use(signal, (scaling, within) => scaling.wanted(within)),
       report: (owner, running, signal) => use(signal, (scaling, within) => scaling.report(owner, running, within)),
       watch: (onChange, signal) => this.#use(signal, (drivers, within) => present(drivers).watch(onChange, within), false),
+    };
+  }
+
+  #upgrades(): ClusterUpgrades {
+    const use = <Result>(signal: AbortSignal, action: (upgrades: ClusterUpgrades, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.upgrades === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.upgrades, within);
+      });
+    return {
+      state: (signal) => use(signal, (upgrades, within) => upgrades.state(within)),
+      begin: (version, signal) => use(signal, (upgrades, within) => upgrades.begin(version, within)),
     };
   }
 

@@ -1,4 +1,4 @@
-import type { ClusterDriver } from '@davit/drivers';
+import type { ClusterDriver, ClusterUpgrades } from '@davit/drivers';
 import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
@@ -38,14 +38,19 @@ export function kubernetesClusters(
     });
     const { image_registry: registryId, image_folder: folder = 'davit' } = own;
     return {
-      cluster: lateKubernetes(open),
+      cluster: lateKubernetes(open, settings.kubernetesVersion !== undefined),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
       close: () => closed.abort(),
     };
   };
 }
 
-function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>): ClusterDriver {
+function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>, canUpgrade: boolean): ClusterDriver {
+  const upgrades = async (signal: AbortSignal): Promise<ClusterUpgrades> => {
+    const driver = await open(signal);
+    if (driver.upgrades === undefined) throw new Error('a driver with a version to upgrade to has the power to');
+    return driver.upgrades;
+  };
   return {
     ...lateCluster('kubernetes', open),
     routes: {
@@ -60,6 +65,12 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
       report: async (owner, running, signal) => (await open(signal)).scaling.report(owner, running, signal),
       watch: async (onChange, signal) => (await open(signal)).scaling.watch(onChange, signal),
     },
+    ...(canUpgrade && {
+      upgrades: {
+        state: async (signal) => (await upgrades(signal)).state(signal),
+        begin: async (version, signal) => (await upgrades(signal)).begin(version, signal),
+      },
+    }),
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
   };
 }
@@ -75,6 +86,7 @@ function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Part
     ...(own.ingress_class !== undefined && { ingressClass: own.ingress_class }),
     ...(own.helper_image !== undefined && { helperImage: own.helper_image }),
     ...(own.linger_seconds !== undefined && { lingerSeconds: own.linger_seconds }),
+    ...(own.kubernetes_version !== undefined && { kubernetesVersion: own.kubernetes_version }),
     sources: { namespaces: own.source_namespaces ?? [], networks: own.source_networks ?? [] },
   };
 }

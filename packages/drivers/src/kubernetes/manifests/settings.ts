@@ -30,6 +30,8 @@ export interface ClusterSettings {
    * Kubernetes 1.30.
    */
   readonly lingerSeconds: number;
+  /** The version that the cluster is to be upgraded to, as `v1.36.2+k3s1`; null: its owner does that. */
+  readonly kubernetesVersion: string | null;
 }
 
 /** A Gateway of the Gateway API. */
@@ -54,6 +56,7 @@ export const defaultSettings: ClusterSettings = {
   certificates: null,
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,
+  kubernetesVersion: null,
 };
 
 /** What a cluster can do, found out when it is opened. */
