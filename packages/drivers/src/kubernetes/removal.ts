@@ -18,6 +18,7 @@ import { hasInstances, type ClusterScope } from './start.ts';
 
 const atOnce = 8;
 const lookAgainMilliseconds = 200;
+const replacedWithinMilliseconds = 60_000;
 
 /** See `ClusterDriver.retire`. */
 export async function retire(scope: ClusterScope, selector: Selector, graceSeconds: number, context: CallContext): Promise<void> {
@@ -275,7 +276,7 @@ export async function revive(scope: ClusterScope, instanceId: string, { signal }
   }
 }
 
-/** Until a pod that was not there before has been started. */
+/** Until a pod that was not there before has been started, a minute at most: the cluster goes on by itself. */
 async function untilReplaced(
   { api, installation }: Scope,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -291,6 +292,8 @@ async function untilReplaced(
       if (state?.running ?? state?.terminated ?? lastState?.terminated) done.abort();
     }
   };
-  await follow<Pod>(api, { path: pathOf('Pod', { namespace }), query }, { onChange }, AbortSignal.any([signal, done.signal]));
+  // Whoever took away what makes the pods meanwhile makes none.
+  const ended = AbortSignal.any([signal, done.signal, AbortSignal.timeout(replacedWithinMilliseconds)]);
+  await follow<Pod>(api, { path: pathOf('Pod', { namespace }), query }, { onChange }, ended);
   signal.throwIfAborted();
 }

@@ -201,3 +201,29 @@ test('instances that do not get ready go again and are not asked for at once, an
   want(shop, 1);
   await reaches(shop, 1);
 });
+
+test('the keeper brings nothing back that is being taken away', async () => {
+  const shop = scaled(byUse);
+  await deployed(shop);
+  want(shop, 2);
+  await reaches(shop, 2);
+  const last = of(shop).find(({ index }) => index === 1)?.id ?? '';
+  let begun = 0;
+  const looks = (): number => world.fake.calls.filter(({ method }) => method === 'observe').length;
+  world.fake.script = {
+    before: async ({ method }) => {
+      if (method !== 'retire' || begun > 0) return;
+      begun = world.fake.calls.length;
+      // As on a cluster on which it takes its time: the process has ended, and what it was in is still there.
+      world.fake.kill(last, 0);
+      const seen = looks();
+      await eventually(async () => (looks() > seen ? true : undefined), 'a look of the keeper');
+    },
+  };
+  want(shop, 1);
+  await reaches(shop, 1);
+  const since = world.fake.calls.slice(begun).map(({ method }) => method);
+  expect(begun).toBeGreaterThan(0);
+  expect(since).not.toContain('revive');
+  expect(since).not.toContain('start');
+});

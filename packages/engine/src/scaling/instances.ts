@@ -6,14 +6,17 @@ export interface InstanceNumbers {
   readonly settled_instances: number | null;
 }
 
-/** How many instances of what runs there should be now, and how many of them serve. Those have the lowest indices. */
+/**
+ * How many instances of what runs there may be now, how many of them serve, and how many are to last: those above are being taken away.
+ * Those have the lowest indices.
+ */
 export function instanceCounts(
   { instances, settled_instances: settled }: InstanceNumbers,
   config: Pick<ReleaseConfig, 'instances'>,
-): { readonly existing: number; readonly serving: number } {
+): { readonly existing: number; readonly serving: number; readonly lasting: number } {
   const wanted = instances ?? config.instances;
   const had = settled ?? wanted;
-  return { existing: Math.max(wanted, had), serving: Math.min(wanted, had) };
+  return { existing: Math.max(wanted, had), serving: Math.min(wanted, had), lasting: wanted };
 }
 
 /** Why instances cannot be added while others run; null: they can, or there is nothing to scale. */
