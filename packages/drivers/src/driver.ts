@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ClusterScaling } from './scaling.ts';
+import type { ClusterSchedules } from './schedules.ts';
 import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
 /** What every call that takes long gets. */
@@ -194,6 +195,8 @@ export interface ClusterDriver {
 
   /** Absent: whoever installed the cluster upgrades it. */
   readonly upgrades?: ClusterUpgrades | undefined;
+  /** Absent: Davit starts the runs of schedules. */
+  readonly schedules?: ClusterSchedules | undefined;
 
   /**
    * What Davit needs to do on the cluster and may not with its credentials, each in words (`create deployments`); empty: nothing is

@@ -1,6 +1,7 @@
 export * from './workload.ts';
 export * from './driver.ts';
 export * from './scaling.ts';
+export * from './schedules.ts';
 export * from './source-driver.ts';
 export * from './image-builder.ts';
 export * from './gateway.ts';

@@ -61,6 +61,7 @@ export const markedKinds = [
   'Deployment',
   'StatefulSet',
   'Job',
+  'CronJob',
   'Pod',
   'Secret',
   'Service',
@@ -154,6 +155,10 @@ export interface Instance {
   readonly exit: InstanceExit | null;
   /** Where the gateway and probes of this machine reach each port of the workload; empty while it does not run. */
   readonly endpoints: readonly Endpoint[];
+  /** A run that the cluster itself began by a schedule; its attempts, too, are the cluster's. */
+  readonly scheduled?: true;
+  /** Of such a run: what it left in its folders waited for a reader in vain, and is gone. */
+  readonly foldersLost?: true;
 }
 
 export interface Endpoint {

@@ -9,6 +9,7 @@ import type {
   InstanceEvent,
 } from '../driver.ts';
 import type { ClusterScaling } from '../scaling.ts';
+import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
@@ -22,6 +23,7 @@ import { lastProbe } from './last-probe.ts';
 import { awaitReady } from './progress.ts';
 import { missingPermissions } from './permissions.ts';
 import { clusterRoutes } from './routes.ts';
+import { clusterSchedules } from './schedules.ts';
 import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
 import { clusterScaling } from './scaling.ts';
@@ -53,7 +55,10 @@ export async function openKubernetesDriver(
   const api = openApi(kubeconfig === null ? readServiceAccount() : readKubeconfig(kubeconfig));
   try {
     const [version, canMeasure] = await Promise.all([askVersion(api, signal), hasMetrics(api, signal)]);
-    const traits = { canLinger: isAtLeast(version, { major: 1, minor: 30 }) };
+    const traits = {
+      canLinger: isAtLeast(version, { major: 1, minor: 30 }),
+      hasSidecars: isAtLeast(version, { major: 1, minor: 29 }),
+    };
     return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits }, canMeasure);
   } catch (error) {
     closeApi(api);
@@ -73,12 +78,14 @@ export class KubernetesDriver implements ClusterDriver {
   readonly routes: ClusterRoutes;
   readonly scaling: ClusterScaling;
   readonly upgrades?: ClusterUpgrades;
+  readonly schedules: ClusterSchedules;
   readonly #scope: ClusterScope;
 
   constructor(scope: ClusterScope, canMeasure: boolean) {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
     this.scaling = clusterScaling(scope);
+    this.schedules = clusterSchedules(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
     if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);
   }

@@ -7,13 +7,14 @@ import type { Selector } from '../workload.ts';
 import { call, find, type Api, type KubernetesObject } from './api.ts';
 import { follow, list } from './follow.ts';
 import { findSelected, mainStatus, parseId, type Found } from './instances.ts';
-import { label, labelSelector } from './labels.ts';
+import { label, labelSelector, podSelector } from './labels.ts';
 import { lingerSeconds } from './manifests/settings.ts';
 import { namespaceName } from './names.ts';
 import { pathOf, remove, type Scope } from './objects.ts';
 import { podsOf } from './pods.ts';
 import { translated } from './refusals.ts';
 import { removeScaling } from './scaling.ts';
+import { removeSchedules } from './schedule-objects.ts';
 import { hasInstances, type ClusterScope } from './start.ts';
 
 const atOnce = 8;
@@ -76,7 +77,7 @@ async function takeAwayOne(scope: ClusterScope, found: Found, graceSeconds: numb
   const { api, installation } = scope;
   const { namespace, name, controller } = found;
   if (controller !== null) await remove(api, pathOf(controller.kind ?? '', { namespace, name }), signal);
-  const query = { labelSelector: `${label.installation}=${installation},${label.instance}=${name}` };
+  const query = { labelSelector: podSelector(installation, name, false) };
   // What a Deployment makes pods with: until it is gone as well it would make another one.
   const sets = await list<KubernetesObject>(api, { path: pathOf('ReplicaSet', { namespace }), query }, signal);
   for (const { metadata } of sets.items) await remove(api, pathOf('ReplicaSet', { namespace, name: metadata?.name }), signal);
@@ -85,12 +86,13 @@ async function takeAwayOne(scope: ClusterScope, found: Found, graceSeconds: numb
 
 async function untilGone(
   scope: ClusterScope,
-  { namespace, name }: Found,
+  { namespace, name, controller, pods }: Found,
   graceSeconds: number | null,
   signal: AbortSignal,
 ): Promise<void> {
   const { api, installation } = scope;
-  const query = { labelSelector: `${label.installation}=${installation},${label.instance}=${name}` };
+  const isScheduled = (controller ?? pods[0])?.metadata?.labels?.[label.schedule] !== undefined;
+  const query = { labelSelector: podSelector(installation, name, isScheduled) };
   const path = pathOf('Pod', { namespace });
   const asked = new Map<string, Promise<void>>();
   const gone = new AbortController();
@@ -134,7 +136,9 @@ async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: 
   const left = await findSelected(scope, { service, environment }, signal);
   const rollouts = new Set(left.map(({ controller, pods }) => (controller ?? pods[0])?.metadata?.labels?.[label.rollout]));
   const values = await labelled(scope, ['Secret'], labelSelector(scope.installation, 'values', selector), signal);
-  const unused = values.filter(({ metadata }) => !rollouts.has(metadata?.labels?.[label.rollout]));
+  const unused = values.filter(
+    ({ metadata }) => metadata?.labels?.[label.schedule] === undefined && !rollouts.has(metadata?.labels?.[label.rollout]),
+  );
   const isWhole = rollout === undefined && exceptRollout === undefined && left.length === 0;
   if (isWhole) await removeScaling(scope, { service, environment }, signal);
   const addresses = isWhole
@@ -146,9 +150,32 @@ async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: 
       )
     : [];
   await inParallel([...unused, ...addresses], atOnce, (object) => removeObject(scope, object, signal));
+  await removeScheduleValues(scope, { service, environment }, signal);
 }
 
-async function labelled(
+/**
+ * Values of schedules that the service has no longer, once no run is left that reads them. Its present schedule is on the cluster before
+ * its values are.
+ */
+async function removeScheduleValues(
+  scope: Scope,
+  owner: { readonly service: string; readonly environment: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const { installation } = scope;
+  const values = await labelled(scope, ['Secret'], `${labelSelector(installation, 'values', owner)},${label.schedule}`, signal);
+  if (values.length === 0) return;
+  const schedules = await labelled(scope, ['CronJob'], labelSelector(installation, 'schedule', owner), signal);
+  const runs = await labelled(scope, ['Job'], `${labelSelector(installation, 'instance', owner)},${label.schedule}`, signal);
+  const used = new Set([
+    ...schedules.map(({ metadata }) => metadata?.labels?.[label.rollout]),
+    ...runs.map(({ metadata }) => metadata?.labels?.[label.schedule]),
+  ]);
+  const unused = values.filter(({ metadata }) => !used.has(metadata?.labels?.[label.schedule]));
+  await inParallel(unused, atOnce, (object) => removeObject(scope, object, signal));
+}
+
+export async function labelled(
   scope: Scope,
   kinds: readonly string[],
   labels: string,
@@ -176,6 +203,7 @@ export async function removeService(
 ): Promise<void> {
   try {
     await removeScaling(scope, owner, signal);
+    await removeSchedules(scope, owner, { except: null }, signal);
     await takeAway(scope, owner, null, signal);
     await removeRoutes(scope, owner, { except: [] }, signal);
     const kinds = ['Service', 'Secret', 'PodDisruptionBudget', 'PersistentVolumeClaim'];

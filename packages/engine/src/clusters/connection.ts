@@ -4,6 +4,7 @@ import {
   type ClusterRoutes,
   type ClusterScaling,
   type ClusterUpgrades,
+  type ClusterSchedules,
   type Gateway,
   type EngineImages,
   type ImageStore,
@@ -167,6 +168,7 @@ export class ClusterConnection {
     const routes = this.#routes();
     const scaling = this.#scaling();
     const upgrades = this.#upgrades();
+    const schedules = this.#schedules();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ cluster }, within) => action(cluster, within));
     return {
@@ -203,6 +205,32 @@ export class ClusterConnection {
       get scaling() {
         return presently()?.cluster.scaling === undefined ? undefined : scaling;
       },
+      get schedules() {
+        return presently()?.cluster.schedules === undefined ? undefined : schedules;
+      },
+    };
+  }
+
+  #schedules(): ClusterSchedules {
+    const use = <Result>(
+      signal: AbortSignal,
+      action: (schedules: ClusterSchedules, signal: AbortSignal) => Promise<Result>,
+    ): Promise<Result> =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.schedules === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.schedules, within);
+      });
+    return {
+      unable: (schedule, signal) => use(signal, (schedules, within) => schedules.unable(schedule, within)),
+      apply: (schedule, options, call) =>
+        use(call.signal, (schedules, signal) => schedules.apply(schedule, options, { ...call, signal })),
+      suspend: (owner, signal) => use(signal, (schedules, within) => schedules.suspend(owner, within)),
+      resume: (schedule, signal) => use(signal, (schedules, within) => schedules.resume(schedule, within)),
+      remove: (owner, signal) => use(signal, (schedules, within) => schedules.remove(owner, within)),
+      list: (signal) => use(signal, (schedules, within) => schedules.list(within)),
+      runs: (selector, signal) => use(signal, (schedules, within) => schedules.runs(selector, within)),
+      awaitStarted: (workload, call) =>
+        use(call.signal, (schedules, signal) => schedules.awaitStarted(workload, { ...call, signal })),
     };
   }
 

@@ -71,6 +71,16 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
         begin: async (version, signal) => (await upgrades(signal)).begin(version, signal),
       },
     }),
+    schedules: {
+      unable: async (schedule, signal) => (await open(signal)).schedules.unable(schedule, signal),
+      apply: async (schedule, options, call) => (await open(call.signal)).schedules.apply(schedule, options, call),
+      suspend: async (owner, signal) => (await open(signal)).schedules.suspend(owner, signal),
+      resume: async (schedule, signal) => (await open(signal)).schedules.resume(schedule, signal),
+      remove: async (owner, signal) => (await open(signal)).schedules.remove(owner, signal),
+      list: async (signal) => (await open(signal)).schedules.list(signal),
+      runs: async (selector, signal) => (await open(signal)).schedules.runs(selector, signal),
+      awaitStarted: async (workload, call) => (await open(call.signal)).schedules.awaitStarted(workload, call),
+    },
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
   };
 }

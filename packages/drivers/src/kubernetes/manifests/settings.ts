@@ -63,6 +63,8 @@ export const defaultSettings: ClusterSettings = {
 export interface ClusterTraits {
   /** Whether a container may be made to wait before SIGTERM without a program of its own (Kubernetes 1.30). */
   readonly canLinger: boolean;
+  /** Whether a container can end with the others of its pod (Kubernetes 1.29). */
+  readonly hasSidecars: boolean;
 }
 
 /** The seconds that instances linger on this cluster. */

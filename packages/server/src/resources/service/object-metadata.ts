@@ -18,8 +18,7 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
   JOBS: 'Job',
   GATEWAY_API_ROUTES: 'HTTPRoute',
   HPA: 'HorizontalPodAutoscaler',
-  // Schedules are Davit's own doing.
-  CRON_JOBS: null,
+  CRON_JOBS: 'CronJob',
 };
 
 /**
