@@ -17,9 +17,8 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
   SECRETS: 'Secret',
   JOBS: 'Job',
   GATEWAY_API_ROUTES: 'HTTPRoute',
+  HPA: 'HorizontalPodAutoscaler',
   CRON_JOBS: 'CronJob',
-  // Scaling is Davit's own doing.
-  HPA: null,
 };
 
 /**
