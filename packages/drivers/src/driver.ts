@@ -7,6 +7,10 @@ import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload }
 export interface CallContext {
   /** Aborted on cancel, loss of the lease, or deadline: stop soon, leave what is there to `retire` and `remove`. */
   readonly signal: AbortSignal;
+  /** Aborted with `signal` where another process takes up what is done here: what runs by itself is then left running. */
+  readonly leave?: AbortSignal;
+  /** Aborted where nothing is to be waited for any more, as the user canceled with force. */
+  readonly force?: AbortSignal;
   /** A line for the deployment log. Redacted by the caller's callee; still, never hand it a secret. */
   log(line: string): void;
 }

@@ -78,10 +78,12 @@ export const causes = {
   TERRAFORM_FILES_MISSING:
     'terraform_files_source.git_repository.root_path does not exist in the repository at this commit. Correct it, or push the folder.',
   TERRAFORM_FRAGMENT_UNSUPPORTED:
-    'There is no image that a dockerfile_fragment could be put into: Terraform runs as a program of this machine. Set it to null.',
+    'There is no image that a dockerfile_fragment could be put into: Terraform runs as a program of this machine, or in an image that the operator names. Set it to null.',
   TERRAFORM_STATE_LOCKED:
     'Another run has the state, or one ended without letting go of it. When none is under way, deploy with the action FORCE_UNLOCK, then again.',
   TERRAFORM_FAILED: 'A command of Terraform failed. Its last lines say why; what had been made by then is in the state.',
+  TERRAFORM_INTERRUPTED:
+    'The pod of the run ended in the middle: its node was lost or had no room left, or somebody deleted it. What had been made by then is in the state as far as it was stored; deploy with the action FORCE_UNLOCK if the state is locked, then again.',
   BACKUP_FAILED:
     'The tool of the database that makes a backup failed. Its last lines say why; the next backup is tried at its time, or ask for one.',
   BACKUP_NOT_PROVEN:

@@ -7,6 +7,7 @@ export * from './image-builder.ts';
 export * from './gateway.ts';
 export * from './stored-images.ts';
 export * from './terraform-driver.ts';
+export * from './terraform-state.ts';
 export { causes, DriverError, RoutePortTakenError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';
 export * from './docker/index.ts';

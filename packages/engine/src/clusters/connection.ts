@@ -133,10 +133,20 @@ export class ClusterConnection {
 
   #drivers(workshop: Workshop): DriverSet {
     const presently = (): ClusterDrivers | null => this.#presently();
+    // Without this what a tenant wrote would run on this machine when the credentials of its cluster cannot be used.
+    const connected = (): ClusterDrivers => {
+      const { drivers } = this.#open();
+      if (drivers instanceof DriverError) throw drivers;
+      return drivers;
+    };
     const [images, gateway, imageStore] = [this.#images(), this.#gateway(), this.#imageStore()];
     const own = (): EngineImages | null => (presently()?.builder === undefined ? null : images);
+    const cluster = this.#cluster();
     return {
-      cluster: this.#cluster(),
+      cluster,
+      get terraform() {
+        return connected().terraform?.(cluster);
+      },
       source: workshop.source,
       get builder() {
         const registry = presently()?.imageRegistry;

@@ -144,8 +144,8 @@ export class Keeper {
       const life = instance.startedAt;
       if (life === null || this.#followed.get(instance.id) === life) continue;
       const config = seen.configs.get(instance.release);
-      // The output of a job is stored by what waits for its end, as its container goes right after that.
-      if (config === undefined || config.job !== undefined) continue;
+      // The output of a job, and of Terraform, is stored by what waits for its end, as its container goes right after that.
+      if (config === undefined || config.job !== undefined || config.source.type === 'TERRAFORM') continue;
       this.#followed.set(instance.id, life);
       this.#logs.follow(instance, config);
     }

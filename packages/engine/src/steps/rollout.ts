@@ -9,7 +9,7 @@ import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
-import { removeFolder } from './terraform.ts';
+import { removeRun } from './terraform.ts';
 
 /** Of the instances that are replaced. */
 const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(task.former?.config ?? null, parts.settings);
@@ -204,7 +204,7 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const { task, call, parts } = context;
   if (task.serviceType === 'TERRAFORM') {
     // What was made is in the state; nothing of it is taken back.
-    await removeFolder(context);
+    await removeRun(context);
     return;
   }
   if (task.kept) return;

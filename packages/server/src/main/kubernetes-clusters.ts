@@ -1,4 +1,4 @@
-import type { ClusterDriver, ClusterUpgrades } from '@davit/drivers';
+import { ClusterTerraform, defaultTerraformImages, type ClusterDriver, type ClusterUpgrades } from '@davit/drivers';
 import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
@@ -37,8 +37,10 @@ export function kubernetesClusters(
       return driver;
     });
     const { image_registry: registryId, image_folder: folder = 'davit' } = own;
+    const terraform = terraformOf(own);
     return {
       cluster: lateKubernetes(open, settings.kubernetesVersion !== undefined),
+      ...(terraform !== null && { terraform }),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
       close: () => closed.abort(),
     };
@@ -83,6 +85,17 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
     },
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
   };
+}
+
+/** null: its pods reach no API of Davit that could serve them their state. */
+function terraformOf(own: OneClusterSettings): ((cluster: ClusterDriver) => ClusterTerraform) | null {
+  const { davit_address: address } = own;
+  if (address === undefined) return null;
+  const images = {
+    TERRAFORM: own.terraform_image ?? defaultTerraformImages.TERRAFORM,
+    OPEN_TOFU: own.opentofu_image ?? defaultTerraformImages.OPEN_TOFU,
+  };
+  return (cluster) => new ClusterTerraform({ cluster, address, images });
 }
 
 function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Partial<ClusterSettings> {
