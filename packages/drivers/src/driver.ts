@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ClusterScaling } from './scaling.ts';
 import type { ClusterSchedules } from './schedules.ts';
 import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
@@ -192,6 +193,9 @@ export interface ClusterDriver {
 
   /** Absent: a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes | undefined;
+
+  /** Absent: Davit decides how many instances there are. */
+  readonly scaling?: ClusterScaling | undefined;
 
   /** Absent: whoever installed the cluster upgrades it. */
   readonly upgrades?: ClusterUpgrades | undefined;

@@ -59,6 +59,8 @@ export const causes = {
     'The cluster does not take the schedule of the job. Correct schedule.cronjob (scheduled_at, timezone); the message is the cluster’s own.',
   RUN_AS_ROOT:
     'The image runs as root, which this cluster does not allow. Give the image a user by its number (`USER 1000` in the Dockerfile), or have the operator set the cluster’s level to baseline.',
+  AUTOSCALING_UNAVAILABLE:
+    'The cluster cannot scale by events. Have its operator install what the message names (docs/scaling.md tells how), or leave autoscaling out of the service (null).',
   VOLUME_UNAVAILABLE:
     'The volume could not be had from the cluster. Check its storage classes, that one is the default or named for the cluster, and that it has space.',
   ENGINE_UNREACHABLE: 'The container engine does not answer. Start it (for example `systemctl start docker`), then deploy again.',

@@ -67,6 +67,7 @@ export const markedKinds = [
   'Service',
   'Ingress',
   'HTTPRoute',
+  'HorizontalPodAutoscaler',
 ] as const;
 
 /** What users want written on what a service is on a cluster; only of use where others read it. */

@@ -8,6 +8,7 @@ import type {
   ClusterUpgrades,
   InstanceEvent,
 } from '../driver.ts';
+import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
@@ -25,6 +26,7 @@ import { clusterRoutes } from './routes.ts';
 import { clusterSchedules } from './schedules.ts';
 import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
+import { clusterScaling } from './scaling.ts';
 import { readServiceAccount } from './service-account.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
 import { clusterUpgrades } from './upgrades.ts';
@@ -74,6 +76,7 @@ export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
+  readonly scaling: ClusterScaling;
   readonly upgrades?: ClusterUpgrades;
   readonly schedules: ClusterSchedules;
   readonly #scope: ClusterScope;
@@ -81,6 +84,7 @@ export class KubernetesDriver implements ClusterDriver {
   constructor(scope: ClusterScope, canMeasure: boolean) {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
+    this.scaling = clusterScaling(scope);
     this.schedules = clusterSchedules(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
     if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);

@@ -2,6 +2,7 @@ import {
   DriverError,
   type ClusterDriver,
   type ClusterRoutes,
+  type ClusterScaling,
   type ClusterUpgrades,
   type ClusterSchedules,
   type Gateway,
@@ -175,6 +176,7 @@ export class ClusterConnection {
   #cluster(): ClusterDriver {
     const presently = (): ClusterDrivers | null => this.#presently();
     const routes = this.#routes();
+    const scaling = this.#scaling();
     const upgrades = this.#upgrades();
     const schedules = this.#schedules();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
@@ -209,6 +211,9 @@ export class ClusterConnection {
       },
       get routes() {
         return presently()?.cluster.routes === undefined ? undefined : routes;
+      },
+      get scaling() {
+        return presently()?.cluster.scaling === undefined ? undefined : scaling;
       },
       get schedules() {
         return presently()?.cluster.schedules === undefined ? undefined : schedules;
@@ -248,6 +253,23 @@ export class ClusterConnection {
     return {
       apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
       remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
+    };
+  }
+
+  #scaling(): ClusterScaling {
+    const present = ({ cluster }: ClusterDrivers): ClusterScaling => {
+      if (cluster.scaling === undefined) throw this.#away('it is being connected anew');
+      return cluster.scaling;
+    };
+    const use = <Result>(signal: AbortSignal, action: (scaling: ClusterScaling, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, (drivers, within) => action(present(drivers), within));
+    return {
+      missing: (by, signal) => use(signal, (scaling, within) => scaling.missing(by, within)),
+      apply: (scaled, signal) => use(signal, (scaling, within) => scaling.apply(scaled, within)),
+      remove: (owner, signal) => use(signal, (scaling, within) => scaling.remove(owner, within)),
+      wanted: (signal) => use(signal, (scaling, within) => scaling.wanted(within)),
+      report: (owner, running, signal) => use(signal, (scaling, within) => scaling.report(owner, running, within)),
+      watch: (onChange, signal) => this.#use(signal, (drivers, within) => present(drivers).watch(onChange, within), false),
     };
   }
 

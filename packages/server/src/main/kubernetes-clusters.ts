@@ -59,6 +59,14 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
       apply: async (served, signal) => (await open(signal)).routes.apply(served, signal),
       remove: async (owner, signal) => (await open(signal)).routes.remove(owner, signal),
     },
+    scaling: {
+      missing: async (by, signal) => (await open(signal)).scaling.missing(by, signal),
+      apply: async (scaled, signal) => (await open(signal)).scaling.apply(scaled, signal),
+      remove: async (owner, signal) => (await open(signal)).scaling.remove(owner, signal),
+      wanted: async (signal) => (await open(signal)).scaling.wanted(signal),
+      report: async (owner, running, signal) => (await open(signal)).scaling.report(owner, running, signal),
+      watch: async (onChange, signal) => (await open(signal)).scaling.watch(onChange, signal),
+    },
     ...(canUpgrade && {
       upgrades: {
         state: async (signal) => (await upgrades(signal)).state(signal),
