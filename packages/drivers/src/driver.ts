@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ClusterCharts } from './helm-driver.ts';
 import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
 /** What every call that takes long gets. */
@@ -163,6 +164,9 @@ export interface ClusterDriver {
 
   /** Absent: a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes | undefined;
+
+  /** Absent: charts of Helm are not installed on it. */
+  readonly charts?: ClusterCharts | undefined;
 
   /**
    * What Davit needs to do on the cluster and may not with its credentials, each in words (`create deployments`); empty: nothing is

@@ -5,6 +5,7 @@ export * from './image-builder.ts';
 export * from './gateway.ts';
 export * from './stored-images.ts';
 export * from './terraform-driver.ts';
+export * from './helm-driver.ts';
 export { causes, DriverError, RoutePortTakenError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';
 export * from './docker/index.ts';
@@ -14,3 +15,4 @@ export { createFakeCluster, type FakeCluster, type FakeUse } from './fake/fake-c
 export * from './docker/build/index.ts';
 export * from './source/index.ts';
 export * from './terraform/index.ts';
+export * from './helm/index.ts';

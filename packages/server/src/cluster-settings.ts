@@ -22,6 +22,8 @@ export interface OneClusterSettings {
   readonly image_folder?: string;
   readonly helper_image?: string;
   readonly linger_seconds?: number;
+  /** Whether charts may be installed with Davit's own account. Default: yes, but not where Davit itself runs, for which `*` says nothing. */
+  readonly cluster_wide_charts?: boolean;
   /** It is the cluster that Davit itself runs on, and is worked with as the service account of Davit's pods. Of one cluster, not of `*`. */
   readonly in_cluster?: boolean;
 }
@@ -44,6 +46,7 @@ const members = {
   image_folder: { type: 'string', maxLength: 100, pattern: '^[a-z0-9]+([._/-][a-z0-9]+)*$' },
   helper_image: { type: 'string', minLength: 1, maxLength: 500 },
   linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
+  cluster_wide_charts: { type: 'boolean' },
   in_cluster: { type: 'boolean' },
 };
 

@@ -27,7 +27,7 @@ export const annotation = {
   name: 'davit.name',
 } as const;
 
-export type ObjectKind = 'environment' | 'instance' | 'address' | 'values' | 'volume' | 'policy' | 'route';
+export type ObjectKind = 'environment' | 'instance' | 'address' | 'values' | 'volume' | 'policy' | 'route' | 'account';
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -89,7 +89,11 @@ export async function hasInstances(
   return lists.some(({ items }) => items.some(({ metadata }) => metadata?.deletionTimestamp === undefined));
 }
 
-async function ensureNamespace(scope: Scope, { namespace }: Manifests, signal: AbortSignal): Promise<void> {
+export async function ensureNamespace(
+  scope: Scope,
+  { namespace }: Pick<Manifests, 'namespace'>,
+  signal: AbortSignal,
+): Promise<void> {
   const found = await find<KubernetesObject>(scope.api, pathTo(namespace), signal);
   if (found?.metadata?.deletionTimestamp !== undefined) {
     throw new DriverError({

@@ -1,5 +1,6 @@
 import {
   DriverError,
+  type ClusterCharts,
   type ClusterDriver,
   type ClusterRoutes,
   type Gateway,
@@ -161,7 +162,7 @@ export class ClusterConnection {
 
   #cluster(): ClusterDriver {
     const presently = (): ClusterDrivers | null => this.#presently();
-    const routes = this.#routes();
+    const [routes, charts] = [this.#routes(), this.#charts()];
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ cluster }, within) => action(cluster, within));
     return {
@@ -192,6 +193,9 @@ export class ClusterConnection {
       get routes() {
         return presently()?.cluster.routes === undefined ? undefined : routes;
       },
+      get charts() {
+        return presently()?.cluster.charts === undefined ? undefined : charts;
+      },
     };
   }
 
@@ -204,6 +208,26 @@ export class ClusterConnection {
     return {
       apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
       remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
+    };
+  }
+
+  #charts(): ClusterCharts {
+    const use = <Result>(signal: AbortSignal, action: (charts: ClusterCharts, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.charts === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.charts, within);
+      });
+    return {
+      access: (owner, wish, signal) => use(signal, (charts, within) => charts.access(owner, wish, within)),
+      outside: (owner, objects, signal) => use(signal, (charts, within) => charts.outside(owner, objects, within)),
+      revisions: (place, signal) => use(signal, (charts, within) => charts.revisions(place, within)),
+      whileWatched: (place, objects, work, call) =>
+        use(call.signal, (charts, signal) => charts.whileWatched(place, objects, work, { ...call, signal })),
+      stop: (place, call) => use(call.signal, (charts, signal) => charts.stop(place, { ...call, signal })),
+      wake: (place, objects, signal) => use(signal, (charts, within) => charts.wake(place, objects, within)),
+      releaseClaims: (place, signal) => use(signal, (charts, within) => charts.releaseClaims(place, within)),
+      services: (place, signal) => use(signal, (charts, within) => charts.services(place, within)),
+      state: (place, signal) => use(signal, (charts, within) => charts.state(place, within)),
     };
   }
 

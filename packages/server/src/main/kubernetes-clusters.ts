@@ -1,4 +1,4 @@
-import type { ClusterDriver } from '@davit/drivers';
+import type { ClusterCharts, ClusterDriver } from '@davit/drivers';
 import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
@@ -21,9 +21,13 @@ export function kubernetesClusters(
 ): ClusterMaker {
   return ({ id, kubeconfig }) => {
     const own = settingsOf(clusterSettings, id);
-    const settings = toDriverSettings(own, clusterDoor(clusterSettings, id));
     // What the record says is not enough: whoever could write there would be let onto the cluster of Davit itself.
     const isOwn = clustersOfServiceAccount(clusterSettings).includes(id);
+    const settings = {
+      ...toDriverSettings(own, clusterDoor(clusterSettings, id)),
+      // There Davit's own account sees Davit's own secrets.
+      clusterWideCharts: (isOwn ? clusterSettings[id] : own)?.cluster_wide_charts ?? !isOwn,
+    };
     const closed = new AbortController();
     const open = rememberSuccess(async (signal: AbortSignal): Promise<KubernetesDriver> => {
       const { openKubernetesDriver } = await import('@davit/drivers/kubernetes');
@@ -52,7 +56,23 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
       apply: async (served, signal) => (await open(signal)).routes.apply(served, signal),
       remove: async (owner, signal) => (await open(signal)).routes.remove(owner, signal),
     },
+    charts: lateCharts(async (signal) => (await open(signal)).charts),
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
+  };
+}
+
+function lateCharts(open: (signal: AbortSignal) => Promise<ClusterCharts>): ClusterCharts {
+  return {
+    access: async (owner, wish, signal) => (await open(signal)).access(owner, wish, signal),
+    outside: async (owner, objects, signal) => (await open(signal)).outside(owner, objects, signal),
+    revisions: async (place, signal) => (await open(signal)).revisions(place, signal),
+    whileWatched: async (place, objects, work, context) =>
+      (await open(context.signal)).whileWatched(place, objects, work, context),
+    stop: async (place, context) => (await open(context.signal)).stop(place, context),
+    wake: async (place, objects, signal) => (await open(signal)).wake(place, objects, signal),
+    releaseClaims: async (place, signal) => (await open(signal)).releaseClaims(place, signal),
+    services: async (place, signal) => (await open(signal)).services(place, signal),
+    state: async (place, signal) => (await open(signal)).state(place, signal),
   };
 }
 

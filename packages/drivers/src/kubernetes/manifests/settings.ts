@@ -30,6 +30,8 @@ export interface ClusterSettings {
    * Kubernetes 1.30.
    */
   readonly lingerSeconds: number;
+  /** Whether charts that ask for it are installed with Davit's own account, so that they may make what is in no namespace. */
+  readonly clusterWideCharts: boolean;
 }
 
 /** A Gateway of the Gateway API. */
@@ -54,6 +56,7 @@ export const defaultSettings: ClusterSettings = {
   certificates: null,
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,
+  clusterWideCharts: true,
 };
 
 /** What a cluster can do, found out when it is opened. */
