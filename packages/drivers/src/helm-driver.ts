@@ -67,8 +67,10 @@ export interface HelmDriver {
 export interface HelmSession {
   /** What an upgrade would make, asked of the cluster and without making it: its hooks and definitions of kinds as well. */
   render(call: CallContext): Promise<readonly ChartObject[]>;
+  /** The same without asking the cluster, which may refuse to say it: what the chart makes of it alone. */
+  template(call: CallContext): Promise<readonly ChartObject[]>;
   /** What an upgrade would change, a line each, without values that may be secret. */
-  diff(call: CallContext): Promise<readonly string[]>;
+  diff(options: { readonly isInstalled: boolean }, call: CallContext): Promise<readonly string[]>;
   /** Installs or upgrades, and waits until everything is ready. One that fails is left as it is, for `rollback` or `uninstall`. */
   upgrade(call: CallContext): Promise<void>;
   /** Makes the release be as it was in that revision, also where an interrupted command left it. `waits`: until that is ready. */

@@ -168,6 +168,7 @@ export const helmOperations = {
   ...shared.statusOperations(kinds.HELM),
   ...shared.historyOperations(kinds.HELM),
   ...advancedSettingsOperations(kinds.HELM, { Word: 'Helm', ...helmSettings }),
+  ...shared.logOperations(kinds.HELM),
   ...shared.oldHistoryOperations(kinds.HELM, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.linkOperations(kinds.HELM),
   ...shared.cloneOperations(kinds.HELM, Helm),

@@ -9,6 +9,7 @@ import { awaitLeftover } from '../shared/leftover.ts';
 import { checkedArguments } from './arguments.ts';
 import { graceSeconds, pidFileOf } from './command.ts';
 import { writeRun } from './files.ts';
+import { unknownNames } from './macro.ts';
 import { Session } from './session.ts';
 
 const execute = promisify(execFile);
@@ -37,6 +38,7 @@ export class Helm implements HelmDriver {
     await askVersion(program);
     const extra = run.install === null ? [] : checkedArguments(run.install.arguments);
     await awaitLeftover(pidFileOf(run), graceSeconds, call.signal);
+    tellUnknown(run, call);
     return new Session({ run, program, extra, written: await writeRun(run) });
   }
 
@@ -53,6 +55,15 @@ export class Helm implements HelmDriver {
     }
     throw unavailable(`there is no program ${name} on this machine`);
   }
+}
+
+function tellUnknown({ install }: HelmRun, call: CallContext): void {
+  if (install === null) return;
+  const { files, set, setString, setJson } = install.values;
+  const texts = [...files.map(({ content }) => content), ...[...set, ...setString, ...setJson].map(([, value]) => value)];
+  const names = new Set(texts.flatMap((text) => unknownNames(text, install.variables)));
+  for (const name of names)
+    call.log(`The values have davit.env.${name}, and the service has no variable ${name}: it stays as it is written.`);
 }
 
 async function askVersion(program: string): Promise<string> {

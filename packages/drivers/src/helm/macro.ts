@@ -27,17 +27,38 @@ export function replaced(text: string, variables: ReadonlyMap<string, string>): 
 
 /** YAML with its variables. HELM_VALUES_INVALID where a value cannot stand in its place. Pure. */
 export function replacedInYaml(yaml: string, variables: ReadonlyMap<string, string>, file: string): string {
-  return yaml
-    .split('\n')
+  const lines = yaml.split('\n');
+  const inBlock = blockLines(lines);
+  return lines
     .map((line, index) =>
       line.replaceAll(macro, (whole: string, name: string, at: number) => {
         const value = variables.get(name);
-        return value === undefined
-          ? whole
-          : inPlace(value, { line, at, length: whole.length, name, where: `${file}:${index + 1}` });
+        if (value === undefined) return whole;
+        const where = `${file}:${index + 1}`;
+        return inBlock.has(index) ? inText(value, line) : inPlace(value, { line, at, length: whole.length, name, where });
       }),
     )
     .join('\n');
+}
+
+/** Which lines are text as it stands, below a line that ends with `|` or `>`. */
+function blockLines(lines: readonly string[]): ReadonlySet<number> {
+  const found = new Set<number>();
+  let above: number | null = null;
+  for (const [index, line] of lines.entries()) {
+    const indent = /^ */.exec(line)?.[0].length ?? 0;
+    if (above !== null && (line.trim() === '' || indent > above)) {
+      found.add(index);
+      continue;
+    }
+    above = /(?:^|[:-]\s+)[|>][-+\d]*\s*(?:#.*)?$/.test(line) ? indent : null;
+  }
+  return found;
+}
+
+/** Further lines of a value are as far in as the first one. */
+function inText(value: string, line: string): string {
+  return value.split('\n').join(`\n${/^\s*/.exec(line)?.[0] ?? ''}`);
 }
 
 interface Place {
@@ -50,18 +71,20 @@ interface Place {
 
 function inPlace(value: string, place: Place): string {
   const { line, at, length, name, where } = place;
-  const quote = openQuote(line.slice(0, at));
+  const [before, after] = [line.slice(0, at), line.slice(at + length)];
+  const quote = openQuote(before);
   if (quote === '"') return JSON.stringify(value).slice(1, -1);
   if (quote === "'") {
     if (value.includes('\n'))
       throw invalid(`${where}: ${name} has several lines, which single quotes do not hold; use double quotes`);
     return value.replaceAll("'", "''");
   }
-  const isWhole = /(?:^\s*(?:- )*|:\s+)$/.test(line.slice(0, at)) && /^\s*(?:#.*)?$/.test(line.slice(at + length));
-  if (isWhole) return plainValue.test(value) ? value : JSON.stringify(value);
-  // A part of a plain text, or a line of a block.
-  const indent = /^\s*/.exec(line)?.[0] ?? '';
-  return value.split('\n').join(`\n${indent}`);
+  if (plainValue.test(value)) return value;
+  const isFlow = /[[{][^\]}]*$/.test(before);
+  const begins = isFlow ? /[[{,:]\s*$/.test(before) : /(?:^\s*(?:- )*|:\s+)$/.test(before);
+  const ends = isFlow ? /^\s*(?:[,\]}].*)?$/.test(after) : /^\s*(?:#.*)?$/.test(after);
+  if (begins && ends) return JSON.stringify(value);
+  throw invalid(`${where}: ${name} has signs that mean something in YAML; write the whole text in double quotes`);
 }
 
 /** The quote that is open at the end of a line's beginning. */

@@ -45,17 +45,25 @@ export class Session implements HelmSession {
     return texts.flatMap((text) => parsed(() => objectsOf(text)));
   }
 
-  async diff(call: CallContext): Promise<readonly string[]> {
-    const { manifest = '' } = await this.#dryRun(call);
-    const { release, namespace } = this.#input.run;
-    const former = await this.#run(
-      ['list', '--namespace', namespace, '--filter', `^${release}$`, '--all', '--short'],
+  async template(call: CallContext): Promise<readonly ChartObject[]> {
+    await this.#fetchDependencies(call);
+    const { run, extra, written } = this.#input;
+    const words = ['template', run.release, this.#install().chart, '--namespace', run.namespace, ...written.valueArguments];
+    const flags = ['--skip-crds', '--no-hooks'].filter((one) => extra.includes(one));
+    const printed = await this.#run(
+      [...words, ...(flags.includes('--skip-crds') ? [] : ['--include-crds']), ...flags],
       call,
       true,
     );
-    const installed =
-      former.output.trim() === '' ? '' : await this.#run(['get', 'manifest', release, '--namespace', namespace], call, true);
-    return parsed(() => manifestDiff(installed === '' ? '' : installed.output, manifest));
+    return parsed(() => objectsOf(printed.output));
+  }
+
+  async diff({ isInstalled }: { readonly isInstalled: boolean }, call: CallContext): Promise<readonly string[]> {
+    const { manifest = '' } = await this.#dryRun(call);
+    const { release, namespace } = this.#input.run;
+    const words = ['get', 'manifest', release, '--namespace', namespace];
+    const former = isInstalled ? (await this.#run(words, call, true)).output : '';
+    return parsed(() => manifestDiff(former, manifest));
   }
 
   async #dryRun(call: CallContext): Promise<PrintedRelease> {

@@ -42,7 +42,9 @@ export function repairOf(revisions: readonly Revision[], former: string | null):
   if (former === null) return { type: 'UNINSTALL' };
   if (last.status === 'deployed' && last.rollout === former) return { type: 'NOTHING' };
   const good = revisions.filter(({ status }) => worked.includes(status));
-  const target = good.findLast(({ rollout }) => rollout === former);
+  // By hand somebody may have brought back another one; what Helm calls deployed is then the best there is.
+  const byHand = last.status === 'deployed' ? undefined : good.findLast(({ status }) => status === 'deployed');
+  const target = good.findLast(({ rollout }) => rollout === former) ?? byHand;
   return target === undefined ? { type: 'NOTHING' } : { type: 'ROLLBACK', revision: target.revision };
 }
 

@@ -64,7 +64,7 @@ export const install: Step = {
     }
     await using(context, { installs: true }, async (session) => {
       await repair(context, session, { waits: false });
-      const objects = await session.render(call);
+      const objects = await render(context, session);
       await refuseOutside(context, objects);
       if (task.former?.desired === 'STOPPED') await charts.wake(place, objects, call.signal);
       await charts.whileWatched(place, objects, (signal) => session.upgrade({ ...call, signal }), call);
@@ -108,7 +108,8 @@ export const diff: Step = {
   async run(context) {
     const { call } = context;
     if (!(await isFetched(context))) await fetchChart(context);
-    const lines = await using(context, { installs: true }, (session) => session.diff(call));
+    const isInstalled = (await ownRevisions(context)).length > 0;
+    const lines = await using(context, { installs: true }, (session) => session.diff({ isInstalled }, call));
     for (const line of lines) call.log(line);
     call.log(lines.length === 0 ? 'Nothing would change.' : 'Nothing was changed: this was asked for with forceEvent=DIFF.');
     await removeRun(context);
@@ -193,6 +194,18 @@ async function leaveFormer(context: StepContext): Promise<void> {
     call.log(
       `On ${parts.clusters.nameOf(former.driver)} the release could not be uninstalled: ${error instanceof Error ? error.message : String(error)}.`,
     );
+  }
+}
+
+/** The account that may do nothing outside of the namespace may not even ask for what is there: Helm then fails with what it was refused. */
+async function render(context: StepContext, session: HelmSession): Promise<readonly ChartObject[]> {
+  const { call } = context;
+  try {
+    return await session.render(call);
+  } catch (error) {
+    call.signal.throwIfAborted();
+    await refuseOutside(context, await session.template(call).catch(() => []));
+    throw error;
   }
 }
 
