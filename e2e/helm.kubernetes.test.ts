@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import type { CallInput } from '../packages/client/src/index.ts';
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { TestRepository } from '../packages/drivers/src/source/testing.ts';
 import { chartFiles, helm, missingHelm, startChartRepository, type ChartRepository } from './support/charts.ts';
-import { eventually } from './support/eventually.ts';
+import { makeAccount } from './support/kubernetes-account.ts';
 import { KubernetesStage } from './support/kubernetes-stage.ts';
 
 /* Charts on a real cluster, by the real Helm, through the API. The tests go on from one another. */
@@ -70,7 +70,9 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     const text = await stage.answered(`${releaseOf(params)}-web`, ':80/proxy/index.html');
     return text.startsWith('{') ? JSON.parse(text) : { status: text };
   };
-  const serves = (params: Params, expected: object) => expect.poll(() => page(params)).toMatchObject(expected);
+  const serves = async (params: Params, expected: object): Promise<void> => {
+    await expect.poll(() => page(params)).toMatchObject(expected);
+  };
   const edit = (params: Params, body: CallInput<'editHelm'>['body']) => stage.davit.client.call('editHelm', { params, body });
 
   test('of a repository is installed with the values of all sources, and its secrets stay out of the logs', async () => {
@@ -152,7 +154,7 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     expect(crashed).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'PROCESS_EXITED' } });
     expect(JSON.stringify(crashed.failure)).toContain('no such table');
     expect(await page(web)).toMatchObject({ chart: '1.1.0', set: true });
-    await edit(web, { values_override: { set: [image, ['image.tag', 'x']] }, timeout_sec: 60 });
+    await edit(web, { values_override: { set: [image, ['replicas', 'many']] }, timeout_sec: 60 });
     const broken = await deploy(web);
     expect(broken).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'HELM_FAILED' } });
     expect(await page(web)).toMatchObject({ chart: '1.1.0', set: true });
@@ -264,11 +266,30 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     await serves(chart, { git: 'from git' });
     git.git('rm', '--quiet', 'charts/web/values.yaml');
     git.commit('a link');
-    const { symlinkSync } = await import('node:fs');
     symlinkSync('/etc/hostname', join(git.folder, 'charts/web/values.yaml'));
     git.commit('a link to this machine');
     expect((await deploy(chart)).failure?.code).toBe('HELM_CHART_INVALID');
     await ended(chart, () => stage.davit.client.call('uninstallHelm', { params: chart }));
+  });
+
+  test('is deployed by an account that may do no more than the manifest for charts says', async () => {
+    const { client } = stage.davit;
+    const account = await makeAccount(cluster.kubeconfig, stage.installation);
+    try {
+      await client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfigWith(account.token) });
+      await edit(web, { values_override: { set: [image, ['page.set', 'least']] } });
+      expect(await deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      await serves(web, { set: 'least' });
+      expect((await ended(web, () => client.call('stopHelm', { params: web }))).state).toBe('STOPPED');
+      expect((await deploy(web)).state).toBe('DEPLOYED');
+      await serves(web, { set: 'least' });
+      await edit(web, { values_override: { set: [['image', cluster.image.replace(/:[^:/]*$/, ':nope')]] } });
+      expect((await deploy(web)).failure?.code).toBe('IMAGE_NOT_FOUND');
+      expect(await page(web)).toMatchObject({ set: 'least' });
+    } finally {
+      await client.call('editClusterKubeconfig', { params: stage.place, body: stage.kubeconfig });
+      await account.remove();
+    }
   });
 
   test('that is deleted leaves nothing, its volumes neither', async () => {
@@ -283,6 +304,5 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
       return (await Promise.all(kinds.map((kind) => stage.allNames(kind)))).flat().filter((name) => name.includes('helm'));
     };
     await expect.poll(left).toEqual([]);
-    await eventually(async () => ((await left()).length === 0 ? true : undefined), 'nothing');
   });
 });

@@ -12,6 +12,7 @@ export * from './docker/index.ts';
 // `@davit/drivers/kubernetes` has what works with Kubernetes: it is loaded where there is such a cluster only.
 export type { FakeCall, FakeScript } from './fake/calls.ts';
 export { createFakeCluster, type FakeCluster, type FakeUse } from './fake/fake-cluster.ts';
+export { createFakeCharts, type FakeCharts } from './fake/fake-charts.ts';
 export * from './docker/build/index.ts';
 export * from './source/index.ts';
 export * from './terraform/index.ts';
