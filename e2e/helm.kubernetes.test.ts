@@ -272,6 +272,33 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     await ended(chart, () => stage.davit.client.call('uninstallHelm', { params: chart }));
   });
 
+  test('answers outside where its ports lead in, found by name or by what a Service selects', async () => {
+    const { client } = stage.davit;
+    const name = `${releaseOf(web)}-web`;
+    const selectors = [{ key: 'app', value: name }];
+    const links = async () => (await client.call('listHelmLinks', { params: web })).results.map(({ url }) => url);
+    const backend = async () => (await stage.ingress(web.helmId))?.spec?.rules;
+    for (const place of [{ service_name: name }, { service_selectors: selectors }]) {
+      await edit(web, {
+        ports: [{ name: 'web', internal_port: 80, is_default: true, ...place }],
+        values_override: { set: [image] },
+      });
+      expect(await deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      const [url = ''] = await links();
+      expect(url).toMatch(/^http:\/\/.*\.apps\.example\.org:8080$/);
+      const expected = {
+        host: new URL(url).hostname,
+        http: { paths: [{ backend: { service: { name, port: { number: 80 } } } }] },
+      };
+      expect(await backend()).toMatchObject([expected]);
+    }
+    await edit(web, { ports: [{ internal_port: 80, service_selectors: [{ key: 'app', value: 'nobody' }] }] });
+    expect((await deploy(web)).failure?.message).toContain('app=nobody');
+    await edit(web, { ports: [] });
+    expect((await deploy(web)).state).toBe('DEPLOYED');
+    expect(await stage.names('Ingress', web.helmId)).toEqual([]);
+  });
+
   test('is deployed by an account that may do no more than the manifest for charts says', async () => {
     const { client } = stage.davit;
     const account = await makeAccount(cluster.kubeconfig, stage.installation);

@@ -61,6 +61,8 @@ export interface ClusterRoute {
   /** `/` is everything. */
   readonly pathPrefix: string;
   readonly internalPort: number;
+  /** The Service of a chart that gets the requests, by its name or by what it selects; left out: the one that Davit made. */
+  readonly to?: { readonly name: string } | { readonly selectors: Readonly<Record<string, string>> };
 }
 
 /** What of a service is to be reached from outside, and where. */

@@ -76,8 +76,15 @@ export interface HelmReleaseSource {
   readonly arguments: readonly string[];
   readonly allowClusterWideResources: boolean;
   readonly values: HelmReleaseValues;
-  readonly ports: readonly object[];
+  readonly ports: readonly HelmReleasePort[];
   readonly timeoutSeconds: number;
+}
+
+/** Which of the chart's Services a public port of the release is one of: by exactly one of the last two. */
+export interface HelmReleasePort {
+  readonly id: string;
+  readonly service_name: string | null;
+  readonly service_selectors: readonly { readonly key: string; readonly value: string }[] | null;
 }
 
 /** `[name, value]` in the lists. */

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { DriverError, type ChartObject, type ChartPlace, type ClusterCharts, type HelmSession } from '@davit/drivers';
 import { fetchChart, helmOf, installOf, isFetched } from '../charts/chart.ts';
 import { releaseName } from '../charts/place.ts';
+import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
 import { leaveOthers } from '../clusters/leave.ts';
 import { isInstalled, repairOf } from '../plan/helm.ts';
 import * as journal from '../store/journal.ts';
@@ -93,6 +94,9 @@ export const settleChart: Step = {
       'RUNNING',
       null,
     ]);
+    const to = { owner: ownerOf(context), rollout: task.rollout, config: configOf(task) };
+    const led = await leadRequests(parts, task.driver, to, call.signal);
+    for (const remark of routeRemarks(to.config, led ?? [])) call.log(remark);
     await leaveFormer(context);
     await leaveOthers(parts, task, parts.settings.terminationGraceSeconds, call);
     await removeRun(context);

@@ -8,7 +8,7 @@ import { toGitRecord } from '../shapes/git-record.ts';
 import { toHelmPorts, type HelmPortSpec } from '../shapes/helm-ports.ts';
 import { toHelmValues, type HelmValuesSpec } from '../shapes/helm-values.ts';
 import { defineKind, type Caps, type ServiceSpec, type SourceRow, type SpecRules } from './kind.ts';
-import { noProcess } from './process.ts';
+import { noProcess, type ProcessParts } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createHelm']>;
 type EditRequest = Body<(typeof operations)['editHelm']>;
@@ -50,7 +50,10 @@ export const helm = defineKind({
   create: newHelm,
   edit: editedHelm,
   record: toHelmRecord,
-  workload: () => noProcess,
+  workload: ({ ports }: HelmSpec) => ({
+    ...noProcess,
+    ports: ports.filter(({ namespace }) => namespace === null).map(toPublicPort),
+  }),
   source: ({ spec }: SourceRow<HelmSpec>) => ({
     type: 'HELM',
     git:
@@ -94,6 +97,21 @@ export const helm = defineKind({
     };
   },
 });
+
+/** All ports of a chart are public: those that are not are the chart's own matter. One in another namespace is none of the environment's. */
+function toPublicPort({ id, name, internal_port, protocol, is_default }: HelmPortSpec): ProcessParts['ports'][number] {
+  return {
+    id,
+    name,
+    internal_port,
+    protocol,
+    is_default,
+    external_port: null,
+    publicly_accessible: true,
+    public_path: null,
+    public_path_rewrite: null,
+  };
+}
 
 /** A commit of a repository that the chart does not have would be passed over in silence. */
 function checkCommits(
