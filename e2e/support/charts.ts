@@ -35,7 +35,8 @@ spec:
         command: [/bin/sh, -c]
         args: [{{ .Values.script | quote }}]
         readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}
-        volumeMounts: [{name: www, mountPath: /www}]
+        # Without a subPath the page of pods that run would change with the Secret.
+        volumeMounts: [{name: www, mountPath: /www/index.html, subPath: index.html}]
       volumes:
       - name: www
         secret: {secretName: {{ .Release.Name }}-www}

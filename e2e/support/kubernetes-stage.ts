@@ -32,6 +32,7 @@ export const madeKinds = [
   'Deployment',
   'StatefulSet',
   'Job',
+  'CronJob',
   'Pod',
   'Secret',
   'Service',

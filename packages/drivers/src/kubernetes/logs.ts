@@ -4,9 +4,10 @@ import type { LogLine } from '../workload.ts';
 import { ApiRefusal, find, stream, unreachable, type Api } from './api.ts';
 import { parseChartInstanceId } from './charts/state.ts';
 import { lastEnd, mainStatus, parseId } from './instances.ts';
+import { label } from './labels.ts';
 import { mainContainer } from './manifests/pod.ts';
-import { newestPod } from './pods.ts';
 import { pathOf, type Scope } from './objects.ts';
+import { podsOf } from './pods.ts';
 import { translated } from './refusals.ts';
 
 /**
@@ -22,13 +23,17 @@ export async function followLogs(
   if (signal.aborted) return;
   try {
     const ofChart = parseChartInstanceId(instanceId);
-    const pod = ofChart === null ? await newestPod(scope, parseId(instanceId), signal) : await chartPod(scope, ofChart, signal);
-    if (pod === null) return;
+    const pods = ofChart === null ? await podsOf(scope, parseId(instanceId), signal) : await chartPods(scope, ofChart, signal);
+    const [pod, ...older] = pods;
+    if (pod === undefined) return;
     const container = ofChart?.container;
     // Not against the line before: what came from two streams at once is not always in the order of its times.
     const deliver = (line: LogLine): void => {
       if (since === null || line.timestamp > since) onLine(line);
     };
+    // Earlier attempts of a run that the cluster tries again by itself.
+    const attempts = pod.metadata?.labels?.[label.schedule] === undefined ? [] : older.toReversed();
+    for (const attempt of attempts) await readLines(scope.api, attempt, { since }, { onLine: deliver, signal });
     const restarts = statusOf(pod, container)?.restartCount ?? 0;
     if (restarts > 0) await readLines(scope.api, pod, { since, previous: true, container }, { onLine: deliver, signal });
     await readLines(scope.api, pod, { since, follow: true, container }, { onLine: deliver, signal });
@@ -38,12 +43,13 @@ export async function followLogs(
   }
 }
 
-function chartPod(
+async function chartPods(
   { api }: Scope,
-  { namespace, pod }: { namespace: string; pod: string },
+  { namespace, pod }: { readonly namespace: string; readonly pod: string },
   signal: AbortSignal,
-): Promise<Pod | null> {
-  return find<Pod>(api, pathOf('Pod', { namespace, name: pod }), signal);
+): Promise<Pod[]> {
+  const found = await find<Pod>(api, pathOf('Pod', { namespace, name: pod }), signal);
+  return found === null ? [] : [found];
 }
 
 function statusOf(pod: Pod, container: string | undefined): ContainerStatus | undefined {

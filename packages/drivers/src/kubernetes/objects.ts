@@ -28,6 +28,7 @@ const places: Readonly<Record<string, { readonly base: string; readonly plural: 
   NetworkPolicy: { base: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },
   Ingress: { base: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
   HTTPRoute: { base: '/apis/gateway.networking.k8s.io/v1', plural: 'httproutes' },
+  Plan: { base: '/apis/upgrade.cattle.io/v1', plural: 'plans' },
   PodDisruptionBudget: { base: '/apis/policy/v1', plural: 'poddisruptionbudgets' },
 };
 

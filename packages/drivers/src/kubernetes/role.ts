@@ -28,7 +28,6 @@ export function chartRules(): PolicyRule[] {
     { apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['get', 'create', 'patch'] },
     { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], resourceNames: ['admin'], verbs: ['bind'] },
     { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['list'] },
-    { apiGroups: ['batch'], resources: ['cronjobs'], verbs: ['list', 'patch'] },
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { ClusterCharts, ClusterDriver } from '@davit/drivers';
+import type { ClusterCharts, ClusterDriver, ClusterUpgrades } from '@davit/drivers';
 import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
@@ -42,14 +42,19 @@ export function kubernetesClusters(
     });
     const { image_registry: registryId, image_folder: folder = 'davit' } = own;
     return {
-      cluster: lateKubernetes(open),
+      cluster: lateKubernetes(open, settings.kubernetesVersion !== undefined),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
       close: () => closed.abort(),
     };
   };
 }
 
-function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>): ClusterDriver {
+function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>, canUpgrade: boolean): ClusterDriver {
+  const upgrades = async (signal: AbortSignal): Promise<ClusterUpgrades> => {
+    const driver = await open(signal);
+    if (driver.upgrades === undefined) throw new Error('a driver with a version to upgrade to has the power to');
+    return driver.upgrades;
+  };
   return {
     ...lateCluster('kubernetes', open),
     routes: {
@@ -57,6 +62,22 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
       remove: async (owner, signal) => (await open(signal)).routes.remove(owner, signal),
     },
     charts: lateCharts(async (signal) => (await open(signal)).charts),
+    ...(canUpgrade && {
+      upgrades: {
+        state: async (signal) => (await upgrades(signal)).state(signal),
+        begin: async (version, signal) => (await upgrades(signal)).begin(version, signal),
+      },
+    }),
+    schedules: {
+      unable: async (schedule, signal) => (await open(signal)).schedules.unable(schedule, signal),
+      apply: async (schedule, options, call) => (await open(call.signal)).schedules.apply(schedule, options, call),
+      suspend: async (owner, signal) => (await open(signal)).schedules.suspend(owner, signal),
+      resume: async (schedule, signal) => (await open(signal)).schedules.resume(schedule, signal),
+      remove: async (owner, signal) => (await open(signal)).schedules.remove(owner, signal),
+      list: async (signal) => (await open(signal)).schedules.list(signal),
+      runs: async (selector, signal) => (await open(signal)).schedules.runs(selector, signal),
+      awaitStarted: async (workload, call) => (await open(call.signal)).schedules.awaitStarted(workload, call),
+    },
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
   };
 }
@@ -87,6 +108,7 @@ function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Part
     ...(own.ingress_class !== undefined && { ingressClass: own.ingress_class }),
     ...(own.helper_image !== undefined && { helperImage: own.helper_image }),
     ...(own.linger_seconds !== undefined && { lingerSeconds: own.linger_seconds }),
+    ...(own.kubernetes_version !== undefined && { kubernetesVersion: own.kubernetes_version }),
     sources: { namespaces: own.source_namespaces ?? [], networks: own.source_networks ?? [] },
   };
 }

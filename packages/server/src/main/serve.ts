@@ -158,7 +158,7 @@ async function startApi(
         drivers: { docker: set },
         ...(makeCluster !== undefined && { makeCluster }),
         terraform: terraformPrograms(config),
-        helm: new Helm(config.helmProgram),
+        helm: new Helm(config.helmProgram ?? 'helm'),
       });
     },
   });

@@ -33,7 +33,7 @@ type Wish = Parameters<ClusterCharts['access']>[1];
 /** See `ClusterCharts.access`. */
 export async function makeAccess(scope: ClusterScope, owner: Ownership, wish: Wish, signal: AbortSignal): Promise<ChartAccess> {
   const namespace = namespaceName(owner.installation, owner.environment);
-  await ensureNamespace(scope, { namespace: toNamespace(owner, scope.settings) }, signal);
+  await ensureNamespace(scope, toNamespace(owner, scope.settings), signal);
   await apply(scope, toNetworkPolicy(owner, scope.settings), signal);
   if (wish.isClusterWide) {
     if (!scope.settings.clusterWideCharts) throw notClusterWide();

@@ -32,6 +32,8 @@ export interface ClusterSettings {
   readonly lingerSeconds: number;
   /** Whether charts that ask for it are installed with Davit's own account, so that they may make what is in no namespace. */
   readonly clusterWideCharts: boolean;
+  /** The version that the cluster is to be upgraded to, as `v1.36.2+k3s1`; null: its owner does that. */
+  readonly kubernetesVersion: string | null;
 }
 
 /** A Gateway of the Gateway API. */
@@ -57,12 +59,15 @@ export const defaultSettings: ClusterSettings = {
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,
   clusterWideCharts: true,
+  kubernetesVersion: null,
 };
 
 /** What a cluster can do, found out when it is opened. */
 export interface ClusterTraits {
   /** Whether a container may be made to wait before SIGTERM without a program of its own (Kubernetes 1.30). */
   readonly canLinger: boolean;
+  /** Whether a container can end with the others of its pod (Kubernetes 1.29). */
+  readonly hasSidecars: boolean;
 }
 
 /** The seconds that instances linger on this cluster. */

@@ -94,14 +94,12 @@ export async function lookAtPrograms(config: Configuration): Promise<Finding[]> 
   return [...found, await lookAtHelm(config)];
 }
 
-/** Needed only where charts are deployed, so that without it nothing is wrong. */
+/** Needed only where charts are deployed, so that without it nothing is wrong unless somebody named it. */
 async function lookAtHelm({ helmProgram }: Configuration): Promise<Finding> {
-  const version = await new Helm(helmProgram).version();
+  const version = await new Helm(helmProgram ?? 'helm').version();
   if (version !== null) return ok(`Helm ${version}`);
-  return warn(
-    `there is no Helm 4 as ${helmProgram}`,
-    'Charts are not deployed without it: install it, or name it in DAVIT_HELM.',
-  );
+  if (helmProgram === null) return ok('no Helm 4 as helm: charts are not deployed (DAVIT_HELM)');
+  return fail(`there is no Helm 4 as ${helmProgram}`, 'Install Helm 4, or correct DAVIT_HELM.');
 }
 
 async function lookAtProgram(program: string, advice: string): Promise<Finding> {
