@@ -48,8 +48,8 @@ export interface ChartObject {
   readonly name: string;
   /** null: the release's, or none where its kind has none. */
   readonly namespace: string | null;
-  /** Of what has a number of replicas: whether the chart says how many. */
-  readonly saysReplicas: boolean;
+  /** Whether the chart says how many replicas it has, or of a CronJob whether it is suspended. */
+  readonly saysScale: boolean;
 }
 
 /** Helm as a program. */
@@ -150,8 +150,11 @@ export interface ClusterCharts {
   ): Promise<void>;
   /** Scales what runs of a release to nothing, and waits until it has ended. What cannot be scaled is told. */
   stop(place: ChartPlace, context: CallContext): Promise<void>;
-  /** Undoes a stop where an upgrade does not: of objects whose chart says no number of replicas. */
-  wake(place: ChartPlace, objects: readonly ChartObject[], signal: AbortSignal): Promise<void>;
+  /**
+   * Undoes a stop where an upgrade did not: of objects whose chart says no number of replicas. Waits until all of the release is ready;
+   * HELM_FAILED where that takes longer than these seconds.
+   */
+  wake(place: ChartPlace, objects: readonly ChartObject[], seconds: number, signal: AbortSignal): Promise<void>;
   /** Deletes the claims that StatefulSets of a release made, which Helm leaves; they go when their pods do. */
   releaseClaims(place: ChartPlace, signal: AbortSignal): Promise<void>;
   services(place: ChartPlace, signal: AbortSignal): Promise<readonly ChartService[]>;

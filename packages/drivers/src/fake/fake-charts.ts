@@ -40,7 +40,7 @@ export function createFakeCharts(): FakeCharts {
   return new MemoryCharts();
 }
 
-const object: ChartObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: null, saysReplicas: true };
+const object: ChartObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: null, saysScale: true };
 
 class MemoryCharts implements FakeCharts {
   readonly releases = new Map<string, Kept[]>();

@@ -39,11 +39,12 @@ test('a manifest names its objects, those inside of lists as well', () => {
     '---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: n}}\n---\n# nothing\n';
   expect(
     objectsOf(
-      `${deployment('a')}${list}---\nkind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s, namespace: z}\nspec: {replicas: 2}\n`,
+      `${deployment('a')}${list}---\nkind: StatefulSet\napiVersion: apps/v1\nmetadata: {name: s, namespace: z}\nspec: {replicas: 2}\n---\nkind: CronJob\napiVersion: batch/v1\nmetadata: {name: c}\nspec: {suspend: false}\n`,
     ),
   ).toEqual([
-    { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: null, saysReplicas: false },
-    { apiVersion: 'v1', kind: 'Namespace', name: 'n', namespace: null, saysReplicas: false },
-    { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 's', namespace: 'z', saysReplicas: true },
+    { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: null, saysScale: false },
+    { apiVersion: 'v1', kind: 'Namespace', name: 'n', namespace: null, saysScale: false },
+    { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 's', namespace: 'z', saysScale: true },
+    { apiVersion: 'batch/v1', kind: 'CronJob', name: 'c', namespace: null, saysScale: true },
   ]);
 });

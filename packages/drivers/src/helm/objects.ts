@@ -17,14 +17,14 @@ function objectsIn(object: Fields): ChartObject[] {
   if (kind === '') return [];
   if (kind.endsWith('List') && Array.isArray(object['items']))
     return object['items'].flatMap((item) => objectsIn(fieldsOf(item)));
-  const metadata = fieldsOf(object['metadata']);
+  const [metadata, spec] = [fieldsOf(object['metadata']), fieldsOf(object['spec'])];
   return [
     {
       apiVersion: textOf(object['apiVersion']),
       kind,
       name: textOf(metadata['name']),
       namespace: textOf(metadata['namespace']) || null,
-      saysReplicas: typeof fieldsOf(object['spec'])['replicas'] === 'number',
+      saysScale: kind === 'CronJob' ? typeof spec['suspend'] === 'boolean' : typeof spec['replicas'] === 'number',
     },
   ];
 }

@@ -259,7 +259,7 @@ export class ClusterConnection {
       whileWatched: (place, objects, work, call) =>
         use(call.signal, (charts, signal) => charts.whileWatched(place, objects, work, { ...call, signal })),
       stop: (place, call) => use(call.signal, (charts, signal) => charts.stop(place, { ...call, signal })),
-      wake: (place, objects, signal) => use(signal, (charts, within) => charts.wake(place, objects, within)),
+      wake: (place, objects, seconds, signal) => use(signal, (charts, within) => charts.wake(place, objects, seconds, within)),
       releaseClaims: (place, signal) => use(signal, (charts, within) => charts.releaseClaims(place, within)),
       services: (place, signal) => use(signal, (charts, within) => charts.services(place, within)),
       state: (place, signal) => use(signal, (charts, within) => charts.state(place, within)),

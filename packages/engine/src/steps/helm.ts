@@ -67,8 +67,12 @@ export const install: Step = {
       await repair(context, session, { waits: false });
       const objects = await render(context, session);
       await refuseOutside(context, objects);
-      if (task.former?.desired === 'STOPPED') await charts.wake(place, objects, call.signal);
-      await charts.whileWatched(place, objects, (signal) => session.upgrade({ ...call, signal }), call);
+      const upgrade = async (signal: AbortSignal): Promise<void> => {
+        await session.upgrade({ ...call, signal });
+        // Behind it, so that nothing of the version that was stopped begins again.
+        if (task.former?.desired === 'STOPPED') await charts.wake(place, objects, helmSeconds(context), signal);
+      };
+      await charts.whileWatched(place, objects, upgrade, call);
     });
     return {};
   },

@@ -90,7 +90,7 @@ function lateCharts(open: (signal: AbortSignal) => Promise<ClusterCharts>): Clus
     whileWatched: async (place, objects, work, context) =>
       (await open(context.signal)).whileWatched(place, objects, work, context),
     stop: async (place, context) => (await open(context.signal)).stop(place, context),
-    wake: async (place, objects, signal) => (await open(signal)).wake(place, objects, signal),
+    wake: async (place, objects, seconds, signal) => (await open(signal)).wake(place, objects, seconds, signal),
     releaseClaims: async (place, signal) => (await open(signal)).releaseClaims(place, signal),
     services: async (place, signal) => (await open(signal)).services(place, signal),
     state: async (place, signal) => (await open(signal)).state(place, signal),

@@ -24,7 +24,8 @@ export function clusterCharts(scope: ClusterScope): ClusterCharts {
     revisions: (place, signal) => told('The releases of Helm could not be listed', () => readRevisions(scope, place, signal)),
     whileWatched: (place, objects, work, context) => whileWatched(scope, { place, objects, work }, context),
     stop: (place, context) => told('The release could not be stopped', () => stopRelease(scope, place, context)),
-    wake: (place, objects, signal) => told('The release could not be started', () => wakeRelease(scope, place, objects, signal)),
+    wake: (place, objects, seconds, signal) =>
+      told('The release could not be started', () => wakeRelease(scope, place, { objects, seconds }, signal)),
     releaseClaims: (place, signal) =>
       told('The volumes of the release could not be removed', () => releaseClaims(scope, place, signal)),
     services: (place, signal) =>

@@ -2,11 +2,13 @@ import type { CronJob } from 'kubernetes-types/batch/v1.js';
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js';
 import type { PersistentVolumeClaim, Pod } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../../driver.ts';
+import { DriverError } from '../../errors.ts';
 import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
 import { pause } from '../../shared/pause.ts';
 import { call, type KubernetesObject } from '../api.ts';
 import { list } from '../follow.ts';
 import { pathOf, remove, type Scope } from '../objects.ts';
+import { readState } from './state.ts';
 import { isMadeBy, members, namespaceOf, type Maker } from './members.ts';
 
 const scaled = ['Deployment', 'StatefulSet'] as const;
@@ -40,20 +42,34 @@ export async function stopRelease(scope: Scope, place: ChartPlace, context: Call
 export async function wakeRelease(
   scope: Scope,
   place: ChartPlace,
-  objects: readonly ChartObject[],
+  { objects, seconds }: { readonly objects: readonly ChartObject[]; readonly seconds: number },
   signal: AbortSignal,
 ): Promise<void> {
+  const isSilent = (kind: string, { metadata }: KubernetesObject): boolean =>
+    objects.some((one) => one.kind === kind && one.name === metadata?.name && !one.saysScale);
   for (const cron of await members<CronJob>(scope, place, 'CronJob', signal)) {
-    if (cron.spec?.suspend === true)
-      await change(scope, place, { kind: 'CronJob', object: cron, spec: { suspend: false } }, signal);
+    if (cron.spec?.suspend !== true || !isSilent('CronJob', cron)) continue;
+    await change(scope, place, { kind: 'CronJob', object: cron, spec: { suspend: false } }, signal);
   }
   for (const kind of scaled) {
-    const silent = new Set(objects.filter((one) => one.kind === kind && !one.saysReplicas).map(({ name }) => name));
     for (const object of await members<Deployment | StatefulSet>(scope, place, kind, signal)) {
-      if (!silent.has(object.metadata?.name ?? '') || object.spec?.replicas !== 0) continue;
+      if (object.spec?.replicas !== 0 || !isSilent(kind, object)) continue;
       // As Kubernetes begins without a number; what scales by itself goes on from there.
       await change(scope, place, { kind, object, spec: { replicas: 1 } }, signal);
     }
+  }
+  await untilReady(scope, place, seconds, signal);
+}
+
+async function untilReady(scope: Scope, place: ChartPlace, seconds: number, signal: AbortSignal): Promise<void> {
+  const until = Date.now() + seconds * 1_000;
+  for (;;) {
+    const { wanted, ready } = await readState(scope, place, signal);
+    if (ready >= wanted) return;
+    if (Date.now() > until) {
+      throw new DriverError({ cause: 'HELM_FAILED', message: `${ready} of ${wanted} pods were ready after ${seconds} s` });
+    }
+    await pause(lookAgainMilliseconds, signal);
   }
 }
 
