@@ -3,6 +3,7 @@ import {
   DriverError,
   type ClusterDriver,
   type Gateway,
+  type HelmDriver,
   type ImageBuilder,
   type ImageCarrier,
   type ImageStore,
@@ -28,6 +29,8 @@ export interface DriverSet {
   readonly gateway: Gateway;
   /** Left out: what the engine keeps is not looked after. */
   readonly imageStore?: ImageStore | undefined;
+  /** Runs Terraform configurations there; left out: this machine does. */
+  readonly terraform?: TerraformDriver | undefined;
 }
 
 export interface EngineSettings {
@@ -85,8 +88,10 @@ export interface EngineParts {
   readonly drivers: Readonly<Record<string, DriverSet>>;
   readonly gateways: Readonly<Record<string, GatewaySync>>;
   readonly clusters: Clusters;
-  /** Runs Terraform configurations, on this machine whatever the cluster. */
+  /** Runs Terraform configurations on this machine, for clusters that do not themselves. */
   readonly terraform: TerraformDriver;
+  /** Deploys charts, from this machine onto whatever cluster. */
+  readonly helm: HelmDriver;
   readonly settings: EngineSettings;
   readonly log: EngineLog;
 }

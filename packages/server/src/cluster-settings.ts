@@ -22,6 +22,12 @@ export interface OneClusterSettings {
   readonly image_folder?: string;
   readonly helper_image?: string;
   readonly linger_seconds?: number;
+  /** Where pods of the cluster reach the API of Davit. Left out: Terraform runs on the machine of Davit. */
+  readonly davit_address?: string;
+  readonly terraform_image?: string;
+  readonly opentofu_image?: string;
+  /** Whether charts may be installed with Davit's own account. Default: yes, but not where Davit itself runs, for which `*` says nothing. */
+  readonly cluster_wide_charts?: boolean;
   /** The version that it is to be upgraded to, as `v1.36.2+k3s1`. Of one cluster, not of `*`. Left out: its owner upgrades it. */
   readonly kubernetes_version?: string;
   /** It is the cluster that Davit itself runs on, and is worked with as the service account of Davit's pods. Of one cluster, not of `*`. */
@@ -46,6 +52,10 @@ const members = {
   image_folder: { type: 'string', maxLength: 100, pattern: '^[a-z0-9]+([._/-][a-z0-9]+)*$' },
   helper_image: { type: 'string', minLength: 1, maxLength: 500 },
   linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
+  davit_address: { type: 'string', maxLength: 500, pattern: '^https?://[^/?#@\\s]+(/[^?#@\\s]*)?$' },
+  terraform_image: { type: 'string', minLength: 1, maxLength: 500 },
+  opentofu_image: { type: 'string', minLength: 1, maxLength: 500 },
+  cluster_wide_charts: { type: 'boolean' },
   kubernetes_version: { type: 'string', pattern: String.raw`^v1\.[0-9]+\.[0-9]+\+(k3s|rke2r)[0-9]+$` },
   in_cluster: { type: 'boolean' },
 };

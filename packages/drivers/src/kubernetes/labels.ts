@@ -40,6 +40,7 @@ export type ObjectKind =
   | 'volume'
   | 'policy'
   | 'route'
+  | 'account'
   | 'scaling'
   | 'schedule';
 

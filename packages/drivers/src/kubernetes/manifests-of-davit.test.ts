@@ -166,6 +166,21 @@ describe.skipIf(helm === null)(`the chart${helm === null ? ' (skipped: there is 
     expect(() => render(values)).toThrow(words);
   });
 
+  test('names its Service as what pods of its own cluster reach it by, unless that is set', () => {
+    const settingsOf = (clusterSettings: object): unknown => {
+      const map = render({ backups: { ephemeral: true }, clusterSettings }).find(({ kind }) => kind === 'ConfigMap');
+      const data: unknown = Reflect.get(map ?? {}, 'data');
+      return JSON.parse(String(Reflect.get(Object(data), 'clusters.json')));
+    };
+    const [own, set, other] = ['own', 'set', 'other'];
+    const given = {
+      [own]: { in_cluster: true },
+      [set]: { in_cluster: true, davit_address: 'http://elsewhere' },
+      [other]: { linger_seconds: 1 },
+    };
+    expect(settingsOf(given)).toEqual({ ...given, [own]: { in_cluster: true, davit_address: 'http://davit.davit.svc:80' } });
+  });
+
   test('rolls the pods when the settings of clusters change', () => {
     const of = (clusterSettings: object) =>
       JSON.stringify(render({ backups: { ephemeral: true }, clusterSettings }).filter(({ kind }) => kind === 'Deployment'));

@@ -1,5 +1,6 @@
 import {
   DriverError,
+  type ClusterCharts,
   type ClusterDriver,
   type ClusterRoutes,
   type ClusterScaling,
@@ -133,10 +134,20 @@ export class ClusterConnection {
 
   #drivers(workshop: Workshop): DriverSet {
     const presently = (): ClusterDrivers | null => this.#presently();
+    // Without this what a tenant wrote would run on this machine when the credentials of its cluster cannot be used.
+    const connected = (): ClusterDrivers => {
+      const { drivers } = this.#open();
+      if (drivers instanceof DriverError) throw drivers;
+      return drivers;
+    };
     const [images, gateway, imageStore] = [this.#images(), this.#gateway(), this.#imageStore()];
     const own = (): EngineImages | null => (presently()?.builder === undefined ? null : images);
+    const cluster = this.#cluster();
     return {
-      cluster: this.#cluster(),
+      cluster,
+      get terraform() {
+        return connected().terraform?.(cluster);
+      },
       source: workshop.source,
       get builder() {
         const registry = presently()?.imageRegistry;
@@ -169,6 +180,7 @@ export class ClusterConnection {
     const scaling = this.#scaling();
     const upgrades = this.#upgrades();
     const schedules = this.#schedules();
+    const charts = this.#charts();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ cluster }, within) => action(cluster, within));
     return {
@@ -204,6 +216,9 @@ export class ClusterConnection {
       },
       get scaling() {
         return presently()?.cluster.scaling === undefined ? undefined : scaling;
+      },
+      get charts() {
+        return presently()?.cluster.charts === undefined ? undefined : charts;
       },
       get schedules() {
         return presently()?.cluster.schedules === undefined ? undefined : schedules;
@@ -260,6 +275,26 @@ export class ClusterConnection {
       wanted: (signal) => use(signal, (scaling, within) => scaling.wanted(within)),
       report: (owner, running, signal) => use(signal, (scaling, within) => scaling.report(owner, running, within)),
       watch: (onChange, signal) => this.#use(signal, (drivers, within) => present(drivers).watch(onChange, within), false),
+    };
+  }
+
+  #charts(): ClusterCharts {
+    const use = <Result>(signal: AbortSignal, action: (charts: ClusterCharts, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.charts === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.charts, within);
+      });
+    return {
+      access: (owner, wish, signal) => use(signal, (charts, within) => charts.access(owner, wish, within)),
+      outside: (owner, objects, signal) => use(signal, (charts, within) => charts.outside(owner, objects, within)),
+      revisions: (place, signal) => use(signal, (charts, within) => charts.revisions(place, within)),
+      whileWatched: (place, objects, work, call) =>
+        use(call.signal, (charts, signal) => charts.whileWatched(place, objects, work, { ...call, signal })),
+      stop: (place, call) => use(call.signal, (charts, signal) => charts.stop(place, { ...call, signal })),
+      wake: (place, objects, seconds, signal) => use(signal, (charts, within) => charts.wake(place, objects, seconds, within)),
+      releaseClaims: (place, signal) => use(signal, (charts, within) => charts.releaseClaims(place, within)),
+      services: (place, signal) => use(signal, (charts, within) => charts.services(place, within)),
+      state: (place, signal) => use(signal, (charts, within) => charts.state(place, within)),
     };
   }
 

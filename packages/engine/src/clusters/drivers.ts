@@ -1,7 +1,14 @@
-import { DriverError, type ClusterDriver, type EngineImages, type Gateway, type ImageStore } from '@davit/drivers';
+import {
+  DriverError,
+  type ClusterDriver,
+  type EngineImages,
+  type Gateway,
+  type ImageStore,
+  type TerraformDriver,
+} from '@davit/drivers';
 import type { ClusterAccess } from '../port/clusters.ts';
 
-/** What one cluster is worked with, apart from what an installation has once (git, Terraform). */
+/** What one cluster is worked with, apart from what an installation has once (git). */
 export interface ClusterDrivers {
   readonly cluster: ClusterDriver;
   /** Left out: it brings images from their registries by itself. */
@@ -12,6 +19,8 @@ export interface ClusterDrivers {
   readonly gateway?: Gateway;
   /** Left out: what it keeps of images is not looked after. */
   readonly imageStore?: ImageStore;
+  /** What runs Terraform configurations there, by way of what the cluster is worked with; left out: this machine does. */
+  readonly terraform?: (cluster: ClusterDriver) => TerraformDriver;
   /** Lets go of connections. Calls that are under way may fail. */
   close?(): void;
 }

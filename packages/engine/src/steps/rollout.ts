@@ -9,7 +9,8 @@ import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
-import { removeFolder } from './terraform.ts';
+import { undoChart } from './helm.ts';
+import { removeRun } from './terraform.ts';
 
 /** Of the instances that are replaced. */
 const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(task.former?.config ?? null, parts.settings);
@@ -204,9 +205,10 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const { task, call, parts } = context;
   if (task.serviceType === 'TERRAFORM') {
     // What was made is in the state; nothing of it is taken back.
-    await removeFolder(context);
+    await removeRun(context);
     return;
   }
+  if (task.serviceType === 'HELM') return undoChart(context);
   if (task.kept) return;
   const { cluster } = driverSet(context);
   await cluster.retire({ service: task.serviceId, rollout: task.rollout }, 2, call);

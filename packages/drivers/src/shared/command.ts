@@ -52,7 +52,7 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
   const shell = ['-c', wrapper, 'davit', blocks, String(graceSeconds), pidFile, command.program, ...command.arguments];
   const child = spawn('/bin/sh', shell, {
     cwd: command.folder,
-    env: { ...command.environment, ...limitsOf(command.limits) },
+    env: { ...command.environment, ...limitVariables(command.limits) },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
@@ -92,14 +92,6 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
   }
 }
 
-function limitsOf({ cpuMillicores, memoryMiB }: CommandLimits): Record<string, string> {
-  return {
-    // Read by the runtime of Go, in which Terraform and its providers are written.
-    GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
-    GOMEMLIMIT: `${Math.max(64, Math.floor(memoryMiB * 0.9))}MiB`,
-  };
-}
-
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -107,4 +99,12 @@ function killGroup(pid: number | undefined): void {
   } catch {
     // It has ended.
   }
+}
+
+/** Read by the runtime of Go, in which Terraform, its providers and Helm are written. */
+export function limitVariables({ cpuMillicores, memoryMiB }: CommandLimits): Record<string, string> {
+  return {
+    GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
+    GOMEMLIMIT: `${Math.max(64, Math.floor(memoryMiB * 0.9))}MiB`,
+  };
 }
