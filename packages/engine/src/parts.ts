@@ -3,6 +3,7 @@ import {
   DriverError,
   type ClusterDriver,
   type Gateway,
+  type HelmDriver,
   type ImageBuilder,
   type ImageCarrier,
   type ImageStore,
@@ -89,6 +90,8 @@ export interface EngineParts {
   readonly clusters: Clusters;
   /** Runs Terraform configurations on this machine, for clusters that do not themselves. */
   readonly terraform: TerraformDriver;
+  /** Deploys charts, from this machine onto whatever cluster. */
+  readonly helm: HelmDriver;
   readonly settings: EngineSettings;
   readonly log: EngineLog;
 }

@@ -11,8 +11,10 @@ import type {
 import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
+import type { ClusterCharts } from '../helm-driver.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
+import { clusterCharts } from './charts/index.ts';
 import { askVersion, describeCluster, isAtLeast } from './describe.ts';
 import { findSelected, toInstance } from './instances.ts';
 import { readKubeconfig } from './kubeconfig.ts';
@@ -77,6 +79,7 @@ export class KubernetesDriver implements ClusterDriver {
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
   readonly scaling: ClusterScaling;
+  readonly charts: ClusterCharts;
   readonly upgrades?: ClusterUpgrades;
   readonly schedules: ClusterSchedules;
   readonly #scope: ClusterScope;
@@ -85,6 +88,7 @@ export class KubernetesDriver implements ClusterDriver {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
     this.scaling = clusterScaling(scope);
+    this.charts = clusterCharts(scope);
     this.schedules = clusterSchedules(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
     if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);

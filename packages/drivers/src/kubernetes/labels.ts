@@ -32,7 +32,17 @@ export const annotation = {
   mark: 'davit.mark',
 } as const;
 
-export type ObjectKind = 'environment' | 'instance' | 'address' | 'values' | 'volume' | 'policy' | 'route' | 'scaling' | 'schedule';
+export type ObjectKind =
+  | 'environment'
+  | 'instance'
+  | 'address'
+  | 'values'
+  | 'volume'
+  | 'policy'
+  | 'route'
+  | 'account'
+  | 'scaling'
+  | 'schedule';
 
 export type Labels = Readonly<Record<string, string>>;
 
