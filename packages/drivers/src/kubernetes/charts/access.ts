@@ -16,7 +16,7 @@ import { ensureNamespace, type ClusterScope } from '../start.ts';
 /*
  * A chart's templates are somebody else's program: they read what is on the cluster (`lookup`) and make whatever they like. So Helm does
  * not work with Davit's own account, which sees the secrets of all environments, but with one that may do everything inside of the
- * namespace of the chart's environment and nothing elsewhere (docs/adr/0026).
+ * namespace of the chart's environment and nothing elsewhere (docs/adr/0027).
  */
 
 const account = 'davit-charts';
