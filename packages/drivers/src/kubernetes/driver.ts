@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, ClusterRoutes, InstanceEvent } from '../driver.ts';
+import type { ClusterBuilder } from '../image-builder.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
+import { clusterBuilder } from './build/cluster-builder.ts';
 import { askVersion, describeCluster, isAtLeast } from './describe.ts';
 import { findSelected, toInstance } from './instances.ts';
 import { readKubeconfig } from './kubeconfig.ts';
@@ -42,7 +44,8 @@ export async function openKubernetesDriver(
   const api = openApi(kubeconfig === null ? readServiceAccount() : readKubeconfig(kubeconfig));
   try {
     const [version, canMeasure] = await Promise.all([askVersion(api, signal), hasMetrics(api, signal)]);
-    const traits = { canLinger: isAtLeast(version, { major: 1, minor: 30 }) };
+    const is130 = isAtLeast(version, { major: 1, minor: 30 });
+    const traits = { canLinger: is130, canBuild: is130 };
     return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits }, canMeasure);
   } catch (error) {
     closeApi(api);
@@ -60,11 +63,13 @@ export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
+  readonly builder: ClusterBuilder;
   readonly #scope: ClusterScope;
 
   constructor(scope: ClusterScope, canMeasure: boolean) {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
+    this.builder = clusterBuilder(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
   }
 

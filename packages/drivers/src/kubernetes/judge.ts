@@ -37,6 +37,11 @@ const steadyMilliseconds = 2000;
 
 /** Whether the process of an instance has been started. Pure. */
 export function judgeStart(_: Workload, seen: Seen): Judgement {
+  return judgeBegin(seen);
+}
+
+/** The same of any pod with a `mainContainer`. Pure. */
+export function judgeBegin(seen: Seen): Judgement {
   const { pod, began, now } = seen;
   if (pod === null) return judgeUnmade(seen);
   const status = mainStatus(pod);

@@ -17,6 +17,8 @@ export const label = {
   object: 'davit.object',
   /** Of a pod and what makes it: the name that the instance has in its namespace. */
   instance: 'davit.instance',
+  /** Of what builds an image: which one, so that what a dead process left is found. */
+  build: 'davit.build',
 } as const;
 
 /** Annotations: what is no valid value of a label. */
@@ -27,7 +29,7 @@ export const annotation = {
   name: 'davit.name',
 } as const;
 
-export type ObjectKind = 'environment' | 'instance' | 'address' | 'values' | 'volume' | 'policy' | 'route';
+export type ObjectKind = 'environment' | 'instance' | 'address' | 'values' | 'volume' | 'policy' | 'route' | 'build';
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -30,7 +30,26 @@ export interface ClusterSettings {
    * Kubernetes 1.30.
    */
   readonly lingerSeconds: number;
+  /** How images are built on the cluster itself. */
+  readonly builds: BuildSettings;
 }
+
+export interface BuildSettings {
+  /** An image with BuildKit (`buildkitd`, `buildctl`), `sh` and `tar`; null: the one of BuildKit's makers that fits the isolation. */
+  readonly image: string | null;
+  /** What keeps a build from its node: see docs/adr/0024. */
+  readonly isolation: BuildIsolation;
+  /** What a build may write: layers, caches, and the files of the repository once more. */
+  readonly diskGiB: number;
+  /** Registries that speak http, as `registry.example.org:5000`. */
+  readonly plainRegistries: readonly string[];
+}
+
+/**
+ * `rootless`: BuildKit runs as user 1000 and makes a user namespace itself. `user_namespace`: the kubelet makes it (Kubernetes 1.33).
+ * `privileged`: none, a command that breaks out is root on the node.
+ */
+export type BuildIsolation = 'rootless' | 'user_namespace' | 'privileged';
 
 /** A Gateway of the Gateway API. */
 export interface GatewayName {
@@ -54,12 +73,15 @@ export const defaultSettings: ClusterSettings = {
   certificates: null,
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,
+  builds: { image: null, isolation: 'rootless', diskGiB: 20, plainRegistries: [] },
 };
 
 /** What a cluster can do, found out when it is opened. */
 export interface ClusterTraits {
   /** Whether a container may be made to wait before SIGTERM without a program of its own (Kubernetes 1.30). */
   readonly canLinger: boolean;
+  /** Whether the profile of AppArmor is a field of a container, so that images can be built there (Kubernetes 1.30). */
+  readonly canBuild: boolean;
 }
 
 /** The seconds that instances linger on this cluster. */

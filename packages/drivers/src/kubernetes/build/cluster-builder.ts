@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto';
+import type { Job } from 'kubernetes-types/batch/v1.js';
+import type { CallContext } from '../../driver.ts';
+import { DriverError } from '../../errors.ts';
+import type { ClusterBuilder, ClusterBuildRequest, PushedImage } from '../../image-builder.ts';
+import { offeredArguments, type OfferedArguments } from '../../shared/build/arguments.ts';
+import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
+import { openContext, type BuildContext } from '../../shared/build/context.ts';
+import type { Dockerfile } from '../../shared/build/dockerfile.ts';
+import { find, type KubernetesObject } from '../api.ts';
+import { list } from '../follow.ts';
+import { label } from '../labels.ts';
+import { lastLines } from '../logs.ts';
+import { buildNamespaceName, digest } from '../names.ts';
+import { apply, pathOf, pathTo, remove, type Scope } from '../objects.ts';
+import { podsOf } from '../pods.ts';
+import { translated } from '../refusals.ts';
+import type { ClusterScope } from '../start.ts';
+import { fill, readDigest, runBuildctl, wasKilledForMemory, type BuildRun, type Site } from './client.ts';
+import { buildArguments } from './configuration.ts';
+import { beginFailure, endFailure, lostDaemon, runFailure, silentDaemon } from './failures.ts';
+import { builderImage, toBuildJob, toBuildNamespace, toBuildPolicy } from './manifests.ts';
+import { buildLabels } from './place.ts';
+import { BuildPod, type PodEnd } from './pod.ts';
+
+const shownLines = 50;
+const tidyMilliseconds = 10_000;
+/** Between a daemon that was killed and its node saying so. */
+const tellMilliseconds = 5_000;
+
+/** Builds on the cluster itself: see `ClusterBuilder`, and docs/adr/0024 for why it is so. */
+export function clusterBuilder(scope: ClusterScope): ClusterBuilder {
+  return { declaredArguments, build: (request, context) => buildOnCluster(scope, request, context) };
+}
+
+async function buildOnCluster(scope: ClusterScope, request: ClusterBuildRequest, context: CallContext): Promise<PushedImage> {
+  refuseOld(scope);
+  const files = await openContext(request);
+  const dockerfile = checkedDockerfile(files, request);
+  const offered = offeredArguments(request, dockerfile);
+  for (const remark of offered.remarks) context.log(remark);
+  const namespace = buildNamespaceName(scope.installation);
+  const name = `build-${digest(10, request.reference)}-${randomBytes(4).toString('hex')}`;
+  const build = new ClusterBuild(scope, request, { namespace, name, files, dockerfile, offered });
+  try {
+    await prepare(scope, request, context.signal);
+    return await build.run(context);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw translated(error, 'The image could not be built on the cluster');
+  } finally {
+    build.close();
+    // Also of a build that was canceled. What cannot be taken away now ends by its deadline.
+    await end(scope, { namespace, name }, AbortSignal.timeout(tidyMilliseconds)).catch(() => undefined);
+  }
+}
+
+function refuseOld({ traits }: ClusterScope): void {
+  if (traits.canBuild) return;
+  throw new DriverError({
+    cause: 'BUILD_UNAVAILABLE',
+    message: 'Images are built on clusters of Kubernetes 1.30 and later, and this one is older.',
+    hint: 'Upgrade the cluster, or have a machine with a container engine run a worker of Davit, which builds there.',
+  });
+}
+
+/** The namespace of builds, in which nothing is left of a former build of the same image: it is of a process that died. */
+async function prepare(scope: ClusterScope, request: ClusterBuildRequest, signal: AbortSignal): Promise<void> {
+  const { api, installation } = scope;
+  const namespace = toBuildNamespace(installation);
+  const found = await find<KubernetesObject>(api, pathTo(namespace), signal);
+  if (found?.metadata?.deletionTimestamp !== undefined) {
+    const message = `The namespace ${found.metadata.name ?? ''} of builds is being removed.`;
+    throw new DriverError({ cause: 'ENGINE_FAILED', message, hint: 'Deploy again when it is gone.', retryable: true });
+  }
+  await apply(scope, namespace, signal);
+  await apply(scope, toBuildPolicy(installation), signal);
+  const place = { namespace: buildNamespaceName(installation) };
+  const labelSelector = `${label.installation}=${installation},${label.build}=${buildLabels(request)[label.build]}`;
+  const former = await list<Job>(api, { path: pathOf('Job', place), query: { labelSelector } }, signal);
+  for (const { metadata } of former.items) await end(scope, { ...place, name: metadata?.name ?? '' }, signal);
+}
+
+/** Takes a build away, its pod at once. */
+async function end(
+  scope: Scope,
+  site: { readonly namespace: string; readonly name: string },
+  signal: AbortSignal,
+): Promise<void> {
+  await remove(scope.api, pathOf('Job', site), signal);
+  for (const { metadata } of await podsOf(scope, site, signal))
+    await remove(scope.api, pathOf('Pod', { namespace: site.namespace, name: metadata?.name ?? '' }), signal);
+}
+
+interface BuildParts {
+  readonly namespace: string;
+  readonly name: string;
+  readonly files: BuildContext;
+  readonly dockerfile: Dockerfile;
+  readonly offered: OfferedArguments;
+}
+
+/** One build in one pod. */
+class ClusterBuild {
+  readonly #scope: ClusterScope;
+  readonly #request: ClusterBuildRequest;
+  readonly #parts: BuildParts;
+  #pod: BuildPod | null = null;
+
+  constructor(scope: ClusterScope, request: ClusterBuildRequest, parts: BuildParts) {
+    this.#scope = scope;
+    this.#request = request;
+    this.#parts = parts;
+  }
+
+  close(): void {
+    this.#pod?.close();
+  }
+
+  async run(context: CallContext): Promise<PushedImage> {
+    const { files, offered } = this.#parts;
+    const site = await this.#begin(context);
+    const ended = new AbortController();
+    const within = { ...context, signal: AbortSignal.any([context.signal, ended.signal]) };
+    const work = async (): Promise<BuildRun> => {
+      await fill(this.#scope, site, { files, registry: this.#request.registry }, within.signal);
+      return runBuildctl(this.#scope, site, buildArguments(this.#request, files.dockerfilePath, offered), within);
+    };
+    const working = work();
+    // Whichever is first; the other is told, and heard of no more.
+    working.catch(() => undefined);
+    try {
+      const first = await Promise.race([working, this.#endOfPod()]);
+      if ('podEnd' in first) throw await this.#ended(first.podEnd, site, context);
+      if (first.type !== 'BUILT') throw await this.#failure(first, site, context);
+      return { digest: await readDigest(this.#scope, site, context.signal) };
+    } finally {
+      ended.abort();
+    }
+  }
+
+  async #begin(context: CallContext): Promise<Site> {
+    const { signal } = context;
+    const { namespace, name } = this.#parts;
+    const { settings } = this.#scope;
+    this.#pod = new BuildPod(this.#scope, { namespace, name });
+    await apply(this.#scope, toBuildJob(this.#request, settings.builds, name), signal);
+    context.log(`Building on the cluster: pod of the job ${name} in the namespace ${namespace}.`);
+    const beginning = await Promise.race([this.#pod.begun, aborted(signal)]);
+    if (beginning.type === 'FAILED') throw beginFailure(beginning.suspicion, this.#request, builderImage(settings.builds));
+    const [pod] = await podsOf(this.#scope, { namespace, name }, signal);
+    const site = { namespace, name, pod: pod?.metadata?.name ?? '' };
+    if (beginning.type === 'ENDED') throw await this.#ended(beginning.end, site, context);
+    return site;
+  }
+
+  async #endOfPod(): Promise<{ readonly podEnd: PodEnd }> {
+    return { podEnd: (await this.#pod?.ended) ?? { type: 'GONE', words: 'it was never there' } };
+  }
+
+  async #ended(podEnd: PodEnd, site: Site, { signal }: CallContext): Promise<DriverError> {
+    return endFailure(podEnd, this.#request, await this.#daemonLines(site, signal));
+  }
+
+  async #daemonLines({ namespace, name }: Site, signal: AbortSignal): Promise<string[]> {
+    const [pod] = await podsOf(this.#scope, { namespace, name }, signal);
+    return pod === undefined ? [] : lastLines(this.#scope, pod, shownLines, signal);
+  }
+
+  async #failure(run: Exclude<BuildRun, { type: 'BUILT' }>, site: Site, context: CallContext): Promise<DriverError> {
+    const { signal } = context;
+    if (run.type === 'SILENT') return silentDaemon(await this.#daemonLines(site, signal));
+    if (lostDaemon(run.message)) {
+      const told = await Promise.race([this.#endOfPod(), later(tellMilliseconds)]);
+      if (told !== null) return this.#ended(told.podEnd, site, context);
+    }
+    const { dockerfile, files } = this.#parts;
+    const failed = {
+      outcome: run.outcome,
+      message: run.message,
+      memoryMiB: this.#request.memoryMiB,
+      wasKilledForMemory: await wasKilledForMemory(this.#scope, site, signal),
+      dockerfile,
+      dockerfilePath: files.dockerfilePath,
+    };
+    return runFailure(failed, this.#request.reference);
+  }
+}
+
+function later(milliseconds: number): Promise<null> {
+  return new Promise((resolve) => setTimeout(() => resolve(null), milliseconds).unref());
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = (): void => reject(signal.reason); // oxlint-disable-line typescript/prefer-promise-reject-errors -- the caller's own reason
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
