@@ -86,8 +86,14 @@ export interface BuildRegistry {
   readonly folder: string;
 }
 
+/** What a build may use, of processors and memory. */
+export type BuildLimits = Pick<BuildRequest, 'cpuMillicores' | 'memoryMiB'>;
+
 /** Builds images in a cluster, and pushes them from there. */
 export interface ClusterBuilder {
+  /** At most. Its nodes build, and not this machine. */
+  readonly limits: BuildLimits;
+
   /** See `ImageBuilder.declaredArguments`. */
   declaredArguments(source: BuildSource): Promise<readonly string[]>;
 

@@ -1,3 +1,3 @@
 export { openKubernetesDriver, type KubernetesDriver, type KubernetesDriverInput } from './driver.ts';
-export type { ClusterSettings } from './manifests/settings.ts';
+export type { BuildSettings, ClusterSettings } from './manifests/settings.ts';
 export { roleObjects, type RoleNames } from './role.ts';

@@ -82,6 +82,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
         return digest;
       },
       imageName: (id, name) => Promise.resolve(registries.has(id) ? `registry.example/${name}` : undefined),
+      isPlainRegistry: (id) => Promise.resolve(registries.has(id)),
       deploymentStarted: () => Promise.resolve(),
       deploymentEnded: () => Promise.resolve(),
       serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),

@@ -1,5 +1,5 @@
-import type { ClusterDriver } from '@davit/drivers';
-import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
+import type { ClusterBuilder, ClusterDriver } from '@davit/drivers';
+import type { BuildSettings, ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
   clusterDoor,
@@ -9,14 +9,14 @@ import {
   type OneClusterSettings,
 } from '../cluster-settings.ts';
 import type { Configuration } from './config.ts';
-import { lateCluster, rememberSuccess } from './late-cluster.ts';
+import { forever, lateCluster, rememberSuccess } from './late-cluster.ts';
 
 /**
  * Makes what Kubernetes clusters are worked with. They bring images and lead requests by themselves, so there is neither builder nor
  * gateway; what is built for them comes to them by way of a registry. The code for them is loaded with the first one: most installations have none.
  */
 export function kubernetesClusters(
-  { clusterSettings }: Pick<Configuration, 'clusterSettings'>,
+  { clusterSettings, localEngine }: Pick<Configuration, 'clusterSettings' | 'localEngine'>,
   installation: string,
 ): ClusterMaker {
   return ({ id, kubeconfig }) => {
@@ -37,9 +37,11 @@ export function kubernetesClusters(
       return driver;
     });
     const { image_registry: registryId, image_folder: folder = 'davit' } = own;
+    const builds = own.builds ?? (localEngine ? 'engine' : 'cluster');
     return {
       cluster: lateKubernetes(open),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
+      ...(builds === 'cluster' && { clusterBuilder: lateBuilder(open, toBuildSettings(own)) }),
       close: () => closed.abort(),
     };
   };
@@ -56,6 +58,14 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
   };
 }
 
+function lateBuilder(open: (signal: AbortSignal) => Promise<KubernetesDriver>, { limits }: BuildSettings): ClusterBuilder {
+  return {
+    limits,
+    declaredArguments: async (source) => (await open(forever)).builder.declaredArguments(source),
+    build: async (request, context) => (await open(context.signal)).builder.build(request, context),
+  };
+}
+
 function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Partial<ClusterSettings> {
   return {
     ...(own.pod_security !== undefined && { podSecurity: own.pod_security }),
@@ -67,7 +77,18 @@ function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Part
     ...(own.ingress_class !== undefined && { ingressClass: own.ingress_class }),
     ...(own.helper_image !== undefined && { helperImage: own.helper_image }),
     ...(own.linger_seconds !== undefined && { lingerSeconds: own.linger_seconds }),
+    builds: toBuildSettings(own),
     sources: { namespaces: own.source_namespaces ?? [], networks: own.source_networks ?? [] },
+  };
+}
+
+function toBuildSettings(own: OneClusterSettings): BuildSettings {
+  return {
+    image: own.builder_image ?? null,
+    isolation: own.build_isolation ?? 'rootless',
+    limits: { cpuMillicores: own.build_cpu_millicores ?? 2_000, memoryMiB: own.build_memory_mib ?? 2_048 },
+    diskGiB: own.build_disk_gib ?? 20,
+    plainRegistries: own.http_registries ?? [],
   };
 }
 

@@ -7,6 +7,7 @@ import { offeredArguments, type OfferedArguments } from '../../shared/build/argu
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
 import { openContext, type BuildContext } from '../../shared/build/context.ts';
 import type { Dockerfile } from '../../shared/build/dockerfile.ts';
+import { pause } from '../../shared/pause.ts';
 import { find, type KubernetesObject } from '../api.ts';
 import { list } from '../follow.ts';
 import { label } from '../labels.ts';
@@ -24,13 +25,18 @@ import { buildLabels } from './place.ts';
 import { BuildPod, type PodEnd } from './pod.ts';
 
 const shownLines = 50;
-const tidyMilliseconds = 10_000;
+const tidyMilliseconds = 30_000;
+const againMilliseconds = 500;
 /** Between a daemon that was killed and its node saying so. */
 const tellMilliseconds = 5_000;
 
 /** Builds on the cluster itself: see `ClusterBuilder`, and docs/adr/0024 for why it is so. */
 export function clusterBuilder(scope: ClusterScope): ClusterBuilder {
-  return { declaredArguments, build: (request, context) => buildOnCluster(scope, request, context) };
+  return {
+    limits: scope.settings.builds.limits,
+    declaredArguments,
+    build: (request, context) => buildOnCluster(scope, request, context),
+  };
 }
 
 async function buildOnCluster(scope: ClusterScope, request: ClusterBuildRequest, context: CallContext): Promise<PushedImage> {
@@ -50,8 +56,11 @@ async function buildOnCluster(scope: ClusterScope, request: ClusterBuildRequest,
     throw translated(error, 'The image could not be built on the cluster');
   } finally {
     build.close();
-    // Also of a build that was canceled. What cannot be taken away now ends by its deadline.
-    await end(scope, { namespace, name }, AbortSignal.timeout(tidyMilliseconds)).catch(() => undefined);
+    // Also of a build that was canceled.
+    await tidy(scope, { namespace, name }).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      context.log(`The job ${name} in the namespace ${namespace} could not be taken away, and ends by its deadline: ${why}.`);
+    });
   }
 }
 
@@ -90,6 +99,22 @@ async function end(
   await remove(scope.api, pathOf('Job', site), signal);
   for (const { metadata } of await podsOf(scope, site, signal))
     await remove(scope.api, pathOf('Pod', { namespace: site.namespace, name: metadata?.name ?? '' }), signal);
+}
+
+/** The same until it is so: an API server that is busy for a moment must not leave a pod running for an hour. */
+async function tidy(scope: Scope, site: { readonly namespace: string; readonly name: string }): Promise<void> {
+  const signal = AbortSignal.timeout(tidyMilliseconds);
+  for (;;) {
+    const failure: unknown = await end(scope, site, signal).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    if (failure === null) {
+      const left = await find<Job>(scope.api, pathOf('Job', site), signal);
+      if (left === null || left.metadata?.deletionTimestamp !== undefined) return;
+    } else if (signal.aborted) throw failure;
+    await pause(againMilliseconds, signal);
+  }
 }
 
 interface BuildParts {
@@ -144,7 +169,9 @@ class ClusterBuild {
     const { namespace, name } = this.#parts;
     const { settings } = this.#scope;
     this.#pod = new BuildPod(this.#scope, { namespace, name });
-    await apply(this.#scope, toBuildJob(this.#request, settings.builds, name), signal);
+    // Not cut short: a request that the API server still has would make the Job when it is thought to be gone.
+    await apply(this.#scope, toBuildJob(this.#request, settings.builds, name), new AbortController().signal);
+    signal.throwIfAborted();
     context.log(`Building on the cluster: pod of the job ${name} in the namespace ${namespace}.`);
     const beginning = await Promise.race([this.#pod.begun, aborted(signal)]);
     if (beginning.type === 'FAILED') throw beginFailure(beginning.suspicion, this.#request, builderImage(settings.builds));

@@ -16,11 +16,11 @@ export function beginFailure(suspicion: Suspicion, { memoryMiB }: ClusterBuildRe
       const hint =
         cause === 'ADMISSION_REFUSED'
           ? 'Builds need a namespace of the Pod Security level privileged (docs/kubernetes.md#builds-on-the-cluster). Have the policy let the namespaces davit-builds-* be, or the operator set another build_isolation.'
-          : 'Raise the quota of the namespace davit-builds-*, or have the operator lower DAVIT_BUILD_MEMORY_MIB and DAVIT_BUILD_CPU_MILLICORES.';
+          : 'Raise the quota of the namespace davit-builds-*, or have the operator lower build_memory_mib and build_cpu_millicores in the settings of the cluster.';
       return failure(cause, `The cluster does not take the pod of the build: ${words}`, { hint, words });
     }
     case 'UNSCHEDULED': {
-      const hint = `Add nodes or make room, or have the operator lower DAVIT_BUILD_MEMORY_MIB: a build asks for all of the ${memoryMiB} MiB that it may use.`;
+      const hint = `Add nodes or make room, or have the operator lower build_memory_mib in the settings of the cluster: a build asks for all of the ${memoryMiB} MiB that it may use.`;
       return failure('UNSCHEDULABLE', `No node takes the build: ${suspicion.words}`, { hint, words: suspicion.words });
     }
     case 'IMAGE': {

@@ -1,3 +1,5 @@
+import type { BuildLimits } from '../../image-builder.ts';
+
 /** What is the same for all that runs on a cluster. */
 export interface ClusterSettings {
   /**
@@ -39,6 +41,8 @@ export interface BuildSettings {
   readonly image: string | null;
   /** What keeps a build from its node: see docs/adr/0024. */
   readonly isolation: BuildIsolation;
+  /** What a build may use at most, of processors and memory. */
+  readonly limits: BuildLimits;
   /** What a build may write: layers, caches, and the files of the repository once more. */
   readonly diskGiB: number;
   /** Registries that speak http, as `registry.example.org:5000`. */
@@ -73,7 +77,13 @@ export const defaultSettings: ClusterSettings = {
   certificates: null,
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,
-  builds: { image: null, isolation: 'rootless', diskGiB: 20, plainRegistries: [] },
+  builds: {
+    image: null,
+    isolation: 'rootless',
+    limits: { cpuMillicores: 2_000, memoryMiB: 2_048 },
+    diskGiB: 20,
+    plainRegistries: [],
+  },
 };
 
 /** What a cluster can do, found out when it is opened. */
