@@ -1,4 +1,4 @@
-# Davit as a container image. `docker build -t davit .` in the root of the repository; docs/how-to/image.md tells the rest.
+# Davit as a container image. `docker build -t davit .` in the root of the repository; docs/how-to/build-the-image.md tells the rest.
 #
 # NODE_IMAGE: Node.js 24 with npm on Debian, from which the programs below come by apt.
 ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim

@@ -91,7 +91,7 @@ describe.skipIf(missing !== null)(`an installation on Kubernetes${missing === nu
     await becomes(slow, 'DEPLOYING');
     const { address, headers } = davit.door;
     const load = startLoad(`${address}/organization`, { connectTo: new URL(address).hostname, headers, isReading: true });
-    await davit.upgrade({ ...settings, podAnnotations: { turn: 'second' } });
+    await davit.upgradeVersion(settings);
     const { succeeded, failures } = await load.end(500);
     console.log(`${succeeded} requests were answered during the upgrade, ${failures.length} lost`);
     expect(failures).toEqual([]);

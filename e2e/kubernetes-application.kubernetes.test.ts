@@ -266,7 +266,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     for (let version = 1; version <= 5; version += 1) {
       const at = { ...params, environmentVariableId: variable.id };
       await client.call('editApplicationEnvironmentVariable', { params: at, body: { key: 'VERSION', value: String(version) } });
-      expect((await deployOne(id.front)).state).toBe('DEPLOYED');
+      expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
     }
     const result = await load.end(wanted);
     expect(result.failures).toEqual([]);
@@ -280,7 +280,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     for (const count of [3, 1]) {
       const body = { healthchecks: {}, min_running_instances: count, max_running_instances: count };
       await client.call('editApplication', { params, body });
-      expect((await deployOne(id.front)).state).toBe('DEPLOYED');
+      expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
       const isSo = async () => ((await stage.names('Pod', id.front)).length === count ? true : undefined);
       await eventually(isSo, `${count} pods`, 60_000);
     }

@@ -14,9 +14,10 @@ import { eventually } from './eventually.ts';
 
 const signal = new AbortController().signal;
 
-/** What an installation of Davit on a test cluster needs; `missing`: why there can be none. */
+/** What an installation of Davit on a test cluster needs; `missing`: why there can be none; `former`: an image of the version before. */
 export function installationParts(cluster: TestCluster) {
   const { DAVIT_TEST_KUBERNETES_DAVIT_IMAGE: image = '', DAVIT_TEST_KUBERNETES_DATABASE: server = '' } = process.env;
+  const { DAVIT_TEST_KUBERNETES_FORMER_DAVIT_IMAGE: former = image } = process.env;
   const helm = findProgram('helm') ?? '';
   const missing =
     cluster.missing ??
@@ -27,7 +28,7 @@ export function installationParts(cluster: TestCluster) {
         : helm === ''
           ? 'there is no helm in PATH'
           : null);
-  return { missing, image, server, helm };
+  return { missing, image, former, server, helm };
 }
 
 interface Named {
@@ -42,9 +43,11 @@ export class Installation {
   readonly #token = randomBytes(24).toString('hex');
   readonly #database = `davit_test_${randomUUID().replaceAll('-', '')}`;
   #address = '';
+  #image: string;
 
   constructor(cluster: TestCluster) {
     this.#parts = installationParts(cluster);
+    this.#image = this.#parts.former;
     this.#api = openApi(readKubeconfig(cluster.kubeconfig));
   }
 
@@ -80,11 +83,17 @@ export class Installation {
     this.#address = `http://${service?.spec?.clusterIP}:${service?.spec?.ports?.[0]?.port}`;
   }
 
+  /** From the version before to this one, where the test was given an image of it; else from this one to itself. */
+  async upgradeVersion(values: object): Promise<void> {
+    this.#image = this.#parts.image;
+    await this.upgrade({ ...values, podAnnotations: { turn: 'second' } });
+  }
+
   /** Installs, or upgrades, with these values besides those of the test; resolves when all pods are of them and ready, and the others gone. */
   async upgrade(values: object): Promise<void> {
-    const { image, helm } = this.#parts;
+    const { helm } = this.#parts;
     const former = await this.#allPods();
-    const [, repository = '', tag = ''] = /^(.+):([^:/]+)$/.exec(image) ?? [];
+    const [, repository = '', tag = ''] = /^(.+):([^:/]+)$/.exec(this.#image) ?? [];
     const small = { resources: { requests: { cpu: '10m', memory: '128Mi' } } };
     const own = {
       image: { repository, tag },

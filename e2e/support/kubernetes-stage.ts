@@ -31,6 +31,7 @@ export const madeKinds = [
   'Deployment',
   'StatefulSet',
   'Job',
+  'CronJob',
   'Pod',
   'Secret',
   'Service',

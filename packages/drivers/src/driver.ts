@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ClusterSchedules } from './schedules.ts';
 import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
 /** What every call that takes long gets. */
@@ -86,6 +87,30 @@ export interface ClusterRoutes {
   remove(owner: Pick<Ownership, 'environment' | 'service'>, signal: AbortSignal): Promise<void>;
 }
 
+/** How far a cluster is with another version of itself. */
+export interface UpgradeState {
+  /** The version that it can be brought to, as `1.36.2+k3s1`; null: none. */
+  readonly next: string | null;
+  /** Why there is none, in words that say what to do; null: there is one, or one is under way, or it has it. */
+  readonly hindrance: string | null;
+  /** The version that its nodes are being brought to; null: nothing is under way. */
+  readonly underWay: string | null;
+  /** What hinders that, in the words of whoever does it; null: nothing. */
+  readonly failure: string | null;
+}
+
+/** Optional power of a cluster that can be brought to another version of itself. */
+export interface ClusterUpgrades {
+  /** Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED. */
+  state(signal: AbortSignal): Promise<UpgradeState>;
+
+  /**
+   * Has the cluster brought to a version, its `next`, and does not wait for it. Again with the same version: changes nothing. Fails with
+   * ENGINE_FAILED, CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
+   */
+  begin(version: string, signal: AbortSignal): Promise<void>;
+}
+
 /**
  * A cluster that runs workloads. Every method is idempotent, finds its objects by label, and fails with a `DriverError` that
  * says its cause and whether trying again may help; drivers do not retry. No method touches what Davit did not label.
@@ -163,6 +188,11 @@ export interface ClusterDriver {
 
   /** Absent: a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes | undefined;
+
+  /** Absent: whoever installed the cluster upgrades it. */
+  readonly upgrades?: ClusterUpgrades | undefined;
+  /** Absent: Davit starts the runs of schedules. */
+  readonly schedules?: ClusterSchedules | undefined;
 
   /**
    * What Davit needs to do on the cluster and may not with its credentials, each in words (`create deployments`); empty: nothing is

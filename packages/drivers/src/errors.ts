@@ -55,6 +55,8 @@ export const causes = {
     'A quota of the cluster does not allow the instance. Raise the ResourceQuota or LimitRange of the namespace, or lower cpu, memory or the number of instances.',
   ADMISSION_REFUSED:
     'A policy of the cluster refused the instance. The message is the policy’s own: change the service to fit it, or have it changed.',
+  SCHEDULE_REFUSED:
+    'The cluster does not take the schedule of the job. Correct schedule.cronjob (scheduled_at, timezone); the message is the cluster’s own.',
   RUN_AS_ROOT:
     'The image runs as root, which this cluster does not allow. Give the image a user by its number (`USER 1000` in the Dockerfile), or have the operator set the cluster’s level to baseline.',
   VOLUME_UNAVAILABLE:

@@ -1,5 +1,6 @@
 export * from './workload.ts';
 export * from './driver.ts';
+export * from './schedules.ts';
 export * from './source-driver.ts';
 export * from './image-builder.ts';
 export * from './gateway.ts';

@@ -57,7 +57,17 @@ export interface Probe {
   readonly failureThreshold: number;
 }
 
-export const markedKinds = ['Deployment', 'StatefulSet', 'Job', 'Pod', 'Secret', 'Service', 'Ingress', 'HTTPRoute'] as const;
+export const markedKinds = [
+  'Deployment',
+  'StatefulSet',
+  'Job',
+  'CronJob',
+  'Pod',
+  'Secret',
+  'Service',
+  'Ingress',
+  'HTTPRoute',
+] as const;
 
 /** What users want written on what a service is on a cluster; only of use where others read it. */
 export interface ObjectMetadata {
@@ -144,6 +154,10 @@ export interface Instance {
   readonly exit: InstanceExit | null;
   /** Where the gateway and probes of this machine reach each port of the workload; empty while it does not run. */
   readonly endpoints: readonly Endpoint[];
+  /** A run that the cluster itself began by a schedule; its attempts, too, are the cluster's. */
+  readonly scheduled?: true;
+  /** Of such a run: what it left in its folders waited for a reader in vain, and is gone. */
+  readonly foldersLost?: true;
 }
 
 export interface Endpoint {

@@ -29,7 +29,7 @@ import { executionId, toDeploymentView, toEnvironmentView, toHistoryService, toS
 
 export interface PortParts {
   /** Of which cluster, by the `driver` of what is on it. */
-  clusters: Pick<Clusters, 'state' | 'check' | 'canConnect' | 'nameOf'>;
+  clusters: Pick<Clusters, 'state' | 'check' | 'upgrade' | 'canConnect' | 'nameOf'>;
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   clearEndedRuns: EnginePort['clearEndedRuns'];
   servedRoutes: EnginePort['servedRoutes'];
@@ -95,6 +95,7 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     describeCluster: async (driver) => (await parts.clusters.state(driver)).facts,
     clusterState: (driver) => parts.clusters.state(driver),
     checkCluster: (driver) => parts.clusters.check(driver),
+    upgradeCluster: (driver, version) => parts.clusters.upgrade(driver, version),
     connectsClusters: parts.clusters.canConnect,
   };
 }

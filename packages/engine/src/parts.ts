@@ -113,3 +113,9 @@ export function builderOf(parts: Pick<EngineParts, 'drivers'>, driver: string): 
     message: 'there is no registry to which what is built for the cluster of this environment could be pushed',
   });
 }
+
+/** Whether a cluster does not answer and is waited for: what is for it must not take the places of others meanwhile. */
+export function isAwaited({ clusters, settings }: Pick<EngineParts, 'clusters' | 'settings'>, driver: string): boolean {
+  const away = clusters.awayFor(driver);
+  return away > 0 && away < settings.clusterWaitSeconds * 1_000;
+}

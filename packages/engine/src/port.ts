@@ -168,6 +168,12 @@ export interface EnginePort {
   /** The same, asked now. */
   checkCluster(driver: string): Promise<ClusterState>;
 
+  /**
+   * Has a cluster brought to a version, the `next` of its state, and does not wait for it. The same again changes nothing. Fails with what
+   * the cluster says against it: CLUSTER_UNREACHABLE, REMOTE_REFUSED.
+   */
+  upgradeCluster(driver: string, version: string): Promise<void>;
+
   /** Whether this version can work with clusters beside this machine's own. */
   readonly connectsClusters: boolean;
 }

@@ -33,6 +33,8 @@ export interface OneClusterSettings {
   readonly http_registries?: readonly string[];
   readonly helper_image?: string;
   readonly linger_seconds?: number;
+  /** The version that it is to be upgraded to, as `v1.36.2+k3s1`. Of one cluster, not of `*`. Left out: its owner upgrades it. */
+  readonly kubernetes_version?: string;
   /** It is the cluster that Davit itself runs on, and is worked with as the service account of Davit's pods. Of one cluster, not of `*`. */
   readonly in_cluster?: boolean;
 }
@@ -62,6 +64,7 @@ const members = {
   http_registries: { type: 'array', items: { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?(:[0-9]{1,5})?$' } },
   helper_image: { type: 'string', minLength: 1, maxLength: 500 },
   linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
+  kubernetes_version: { type: 'string', pattern: String.raw`^v1\.[0-9]+\.[0-9]+\+(k3s|rke2r)[0-9]+$` },
   in_cluster: { type: 'boolean' },
 };
 
@@ -91,8 +94,9 @@ export function readClusterSettings(file: string): { readonly table: ClusterSett
 function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
   const domains = new Set<string>();
   // Whoever makes a cluster record in any organization would else be let onto the cluster of Davit itself.
-  const all: ErrorDetail[] =
-    table['*']?.in_cluster === undefined ? [] : [{ path: '*.in_cluster', message: 'is of one cluster: name it by its id' }];
+  const all: ErrorDetail[] = (['in_cluster', 'kubernetes_version'] as const)
+    .filter((member) => table['*']?.[member] !== undefined)
+    .map((member) => ({ path: `*.${member}`, message: 'is of one cluster: name it by its id' }));
   const doors = Object.entries(table).flatMap(([id, { address }]): ErrorDetail[] => {
     if (address === undefined) return [];
     const path = `${id}.address`;

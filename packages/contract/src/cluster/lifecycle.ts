@@ -81,7 +81,7 @@ export const upgradeCluster = operation({
   target: 'cluster',
   status: 201,
   response: ClusterStatus,
-  errors: [400, 409],
+  errors: [400, 409, 424],
 });
 
 export const listClusterLogs = operation({

@@ -7,6 +7,7 @@ import type { SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { aborted, Calls, type FakeCall, type FakeScript } from './calls.ts';
 import { FakeImages } from './fake-images.ts';
+import { FakeSchedules } from './fake-schedules.ts';
 import { fakeSource } from './fake-source.ts';
 import type { DiskSpace, ImageStore } from '../stored-images.ts';
 import { checkedTable } from '../shared/route-table.ts';
@@ -28,6 +29,8 @@ export interface FakeCluster {
   readonly branches: Map<string, string>;
   readonly calls: readonly FakeCall[];
   readonly instances: readonly Instance[];
+  /** For a cluster that starts runs by itself: its `power` is not part of `cluster`. */
+  readonly schedules: FakeSchedules;
   /** By name. */
   readonly images: Map<string, BuiltImage>;
   readonly volumes: ReadonlySet<string>;
@@ -89,6 +92,11 @@ class MemoryCluster implements FakeCluster {
   readonly traffic = new Map<string, RouteTraffic>();
   readonly volumeBytes = new Map<string, number>();
   capacity = { cpuMillicores: 64_000, memoryMiB: 262_144 };
+  readonly schedules = new FakeSchedules({
+    calls: this.#calls,
+    instances: () => this.instances,
+    run: (workload) => this.#run(workload, 0, { scheduled: true }),
+  });
   readonly #volumes = new Map<string, string>();
   readonly #files = new Map<string, string>();
   readonly #containers = new Map<string, Container>();
@@ -188,13 +196,13 @@ class MemoryCluster implements FakeCluster {
     }
   }
 
-  #run(workload: Workload, index: number): void {
+  #run(workload: Workload, index: number, more: Partial<Instance> = {}): Instance {
     const name = `${workload.name}-${workload.rollout.slice(0, 8)}-${index}`;
     const existing = [...this.#containers.values()].find(
       ({ instance }) =>
         instance.service === workload.owner.service && instance.rollout === workload.rollout && instance.index === index,
     );
-    if (existing !== undefined) return;
+    if (existing !== undefined) return existing.instance;
     this.#count += 1;
     const instance: Instance = {
       id: `fake-${this.#count}`,
@@ -212,10 +220,12 @@ class MemoryCluster implements FakeCluster {
         host: `10.0.0.${this.#count % 250}`,
         port: port.internalPort,
       })),
+      ...more,
     };
     const unused = { use: { cpuMillicores: 1, memoryMiB: 16 }, cpuMilliseconds: 0, usedAt: Date.now() };
     this.#containers.set(instance.id, { instance, workload, lines: [], ...unused });
     this.#emit('STARTED', instance);
+    return instance;
   }
 
   readonly cluster: ClusterDriver = {
@@ -267,6 +277,7 @@ class MemoryCluster implements FakeCluster {
       }),
     removeService: (_environment, service, { signal }) =>
       this.#call({ method: 'removeService', service, detail: '' }, signal, () => {
+        this.schedules.armed.delete(service);
         this.#remove(this.#select({ service }));
         for (const [id, owner] of this.#volumes) if (owner === service) this.#volumes.delete(id);
         for (const name of this.images.keys()) if (name.includes(service)) this.images.delete(name);

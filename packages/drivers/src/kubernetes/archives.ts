@@ -140,7 +140,8 @@ async function placeOf(scope: Scope, instanceId: string, file: string, signal: A
 
 /** Pure. */
 export function containerOf(pod: Pod, file: string): string | null {
-  const helper = pod.spec?.containers.find(({ name }) => name === helperContainer);
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  const helper = [...initContainers, ...containers].find(({ name }) => name === helperContainer);
   const holds = helper?.volumeMounts?.some(({ mountPath }) => file === mountPath || file.startsWith(`${mountPath}/`)) === true;
   if (holds) return helperContainer;
   return mainStatus(pod)?.state?.running === undefined ? null : mainContainer;

@@ -1,6 +1,15 @@
 import type { Readable } from 'node:stream';
-import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, ClusterRoutes, InstanceEvent } from '../driver.ts';
+import type {
+  CallContext,
+  ClusterDescription,
+  ClusterDriver,
+  ClusterMetrics,
+  ClusterRoutes,
+  ClusterUpgrades,
+  InstanceEvent,
+} from '../driver.ts';
 import type { ClusterBuilder } from '../image-builder.ts';
+import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
@@ -15,10 +24,12 @@ import { lastProbe } from './last-probe.ts';
 import { awaitReady } from './progress.ts';
 import { missingPermissions } from './permissions.ts';
 import { clusterRoutes } from './routes.ts';
+import { clusterSchedules } from './schedules.ts';
 import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
 import { readServiceAccount } from './service-account.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
+import { clusterUpgrades } from './upgrades.ts';
 import { watchInstances } from './watch.ts';
 
 export interface KubernetesDriverInput {
@@ -45,7 +56,7 @@ export async function openKubernetesDriver(
   try {
     const [version, canMeasure] = await Promise.all([askVersion(api, signal), hasMetrics(api, signal)]);
     const is130 = isAtLeast(version, { major: 1, minor: 30 });
-    const traits = { canLinger: is130, canBuild: is130 };
+    const traits = { canLinger: is130, canBuild: is130, hasSidecars: isAtLeast(version, { major: 1, minor: 29 }) };
     return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits }, canMeasure);
   } catch (error) {
     closeApi(api);
@@ -64,13 +75,17 @@ export class KubernetesDriver implements ClusterDriver {
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
   readonly builder: ClusterBuilder;
+  readonly upgrades?: ClusterUpgrades;
+  readonly schedules: ClusterSchedules;
   readonly #scope: ClusterScope;
 
   constructor(scope: ClusterScope, canMeasure: boolean) {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
     this.builder = clusterBuilder(scope);
+    this.schedules = clusterSchedules(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
+    if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);
   }
 
   close(): void {

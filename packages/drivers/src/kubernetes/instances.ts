@@ -1,10 +1,11 @@
-import type { Job } from 'kubernetes-types/batch/v1.js';
+import type { Job, JobCondition } from 'kubernetes-types/batch/v1.js';
 import type { ContainerStateTerminated, ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
 import type { Endpoint, Instance, InstanceExit, Selector } from '../workload.ts';
 import type { KubernetesObject } from './api.ts';
 import { list } from './follow.ts';
-import { annotation, label, labelSelector, matchesSelector, parsePorts } from './labels.ts';
-import { mainContainer } from './manifests/pod.ts';
+import { annotation, label, labelSelector, matchesSelector, parsePorts, withRunLabels } from './labels.ts';
+import { foldersLostCode } from './manifests/cron-job.ts';
+import { helperContainer, mainContainer } from './manifests/pod.ts';
 import { byAge, controllerKinds, pathOf, type Scope } from './objects.ts';
 import { namespaceName } from './names.ts';
 
@@ -22,7 +23,9 @@ export interface Found {
 
 /** The instances selected, in the order of rollout and index. */
 export async function findSelected(scope: Scope, selector: Selector, signal: AbortSignal): Promise<Found[]> {
-  const query = { labelSelector: labelSelector(scope.installation, 'instance', selector) };
+  // The rollouts of scheduled runs are no labels of theirs: the selector is applied to what comes, below.
+  const { service, environment } = selector;
+  const query = { labelSelector: labelSelector(scope.installation, 'instance', { service, environment }) };
   const namespace = selector.environment === undefined ? undefined : namespaceName(scope.installation, selector.environment);
   // Pods first: one whose controller is made in between would have none, one whose controller goes has lost it.
   const pods = await list<Pod>(scope.api, { path: pathOf('Pod', { namespace }), query }, signal);
@@ -40,9 +43,9 @@ export async function findSelected(scope: Scope, selector: Selector, signal: Abo
 
 /** Controllers with their pods. Pure. */
 export function gather(controllers: readonly KubernetesObject[], pods: readonly Pod[]): Found[] {
-  const byId = Map.groupBy(pods, (pod) => idOf(pod) ?? '');
+  const byId = Map.groupBy(pods.map(withRunLabels), (pod) => idOf(pod) ?? '');
   byId.delete('');
-  const found = controllers.flatMap((controller): Found[] => {
+  const found = controllers.map(withRunLabels).flatMap((controller): Found[] => {
     const id = idOf(controller);
     if (id === null) return [];
     const own = byAge(byId.get(id) ?? []);
@@ -97,7 +100,9 @@ export function toInstance(found: Found): Instance {
   const status = mainStatus(pod);
   const running = status?.state?.running;
   const ended = running === undefined ? lastEnd(status) : undefined;
-  const exit = running ? null : (toExit(ended, pod) ?? jobExit(found));
+  const isScheduled = labels[label.schedule] !== undefined;
+  const waits = isScheduled && ended !== undefined && !isLastEnd(found, pod, ended);
+  const exit = running || waits ? null : (toExit(ended, pod) ?? jobExit(found));
   const startedAt = running?.startedAt ?? ended?.startedAt;
   return {
     id: found.id,
@@ -111,7 +116,13 @@ export function toInstance(found: Found): Instance {
     startedAt: startedAt ?? null,
     exit,
     endpoints: running ? toEndpoints(pod) : [],
+    ...(isScheduled && { scheduled: true }),
+    ...(isScheduled && helperEnd(pod)?.exitCode === foldersLostCode && { foldersLost: true }),
   };
+}
+
+function helperEnd(pod: Pod | undefined): ContainerStateTerminated | undefined {
+  return pod?.status?.initContainerStatuses?.find(({ name }) => name === helperContainer)?.state?.terminated;
 }
 
 function toExit(ended: ContainerStateTerminated | undefined, pod: Pod | undefined): InstanceExit | null {
@@ -123,12 +134,26 @@ function toExit(ended: ContainerStateTerminated | undefined, pod: Pod | undefine
 /** Of a run whose pod was lost with its node: how it ended nobody knows, and that it ended its Job does. */
 function jobExit({ controller, pods }: Found): InstanceExit | null {
   if (controller?.kind !== 'Job' || pods.length > 0) return null;
-  const { status } = controller as Job; // oxlint-disable-line typescript/no-unsafe-type-assertion -- its kind says so
-  const condition = status?.conditions?.find(
-    ({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'),
-  );
-  if (condition === undefined) return null;
+  const condition = endOfJob(controller as Job); // oxlint-disable-line typescript/no-unsafe-type-assertion -- its kind says so
+  if (condition === null) return null;
   return { code: condition.type === 'Complete' ? 0 : 255, outOfMemory: false, at: String(condition.lastTransitionTime) };
+}
+
+/** What says that a Job makes no more pods; null: nothing does yet. Pure. */
+export function endOfJob({ status }: Pick<Job, 'status'>): JobCondition | null {
+  const isEnd = ({ type, status }: JobCondition): boolean => status === 'True' && (type === 'Complete' || type === 'Failed');
+  return status?.conditions?.find(isEnd) ?? null;
+}
+
+/**
+ * Whether the cluster starts no further attempt of a run after this end. A failed pod is counted by its Job only when its helper has let go
+ * of the folders, too.
+ */
+function isLastEnd({ controller }: Found, pod: Pod | undefined, ended: ContainerStateTerminated): boolean {
+  if (ended.exitCode === 0 || controller === null) return true;
+  const job = controller as Job; // oxlint-disable-line typescript/no-unsafe-type-assertion -- nothing else makes these pods
+  if (endOfJob(job) !== null) return true;
+  return pod?.status?.phase === 'Running' && (job.status?.failed ?? 0) >= (job.spec?.backoffLimit ?? 0);
 }
 
 function toEndpoints(pod: Pod | undefined): Endpoint[] {

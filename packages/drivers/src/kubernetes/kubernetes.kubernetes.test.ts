@@ -15,6 +15,7 @@ import { list } from './follow.ts';
 import { label } from './labels.ts';
 import { namespaceName, serviceObjectName } from './names.ts';
 import { pathOf } from './objects.ts';
+import { removeEnvironment } from './removal.ts';
 import { openTestDriver, shell, testCluster } from './testing/cluster.ts';
 import { sampleWorkload } from './testing/workloads.ts';
 
@@ -293,6 +294,23 @@ describe.skipIf(cluster.missing !== null)(
       await driver.removeService(environment, ours.owner.service, context);
       expect(await find(api, pathOf('Service', { namespace, name: 'theirs' }), signal)).not.toBeNull();
       expect(await find(api, pathOf('Service', { namespace, name: serviceObjectName(ours.owner) }), signal)).toBeNull();
+    });
+
+    test('a namespace that somebody holds up is left to the cluster, and the log says what holds it', async () => {
+      const held = randomUUID();
+      const name = namespaceName(installation, held);
+      const secret = pathOf('Secret', { namespace: name, name: 'held' });
+      await driver.start(workload('true', { runsOnce: true, owner: { ...web().owner, environment: held } }), context);
+      const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'held', finalizers: ['example.org/hold'] } };
+      await call(api, { method: 'POST', path: pathOf('Secret', { namespace: name }), body, signal });
+      const lines: string[] = [];
+      await removeEnvironment({ api, installation }, held, { signal, log: (line) => lines.push(line) }, 15_000);
+      expect(lines).toEqual([expect.stringContaining(`has not removed the namespace ${name} yet`)]);
+      expect(lines[0]).toContain('example.org/hold');
+      const contentType = 'application/merge-patch+json';
+      await call(api, { method: 'PATCH', path: secret, body: { metadata: { finalizers: null } }, contentType, signal });
+      await driver.removeEnvironment(held, context);
+      expect(await find(api, pathOf('Namespace', { name }), signal)).toBeNull();
     });
 
     test('an instance whose node drops its pod comes back as the same instance', async () => {

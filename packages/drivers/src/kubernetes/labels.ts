@@ -1,3 +1,4 @@
+import type { KubernetesObject } from './api.ts';
 import type { Ownership, Selector, Workload, WorkloadPort } from '../workload.ts';
 
 /**
@@ -19,6 +20,8 @@ export const label = {
   instance: 'davit.instance',
   /** Of what builds an image: which one, so that what a dead process left is found. */
   build: 'davit.build',
+  /** Of runs that a schedule of the cluster began, and of its values: the rollout of the schedule. */
+  schedule: 'davit.schedule',
 } as const;
 
 /** Annotations: what is no valid value of a label. */
@@ -29,7 +32,7 @@ export const annotation = {
   name: 'davit.name',
 } as const;
 
-export type ObjectKind = 'environment' | 'instance' | 'address' | 'values' | 'volume' | 'policy' | 'route' | 'build';
+export type ObjectKind = 'environment' | 'instance' | 'address' | 'values' | 'volume' | 'policy' | 'route' | 'schedule' | 'build';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -57,6 +60,28 @@ export function rolloutLabels(workload: Workload, object: ObjectKind): Labels {
     [label.release]: workload.release,
     [label.rollout]: workload.rollout,
   };
+}
+
+/** What Kubernetes itself writes on the pods of a Job (1.27). */
+const jobLabel = { name: 'batch.kubernetes.io/job-name', uid: 'batch.kubernetes.io/controller-uid' } as const;
+
+/**
+ * An object with the labels of an instance. What a schedule makes has the same labels for all its runs: each run is named by its Job, and has
+ * that one's uid as its rollout. Everything else is answered as it is. Pure.
+ */
+export function withRunLabels<T extends KubernetesObject>(object: T): T {
+  const { metadata } = object;
+  const labels = metadata?.labels ?? {};
+  if (labels[label.schedule] === undefined || labels[label.instance] !== undefined) return object;
+  const name = labels[jobLabel.name] ?? metadata?.name ?? '';
+  const rollout = labels[jobLabel.uid] ?? metadata?.uid ?? '';
+  const own = { [label.instance]: name, [label.rollout]: rollout, [label.index]: '0' };
+  return { ...object, metadata: { ...metadata, labels: { ...labels, ...own } } };
+}
+
+/** The `labelSelector` of an instance's pods, where it is a run of a schedule or not. */
+export function podSelector(installation: string, name: string, isScheduled: boolean): string {
+  return `${label.installation}=${installation},${isScheduled ? `${label.schedule},${jobLabel.name}` : label.instance}=${name}`;
 }
 
 /** The `labelSelector` of a list; `fromIndex` is no equality and is applied by `matchesSelector`. */

@@ -3,8 +3,9 @@ import { LineAssembler } from '../shared/log-lines.ts';
 import type { LogLine } from '../workload.ts';
 import { ApiRefusal, stream, unreachable, type Api } from './api.ts';
 import { lastEnd, mainStatus, parseId } from './instances.ts';
+import { label } from './labels.ts';
 import { mainContainer } from './manifests/pod.ts';
-import { newestPod } from './pods.ts';
+import { podsOf } from './pods.ts';
 import type { Scope } from './objects.ts';
 import { translated } from './refusals.ts';
 
@@ -20,12 +21,15 @@ export async function followLogs(
 ): Promise<void> {
   if (signal.aborted) return;
   try {
-    const pod = await newestPod(scope, parseId(instanceId), signal);
-    if (pod === null) return;
+    const [pod, ...older] = await podsOf(scope, parseId(instanceId), signal);
+    if (pod === undefined) return;
     // Not against the line before: what came from two streams at once is not always in the order of its times.
     const deliver = (line: LogLine): void => {
       if (since === null || line.timestamp > since) onLine(line);
     };
+    // Earlier attempts of a run that the cluster tries again by itself.
+    const attempts = pod.metadata?.labels?.[label.schedule] === undefined ? [] : older.toReversed();
+    for (const attempt of attempts) await readLines(scope.api, attempt, { since }, { onLine: deliver, signal });
     const restarts = mainStatus(pod)?.restartCount ?? 0;
     if (restarts > 0) await readLines(scope.api, pod, { since, previous: true }, { onLine: deliver, signal });
     await readLines(scope.api, pod, { since, follow: true }, { onLine: deliver, signal });

@@ -2,7 +2,7 @@ import type { ClusterMetrics, InstanceUsage } from '../driver.ts';
 import { ApiRefusal, call, type Api, type KubernetesObject } from './api.ts';
 import { list } from './follow.ts';
 import { idOf } from './instances.ts';
-import { label, labelSelector } from './labels.ts';
+import { label, labelSelector, withRunLabels } from './labels.ts';
 import { mainContainer } from './manifests/pod.ts';
 import type { Scope } from './objects.ts';
 import { toNumber } from './quantity.ts';
@@ -47,7 +47,7 @@ export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
       const query = { labelSelector: labelSelector(installation, 'instance', {}) };
       try {
         const { items } = await list<PodMetrics>(api, { path: `${group}/pods`, query }, signal);
-        const usages = items.flatMap((metrics) => toUsage(metrics, counters));
+        const usages = items.flatMap((metrics) => toUsage(withRunLabels(metrics), counters));
         const ids = new Set(usages.map(({ id }) => id));
         for (const id of counters.keys()) if (!ids.has(id)) counters.delete(id);
         return usages;

@@ -27,6 +27,15 @@ export function instanceName(workload: Pick<Workload, 'owner' | 'name' | 'rollou
   return `${rolloutName(workload)}-${index}`;
 }
 
+/** The schedule of a service: at most 52 characters, as Kubernetes puts the minute of each run behind it. */
+export function scheduleName(
+  workload: Pick<Workload, 'owner' | 'name'>,
+  { expression, timezone }: { readonly expression: string; readonly timezone: string },
+): string {
+  const { installation, service } = workload.owner;
+  return `${slug(workload.name)}-${digest(10, installation, service, expression, timezone)}`;
+}
+
 /** What is there once for a service, whatever the service is called by now. */
 export function serviceObjectName(owner: Pick<Ownership, 'installation' | 'service'>): string {
   return `service-${digest(16, owner.installation, owner.service)}`;

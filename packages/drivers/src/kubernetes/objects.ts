@@ -22,9 +22,11 @@ const places: Readonly<Record<string, { readonly base: string; readonly plural: 
   ReplicaSet: { base: '/apis/apps/v1', plural: 'replicasets' },
   StatefulSet: { base: '/apis/apps/v1', plural: 'statefulsets' },
   Job: { base: '/apis/batch/v1', plural: 'jobs' },
+  CronJob: { base: '/apis/batch/v1', plural: 'cronjobs' },
   NetworkPolicy: { base: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },
   Ingress: { base: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
   HTTPRoute: { base: '/apis/gateway.networking.k8s.io/v1', plural: 'httproutes' },
+  Plan: { base: '/apis/upgrade.cattle.io/v1', plural: 'plans' },
   PodDisruptionBudget: { base: '/apis/policy/v1', plural: 'poddisruptionbudgets' },
 };
 

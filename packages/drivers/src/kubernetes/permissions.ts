@@ -31,6 +31,7 @@ export const permissions: readonly Permission[] = [
   { group: 'apps', resource: 'statefulsets', verbs: made.filter((verb) => verb !== 'watch') },
   { group: 'apps', resource: 'replicasets', verbs: ['list', 'delete'] },
   { group: 'batch', resource: 'jobs', verbs: made.filter((verb) => verb !== 'watch') },
+  { group: 'batch', resource: 'cronjobs', verbs: ['get', 'list', 'create', 'patch', 'delete'], isOptional: true },
   { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['get', 'create', 'patch'] },
   { group: 'networking.k8s.io', resource: 'ingresses', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
   {
@@ -40,6 +41,7 @@ export const permissions: readonly Permission[] = [
     isOptional: true,
   },
   { group: 'policy', resource: 'poddisruptionbudgets', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: 'upgrade.cattle.io', resource: 'plans', verbs: ['get', 'create', 'patch'], isOptional: true },
   { group: 'metrics.k8s.io', resource: 'pods', verbs: ['list'], isOptional: true },
 ];
 
@@ -52,19 +54,28 @@ export async function missingPermissions(api: Api, signal: AbortSignal): Promise
   const needed = permissions.filter(({ isOptional }) => isOptional !== true);
   const asked = needed.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
   try {
-    const answers = await inParallel(asked, 8, async ({ group, resource: whole, verb }) => {
-      const [resource = '', subresource = ''] = whole.split('/', 2);
-      const body = {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: 'SelfSubjectAccessReview',
-        spec: { resourceAttributes: { group, resource, subresource, verb } },
-      };
-      const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-      const review = await call<Review>(api, { method: 'POST', path, body, signal });
-      return review.body.status?.allowed === true ? null : `${verb} ${whole}${group === '' ? '' : `.${group}`}`;
+    const answers = await inParallel(asked, 8, async (one) => {
+      const { group, resource, verb } = one;
+      return (await mayDo(api, one, signal)) ? null : `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
     });
     return answers.filter((words) => words !== null);
   } catch (error) {
     throw translated(error, 'The cluster does not tell what Davit may do');
   }
+}
+
+/** Whether the credentials may do this in all namespaces. */
+export async function mayDo(
+  api: Api,
+  { group, resource: whole, verb }: { readonly group: string; readonly resource: string; readonly verb: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const [resource = '', subresource = ''] = whole.split('/', 2);
+  const body = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { group, resource, subresource, verb } },
+  };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  return (await call<Review>(api, { method: 'POST', path, body, signal })).body.status?.allowed === true;
 }

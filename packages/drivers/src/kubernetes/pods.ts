@@ -1,6 +1,6 @@
 import type { Pod } from 'kubernetes-types/core/v1.js';
 import { list } from './follow.ts';
-import { label } from './labels.ts';
+import { podSelector } from './labels.ts';
 import { byAge, pathOf, type Scope } from './objects.ts';
 
 /** The pods of an instance, newest first, those that end last. */
@@ -9,9 +9,13 @@ export async function podsOf(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
 ): Promise<Pod[]> {
-  const query = { labelSelector: `${label.installation}=${installation},${label.instance}=${name}` };
-  const { items } = await list<Pod>(api, { path: pathOf('Pod', { namespace }), query }, signal);
-  return byAge(items);
+  const pods = async (isScheduled: boolean): Promise<readonly Pod[]> => {
+    const query = { labelSelector: podSelector(installation, name, isScheduled) };
+    return (await list<Pod>(api, { path: pathOf('Pod', { namespace }), query }, signal)).items;
+  };
+  // A name does not tell which of the two it is of; few are of runs of schedules.
+  const own = await pods(false);
+  return byAge(own.length > 0 ? own : await pods(true));
 }
 
 /** The one that counts; null: there is none. */

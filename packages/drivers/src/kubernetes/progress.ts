@@ -4,19 +4,36 @@ import type { DriverError } from '../errors.ts';
 import type { Instance, Workload } from '../workload.ts';
 import { explain, type Suspicion } from './failures.ts';
 import { follow } from './follow.ts';
-import { gather, toInstance, type Found } from './instances.ts';
+import { findSelected, gather, toInstance, type Found } from './instances.ts';
 import { judgeReady, judgeStart, type Judgement, type Seen } from './judge.ts';
-import { label, labelSelector } from './labels.ts';
+import { label, labelSelector, withRunLabels } from './labels.ts';
 import { instanceName, namespaceName } from './names.ts';
 import { pathOf } from './objects.ts';
 import { translated } from './refusals.ts';
 import type { ClusterScope } from './start.ts';
+
+const longestStartMilliseconds = 600_000;
 
 type Judge = (workload: Workload, seen: Seen) => Judgement;
 
 /** Waits until the process of every instance, from `firstInstance` on, has been started once: its image is there by then. */
 export async function awaitStarted(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
   await awaitJudged(scope, workload, judgeStart, context);
+}
+
+/** The same of a run that a schedule of the cluster began, whose rollout the workload has; at most for a while, as it may be gone. */
+export async function awaitRunStarted(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
+  const { service } = workload.owner;
+  const limited = AbortSignal.any([context.signal, AbortSignal.timeout(longestStartMilliseconds)]);
+  try {
+    const [run] = await findSelected(scope, { service, rollout: workload.rollout }, limited);
+    // What has a pod that ended has begun; without a Job nothing begins any more.
+    if (run?.controller === undefined || run.controller === null || toInstance(run).state !== 'CREATED') return;
+    await awaitNamed(scope, { workload, names: [run.name], judge: judgeStart }, { ...context, signal: limited });
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!limited.aborted) throw translated(error, `${workload.name} could not be started on the cluster`);
+  }
 }
 
 /** See `ClusterDriver.awaitReady`. The instances are those of the moment in which all of them were ready. */
@@ -28,6 +45,17 @@ export async function awaitReady(scope: ClusterScope, workload: Workload, contex
 /** Keeps up with pods and events of the namespace, and judges after each change, and when a judgement wants to be asked again. */
 async function awaitJudged(scope: ClusterScope, workload: Workload, judge: Judge, context: CallContext): Promise<Found[]> {
   const names = indicesOf(workload).map((index) => instanceName(workload, index));
+  return awaitNamed(scope, { workload, names, judge }, context);
+}
+
+interface Awaited {
+  readonly workload: Workload;
+  /** Of instances. */
+  readonly names: readonly string[];
+  readonly judge: Judge;
+}
+
+async function awaitNamed(scope: ClusterScope, { workload, names, judge }: Awaited, context: CallContext): Promise<Found[]> {
   if (names.length === 0) return [];
   const look = new Look(workload, names, judge);
   const done = new AbortController();
@@ -86,15 +114,15 @@ class Look {
   }
 
   async follow({ api, installation }: ClusterScope, signal: AbortSignal): Promise<void> {
-    const { owner, rollout } = this.#workload;
+    const { owner } = this.#workload;
     const namespace = namespaceName(owner.installation, owner.environment);
-    const query = { labelSelector: labelSelector(installation, 'instance', { service: owner.service, rollout }) };
+    const query = { labelSelector: labelSelector(installation, 'instance', { service: owner.service }) };
     const pods = follow<Pod>(
       api,
       { path: pathOf('Pod', { namespace }), query },
       {
         onChange: (items) => {
-          this.#pods = new Map(items);
+          this.#pods = new Map([...items].map(([uid, pod]) => [uid, withRunLabels(pod)]));
           this.#look();
         },
       },

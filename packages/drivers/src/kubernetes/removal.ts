@@ -1,4 +1,4 @@
-import type { Pod, Service } from 'kubernetes-types/core/v1.js';
+import type { Namespace, Pod, Service } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import { inParallel } from '../shared/parallel.ts';
@@ -7,12 +7,13 @@ import type { Selector } from '../workload.ts';
 import { call, find, type Api, type KubernetesObject } from './api.ts';
 import { follow, list } from './follow.ts';
 import { findSelected, mainStatus, parseId, type Found } from './instances.ts';
-import { label, labelSelector } from './labels.ts';
+import { label, labelSelector, podSelector } from './labels.ts';
 import { lingerSeconds } from './manifests/settings.ts';
 import { namespaceName } from './names.ts';
 import { pathOf, remove, type Scope } from './objects.ts';
 import { podsOf } from './pods.ts';
 import { translated } from './refusals.ts';
+import { removeSchedules } from './schedule-objects.ts';
 import { hasInstances, type ClusterScope } from './start.ts';
 
 const atOnce = 8;
@@ -74,7 +75,7 @@ async function takeAwayOne(scope: ClusterScope, found: Found, graceSeconds: numb
   const { api, installation } = scope;
   const { namespace, name, controller } = found;
   if (controller !== null) await remove(api, pathOf(controller.kind ?? '', { namespace, name }), signal);
-  const query = { labelSelector: `${label.installation}=${installation},${label.instance}=${name}` };
+  const query = { labelSelector: podSelector(installation, name, false) };
   // What a Deployment makes pods with: until it is gone as well it would make another one.
   const sets = await list<KubernetesObject>(api, { path: pathOf('ReplicaSet', { namespace }), query }, signal);
   for (const { metadata } of sets.items) await remove(api, pathOf('ReplicaSet', { namespace, name: metadata?.name }), signal);
@@ -83,12 +84,13 @@ async function takeAwayOne(scope: ClusterScope, found: Found, graceSeconds: numb
 
 async function untilGone(
   scope: ClusterScope,
-  { namespace, name }: Found,
+  { namespace, name, controller, pods }: Found,
   graceSeconds: number | null,
   signal: AbortSignal,
 ): Promise<void> {
   const { api, installation } = scope;
-  const query = { labelSelector: `${label.installation}=${installation},${label.instance}=${name}` };
+  const isScheduled = (controller ?? pods[0])?.metadata?.labels?.[label.schedule] !== undefined;
+  const query = { labelSelector: podSelector(installation, name, isScheduled) };
   const path = pathOf('Pod', { namespace });
   const asked = new Map<string, Promise<void>>();
   const gone = new AbortController();
@@ -131,7 +133,9 @@ async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: 
   const left = await findSelected(scope, { service, environment }, signal);
   const rollouts = new Set(left.map(({ controller, pods }) => (controller ?? pods[0])?.metadata?.labels?.[label.rollout]));
   const values = await labelled(scope, ['Secret'], labelSelector(scope.installation, 'values', selector), signal);
-  const unused = values.filter(({ metadata }) => !rollouts.has(metadata?.labels?.[label.rollout]));
+  const unused = values.filter(
+    ({ metadata }) => metadata?.labels?.[label.schedule] === undefined && !rollouts.has(metadata?.labels?.[label.rollout]),
+  );
   const isWhole = rollout === undefined && exceptRollout === undefined && fromIndex === undefined && left.length === 0;
   const addresses = isWhole
     ? await labelled(
@@ -142,9 +146,32 @@ async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: 
       )
     : [];
   await inParallel([...unused, ...addresses], atOnce, (object) => removeObject(scope, object, signal));
+  await removeScheduleValues(scope, { service, environment }, signal);
 }
 
-async function labelled(
+/**
+ * Values of schedules that the service has no longer, once no run is left that reads them. Its present schedule is on the cluster before
+ * its values are.
+ */
+async function removeScheduleValues(
+  scope: Scope,
+  owner: { readonly service: string; readonly environment: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const { installation } = scope;
+  const values = await labelled(scope, ['Secret'], `${labelSelector(installation, 'values', owner)},${label.schedule}`, signal);
+  if (values.length === 0) return;
+  const schedules = await labelled(scope, ['CronJob'], labelSelector(installation, 'schedule', owner), signal);
+  const runs = await labelled(scope, ['Job'], `${labelSelector(installation, 'instance', owner)},${label.schedule}`, signal);
+  const used = new Set([
+    ...schedules.map(({ metadata }) => metadata?.labels?.[label.rollout]),
+    ...runs.map(({ metadata }) => metadata?.labels?.[label.schedule]),
+  ]);
+  const unused = values.filter(({ metadata }) => !used.has(metadata?.labels?.[label.schedule]));
+  await inParallel(unused, atOnce, (object) => removeObject(scope, object, signal));
+}
+
+export async function labelled(
   scope: Scope,
   kinds: readonly string[],
   labels: string,
@@ -171,6 +198,7 @@ export async function removeService(
   { signal }: CallContext,
 ): Promise<void> {
   try {
+    await removeSchedules(scope, owner, { except: null }, signal);
     await takeAway(scope, owner, null, signal);
     await removeRoutes(scope, owner, { except: [] }, signal);
     const kinds = ['Service', 'Secret', 'PodDisruptionBudget', 'PersistentVolumeClaim'];
@@ -203,20 +231,44 @@ async function httpRoutes(api: Api, labelSelector: string, signal: AbortSignal):
   return status === 200 ? (body.items ?? []).map((item) => ({ ...item, kind: 'HTTPRoute' })) : [];
 }
 
-/** See `ClusterDriver.removeEnvironment`. */
-export async function removeEnvironment(scope: ClusterScope, environment: string, { signal }: CallContext): Promise<void> {
+// Longer than pods may take to end; what takes longer is held up by something that is not Davit's.
+const namespaceMilliseconds = 120_000;
+
+/**
+ * See `ClusterDriver.removeEnvironment`. A namespace that is being deleted stays so until it is gone, whatever happens: one that
+ * somebody's finalizer or an API that does not answer holds up is left to the cluster, and the log says what it is.
+ */
+export async function removeEnvironment(
+  scope: Scope,
+  environment: string,
+  context: CallContext,
+  patience = namespaceMilliseconds,
+): Promise<void> {
   const { api, installation } = scope;
+  const { signal } = context;
   const path = pathOf('Namespace', { name: namespaceName(installation, environment) });
   try {
     const found = await find<KubernetesObject>(api, path, signal);
     if (found === null || found.metadata?.labels?.[label.installation] !== installation) return;
     const uid = found.metadata.uid;
     await remove(api, path, signal, { uid });
+    const until = Date.now() + patience;
     // The cluster takes away all that is in it, in its own time.
-    while ((await find<KubernetesObject>(api, path, signal))?.metadata?.uid === uid) await pause(lookAgainMilliseconds, signal);
+    for (;;) {
+      const left = await find<Namespace>(api, path, signal);
+      if (left === null || left.metadata?.uid !== uid) return;
+      if (Date.now() > until) return context.log(heldUp(left));
+      await pause(lookAgainMilliseconds, signal);
+    }
   } catch (error) {
     throw translated(error, 'The environment could not be removed');
   }
+}
+
+function heldUp({ metadata, status }: Namespace): string {
+  const reasons = (status?.conditions ?? []).flatMap(({ status: is, message = '' }) => (is === 'True' ? [message] : []));
+  const why = reasons.length === 0 ? 'it does not say why' : reasons.join('; ');
+  return `The cluster has not removed the namespace ${metadata?.name} yet, and goes on with it by itself: ${why}.`;
 }
 
 /**

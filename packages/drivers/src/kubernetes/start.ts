@@ -1,4 +1,4 @@
-import type { PersistentVolumeClaim, Service } from 'kubernetes-types/core/v1.js';
+import type { Namespace, PersistentVolumeClaim, Service } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import { inParallel } from '../shared/parallel.ts';
@@ -35,7 +35,7 @@ export async function startWorkload(scope: ClusterScope, workload: Workload, con
         ? manifests.services
         : manifests.services.map((one) => keepingPorts(one, addresses.get(one.metadata?.name)));
     tellRemarks(workload, context);
-    await ensureNamespace(scope, manifests, signal);
+    await ensureNamespace(scope, manifests.namespace, signal);
     await Promise.all([
       apply(scope, manifests.networkPolicy, signal),
       ...manifests.secrets.map((secret) => apply(scope, secret, signal)),
@@ -89,7 +89,7 @@ export async function hasInstances(
   return lists.some(({ items }) => items.some(({ metadata }) => metadata?.deletionTimestamp === undefined));
 }
 
-async function ensureNamespace(scope: Scope, { namespace }: Manifests, signal: AbortSignal): Promise<void> {
+export async function ensureNamespace(scope: Scope, namespace: Namespace, signal: AbortSignal): Promise<void> {
   const found = await find<KubernetesObject>(scope.api, pathTo(namespace), signal);
   if (found?.metadata?.deletionTimestamp !== undefined) {
     throw new DriverError({

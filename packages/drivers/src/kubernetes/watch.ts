@@ -2,7 +2,7 @@ import type { Pod } from 'kubernetes-types/core/v1.js';
 import type { InstanceEvent } from '../driver.ts';
 import { follow, type Change } from './follow.ts';
 import { idOf, mainStatus } from './instances.ts';
-import { label, labelSelector } from './labels.ts';
+import { label, labelSelector, withRunLabels } from './labels.ts';
 import { pathOf, type Scope } from './objects.ts';
 import { translated } from './refusals.ts';
 
@@ -20,7 +20,8 @@ export async function watchInstances(scope: Scope, onEvent: (event: InstanceEven
     for (const uid of told.keys()) if (!pods.has(uid)) told.delete(uid);
     for (const [uid, pod] of pods) if (!told.has(uid)) told.set(uid, toldOf(pod));
   };
-  const tell = (change: Change<Pod>): void => {
+  const tell = ({ type: kind, object }: Change<Pod>): void => {
+    const change = { type: kind, object: withRunLabels(object) };
     const uid = change.object.metadata?.uid ?? '';
     for (const type of eventsOf(change, told.get(uid))) {
       onEvent({ type, service: change.object.metadata?.labels?.[label.service] ?? '', instance: idOf(change.object) ?? '' });

@@ -1,31 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Instance } from '@davit/drivers';
+import type { FakeCluster, Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BackupKind, BackupSubject, BackupView, RestoreView } from '../port.ts';
+import { Sites } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
 const password = 'sesame-of-the-database';
 let world: World;
+/** Of the databases that are backed up. */
+let cluster: FakeCluster;
 let owner: { serviceId: string; organizationId: string; environmentId: string; subject: BackupSubject };
 
 beforeEach(async () => {
   world = await createWorld();
+  cluster = world.fake;
   owner = await newDatabase();
 });
 afterEach(() => world.close());
 
 /** A service that runs, taken for a database. */
-async function newDatabase() {
+async function newDatabase(place = world.place) {
   const deployed = service();
   const passwordSecretId = randomUUID();
   world.secrets.set(passwordSecretId, password);
-  await world.deploy([deployed]);
+  await world.deploy([deployed], { place });
   await world.reaches(deployed.serviceId, 'DEPLOYED');
   const at = { host: 'z1-postgresql', port: 5432, login: 'postgres', database: 'postgres' };
   const subject: BackupSubject = { name: 'store', type: 'POSTGRESQL', version: '15', ...at, passwordSecretId };
-  return { serviceId: deployed.serviceId, organizationId: randomUUID(), environmentId: world.environmentId, subject };
+  return { serviceId: deployed.serviceId, organizationId: randomUUID(), environmentId: place.environmentId, subject };
 }
 
 async function add(kind: BackupKind = 'MANUAL', of = owner): Promise<BackupView> {
@@ -45,14 +49,14 @@ async function ended(id: string): Promise<BackupView> {
 }
 
 const benchOf = (id: string): Instance | undefined =>
-  world.fake.instances.find((one) => one.service === id && one.state === 'RUNNING');
+  cluster.instances.find((one) => one.service === id && one.state === 'RUNNING');
 
 /** The bench in which this script works for a backup or restore. */
 async function bench(id: string, script: string): Promise<Instance> {
   return eventually(async () => {
     await Promise.resolve();
     const found = benchOf(id);
-    const command = found === undefined ? undefined : world.fake.workloads.get(found.id)?.entrypoint.join(' ');
+    const command = found === undefined ? undefined : cluster.workloads.get(found.id)?.entrypoint.join(' ');
     return command?.includes(script) === true ? found : undefined;
   }, `a bench with ${script}`);
 }
@@ -68,9 +72,9 @@ async function anotherBench(id: string, former: Instance): Promise<void> {
 /** Lets the dump of a backup succeed. */
 async function dumped(id: string, content = 'all of the data'): Promise<void> {
   const instance = await bench(id, 'dump.sh');
-  world.fake.write(instance.id, '/davit/out/backup/facts', 'version 15.8\nbytes 4096\n');
-  world.fake.write(instance.id, '/davit/out/backup', content);
-  world.fake.kill(instance.id, 0);
+  cluster.write(instance.id, '/davit/out/backup/facts', 'version 15.8\nbytes 4096\n');
+  cluster.write(instance.id, '/davit/out/backup', content);
+  cluster.kill(instance.id, 0);
 }
 
 /** Lets the script end that gets a backup. */
@@ -78,11 +82,11 @@ async function given(id: string, script: string, code = 0, line = ''): Promise<v
   const instance = await bench(id, script);
   await eventually(async () => {
     await Promise.resolve();
-    const puts = world.fake.calls.filter(({ method, service: of }) => method === 'putInto' && of === id);
+    const puts = cluster.calls.filter(({ method, service: of }) => method === 'putInto' && of === id);
     return puts.length >= 2 ? true : undefined;
   }, 'the files of the backup');
-  if (line !== '') world.fake.print(instance.id, line);
-  world.fake.kill(instance.id, code);
+  if (line !== '') cluster.print(instance.id, line);
+  cluster.kill(instance.id, code);
 }
 
 const files = (): Promise<string[]> => readdir(path.join(world.workFolder, 'backups'));
@@ -189,9 +193,46 @@ describe('a backup', () => {
     await bench(second.id, 'dump.sh');
   });
 
+  test('waits for a cluster that does not answer, and takes no place from others meanwhile', async () => {
+    await world.close();
+    const sites = new Sites();
+    const east = sites.add('east');
+    world = await createWorld({ backupsAtOnce: 1 }, sites);
+    cluster = world.fake;
+    const [away, here] = [await newDatabase(east.place), await newDatabase()];
+    east.onCall = ({ method }) => {
+      if (method === 'start') east.isDown = true;
+    };
+    const { id } = await add('MANUAL', away);
+    await eventually(async () => (((await read(id))?.attempt ?? 0) > 0 ? true : undefined), 'its first attempt');
+    const other = await add('MANUAL', here);
+    await dumped(other.id);
+    await given(other.id, 'prove.sh');
+    expect(await ended(other.id)).toMatchObject({ status: 'GOOD' });
+    expect(await read(id)).toMatchObject({ status: 'RUNNING', failure: null });
+    east.onCall = null;
+    east.isDown = false;
+    cluster = east.fake;
+    await dumped(id);
+    await given(id, 'prove.sh');
+    expect(await ended(id)).toMatchObject({ status: 'GOOD', failure: null });
+  });
+
+  test('has failed when its cluster is away for longer than anything waits', async () => {
+    await world.close();
+    const sites = new Sites();
+    const east = sites.add('east');
+    world = await createWorld({ clusterWaitSeconds: 1 }, sites);
+    const away = await newDatabase(east.place);
+    east.isDown = true;
+    const { id } = await add('MANUAL', away);
+    expect((await ended(id)).failure).toMatchObject({ code: 'CLUSTER_UNREACHABLE', message: expect.stringContaining('east') });
+  });
+
   test('is ended when it takes longer than it may', async () => {
     await world.close();
     world = await createWorld({ backupTimeoutSeconds: 1 });
+    cluster = world.fake;
     owner = await newDatabase();
     const { id } = await add();
     await bench(id, 'dump.sh');

@@ -1,5 +1,6 @@
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
+import { isAwaited } from '../parts.ts';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
 import * as store from '../store/backups.ts';
@@ -9,7 +10,7 @@ import { makeBackup, restoreBackup, type BackupParts } from './work.ts';
  * Makes and restores the backups that were asked for. One process of an installation does it: the one that holds a lock of the
  * database, which PostgreSQL takes away from it when it dies. The next one goes on: a backup that is stored is only proven, any other
  * one is begun anew, a restore is done again from its start. Each attempt has a number that its writes name, so that a process that
- * only seemed dead can write nothing more.
+ * only seemed dead can write nothing more. What finds its cluster away is let go of in the same way, and begins anew when that is back.
  */
 
 const lookEveryMilliseconds = 1_000;
@@ -93,7 +94,7 @@ export class BackupRunner {
   }
 
   async #beginRestore(
-    row: store.RestoreRow & { readonly safety_status: store.BackupStatus | null },
+    row: store.RestoreRow & store.Placed & { readonly safety_status: store.BackupStatus | null },
     term: AbortSignal,
   ): Promise<void> {
     if (row.safety_id === null || row.safety_status === 'GOOD') {
@@ -110,11 +111,13 @@ export class BackupRunner {
   }
 
   #begin(
-    row: { readonly id: string; readonly service_id: string },
+    row: store.Placed & { readonly id: string; readonly service_id: string },
     term: AbortSignal,
     action: (signal: AbortSignal) => Promise<void>,
   ): void {
     if (this.#running.has(row.id) || this.#busy.has(row.service_id) || term.aborted) return;
+    // It was let go of, and would take a place from those of other clusters.
+    if (row.driver !== null && isAwaited(this.#parts.engine, row.driver)) return;
     this.#busy.add(row.service_id);
     const stop = new AbortController();
     const signal = AbortSignal.any([term, stop.signal]);

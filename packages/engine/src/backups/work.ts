@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { AppError, retry } from '@davit/base';
 import { DriverError, type CallContext } from '@davit/drivers';
+import { ClusterAway } from '../clusters/drivers.ts';
 import type { FailureRecord } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, isAwaited, type EngineParts } from '../parts.ts';
 import { toFailure } from '../run/failure.ts';
 import * as store from '../store/backups.ts';
 import { Bench, type BenchWork } from './bench.ts';
@@ -19,7 +20,7 @@ export interface BackupParts {
 const keyBytes = 32;
 const mostFactBytes = 10_000;
 
-/** Makes a backup, stores it and proves it, from where an earlier attempt was. Null: it is good. Throws when it was told to let go. */
+/** Makes a backup, stores it and proves it, from where an earlier attempt was. Null: it is good. Throws when it was told to let go, or its cluster is away and waited for. */
 export async function makeBackup(
   parts: BackupParts,
   row: store.BackupRow,
@@ -57,6 +58,7 @@ async function attempted(
     return null;
   } catch (error) {
     if (call.signal.aborted && !isTimeout(call.signal.reason)) throw error;
+    if (error instanceof ClusterAway && isAwaited(engine, error.key)) throw error;
     const cause: unknown = call.signal.aborted ? call.signal.reason : error;
     const failure = toFailure(cause, reference);
     if (failure.code === 'INTERNAL') engine.log.error({ err: error, reference }, 'a backup or restore failed');
@@ -68,7 +70,7 @@ async function attempted(
 const patience = { attempts: 6, firstPauseMilliseconds: 500, maximumPauseMilliseconds: 8_000 };
 
 function isRetryable(error: unknown): boolean {
-  return error instanceof DriverError && error.retryable;
+  return error instanceof DriverError && error.retryable && !(error instanceof ClusterAway);
 }
 
 function isTimeout(reason: unknown): boolean {

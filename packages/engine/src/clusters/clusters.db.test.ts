@@ -25,6 +25,12 @@ const statusOf = statement<{ status: string; waiting: boolean }>(
   'SELECT status, waiting_since IS NOT NULL AS waiting FROM deployment WHERE id = $1',
 );
 
+const isLeading = statement(
+  'testIsLeading',
+  `SELECT 1 FROM deployment_step s JOIN deployment d ON d.id = s.deployment_id
+    WHERE s.service_id = $1 AND s.name = 'route' AND s.status = 'RUNNING' AND d.status = 'RUNNING'`,
+);
+
 async function messages(deploymentId: string): Promise<string[]> {
   return (await world.database.database.many(logOf, [deploymentId])).map(({ message }) => message);
 }
@@ -166,6 +172,27 @@ describe('a cluster that does not answer', () => {
     expect(await ended(deploymentId)).toBe('CANCELED');
     comeBack(east);
     await eventually(async () => (east.fake.instances.length === 0 ? true : undefined), 'the end of what it had begun');
+  });
+
+  test('is waited for no longer when the deployment is canceled before requests were led to it', async () => {
+    const [east] = await open();
+    const one = service();
+    await on(east, one);
+    await world.reaches(one.serviceId, 'DEPLOYED');
+    const [serving] = east.fake.instances;
+    // The step that leads requests begins by looking at what runs; it is not interrupted by a cancel.
+    east.onCall = async ({ method }) => {
+      if (method !== 'observe' || !(await world.database.database.maybe(isLeading, [one.serviceId]))) return;
+      east.onCall = null;
+      await world.engine.port.cancel(east.place.environmentId, false);
+      east.isDown = true;
+    };
+    const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
+    const deploymentId = await on(east, again);
+    expect(await ended(deploymentId)).toBe('CANCELED');
+    comeBack(east);
+    await eventually(async () => (east.fake.instances.length === 1 ? true : undefined), 'the end of what it had begun');
+    expect(east.fake.instances[0]?.id).toBe(serving?.id);
   });
 
   test('ends calls that hang in a dead connection', async () => {

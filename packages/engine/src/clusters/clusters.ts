@@ -1,4 +1,5 @@
-import { backoffMilliseconds } from '@davit/base';
+import { AppError, backoffMilliseconds } from '@davit/base';
+import { DriverError } from '@davit/drivers';
 import { clustersChannel, listen, type Listener } from '@davit/db';
 import { GatewaySync } from '../keeper/gateway-sync.ts';
 import type { DriverSet, EngineLog } from '../parts.ts';
@@ -7,7 +8,7 @@ import type { EngineHooks } from '../port/hooks.ts';
 import { pause } from '../run/pause.ts';
 import { toFailure } from '../run/failure.ts';
 import { ClusterConnection } from './connection.ts';
-import type { ClusterMaker } from './drivers.ts';
+import { ClusterAway, type ClusterMaker } from './drivers.ts';
 import type { Workshop } from './pushing-builder.ts';
 
 /*
@@ -102,6 +103,19 @@ export class Clusters {
     const state = this.#ask(key);
     this.#remembered.set(key, { until: Date.now() + rememberMilliseconds, state });
     return state;
+  }
+
+  /** Has a cluster brought to another version, and does not wait for it. CLUSTER_UNREACHABLE; REMOTE_REFUSED: it does not want to. */
+  async upgrade(key: string, version: string): Promise<void> {
+    const connection = this.#connections.get(key);
+    if (connection === undefined) throw new Error(`there is no connection to the cluster ${key}`);
+    try {
+      await connection.ask(this.#stop.signal, async ({ upgrades }, within) => upgrades?.begin(version, within));
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error;
+      const code = error instanceof ClusterAway ? 'CLUSTER_UNREACHABLE' : 'REMOTE_REFUSED';
+      throw new AppError({ code, message: `${error.message} ${error.hint}`.trim(), cause: error });
+    }
   }
 
   async #ask(key: string): Promise<ClusterState> {
@@ -248,7 +262,7 @@ export class Clusters {
   }
 }
 
-const unknown: ClusterState = { facts: null, failure: null, missingPermissions: [] };
+const unknown: ClusterState = { facts: null, failure: null, missingPermissions: [], upgrade: null };
 
 async function askFixed({ cluster }: DriverSet, key: string): Promise<ClusterState> {
   try {

@@ -3,6 +3,8 @@ import {
   type ClusterBuilder,
   type ClusterDriver,
   type ClusterRoutes,
+  type ClusterUpgrades,
+  type ClusterSchedules,
   type Gateway,
   type EngineImages,
   type ImageStore,
@@ -70,9 +72,10 @@ export class ClusterConnection {
     try {
       const { engine, version, cpuMillicores, memoryMiB } = await this.ask(signal, (cluster, within) => cluster.describe(within));
       const missing = await this.ask(signal, (cluster, within) => cluster.missingPermissions?.(within) ?? Promise.resolve([]));
-      return { facts: { engine, version, cpuMillicores, memoryMiB }, failure: null, missingPermissions: missing };
+      const upgrade = await this.ask(signal, (cluster, within) => cluster.upgrades?.state(within) ?? Promise.resolve(null));
+      return { facts: { engine, version, cpuMillicores, memoryMiB }, failure: null, missingPermissions: missing, upgrade };
     } catch (error) {
-      return { facts: null, failure: toFailure(error, this.#access.id), missingPermissions: [] };
+      return { facts: null, failure: toFailure(error, this.#access.id), missingPermissions: [], upgrade: null };
     }
   }
 
@@ -171,6 +174,8 @@ export class ClusterConnection {
   #cluster(): ClusterDriver {
     const presently = (): ClusterDrivers | null => this.#presently();
     const routes = this.#routes();
+    const upgrades = this.#upgrades();
+    const schedules = this.#schedules();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ cluster }, within) => action(cluster, within));
     return {
@@ -198,9 +203,38 @@ export class ClusterConnection {
         usage: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.usage(within)) ?? []),
         volumes: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.volumes(within)) ?? []),
       },
+      get upgrades() {
+        return presently()?.cluster.upgrades === undefined ? undefined : upgrades;
+      },
       get routes() {
         return presently()?.cluster.routes === undefined ? undefined : routes;
       },
+      get schedules() {
+        return presently()?.cluster.schedules === undefined ? undefined : schedules;
+      },
+    };
+  }
+
+  #schedules(): ClusterSchedules {
+    const use = <Result>(
+      signal: AbortSignal,
+      action: (schedules: ClusterSchedules, signal: AbortSignal) => Promise<Result>,
+    ): Promise<Result> =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.schedules === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.schedules, within);
+      });
+    return {
+      unable: (schedule, signal) => use(signal, (schedules, within) => schedules.unable(schedule, within)),
+      apply: (schedule, options, call) =>
+        use(call.signal, (schedules, signal) => schedules.apply(schedule, options, { ...call, signal })),
+      suspend: (owner, signal) => use(signal, (schedules, within) => schedules.suspend(owner, within)),
+      resume: (schedule, signal) => use(signal, (schedules, within) => schedules.resume(schedule, within)),
+      remove: (owner, signal) => use(signal, (schedules, within) => schedules.remove(owner, within)),
+      list: (signal) => use(signal, (schedules, within) => schedules.list(within)),
+      runs: (selector, signal) => use(signal, (schedules, within) => schedules.runs(selector, within)),
+      awaitStarted: (workload, call) =>
+        use(call.signal, (schedules, signal) => schedules.awaitStarted(workload, { ...call, signal })),
     };
   }
 
@@ -213,6 +247,18 @@ export class ClusterConnection {
     return {
       apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
       remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
+    };
+  }
+
+  #upgrades(): ClusterUpgrades {
+    const use = <Result>(signal: AbortSignal, action: (upgrades: ClusterUpgrades, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.upgrades === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.upgrades, within);
+      });
+    return {
+      state: (signal) => use(signal, (upgrades, within) => upgrades.state(within)),
+      begin: (version, signal) => use(signal, (upgrades, within) => upgrades.begin(version, within)),
     };
   }
 

@@ -16,6 +16,7 @@ async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSecond
   await gateway?.remove(place.service_id);
   const { environment_id: environment, service_id: service } = place;
   await leadNone(parts, place.driver, { environment, service }, call.signal);
+  await cluster.schedules?.remove({ environment, service }, call.signal);
   const old = await cluster.observe({ service: place.service_id }, call.signal);
   const ids = old.map((instance) => instance.id);
   await gateway?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);

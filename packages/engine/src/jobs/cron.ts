@@ -14,6 +14,21 @@ export function nextRun({ expression, timezone }: CronSchedule, after: Date): Da
   return new Cron(expression, { timezone, mode: '5-part', paused: true }).nextRun(after);
 }
 
+const lookedAtRuns = 20;
+
+/** What is between two of the next runs at least, in seconds; Infinity: there are not two. */
+export function shortestPauseSeconds(schedule: CronSchedule, after: Date): number {
+  let shortest = Infinity;
+  let last = nextRun(schedule, after);
+  for (let count = 1; last !== null && count < lookedAtRuns; count += 1) {
+    const next = nextRun(schedule, last);
+    if (next === null) break;
+    shortest = Math.min(shortest, (next.getTime() - last.getTime()) / 1_000);
+    last = next;
+  }
+  return shortest;
+}
+
 /** What is wrong with an expression, in words; null: nothing. */
 export function cronFault(expression: string): string | null {
   const fields = expression.trim().split(/\s+/);

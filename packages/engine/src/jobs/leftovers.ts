@@ -3,7 +3,7 @@ import type { Database } from '@davit/db';
 import { DriverError, type Instance } from '@davit/drivers';
 import type { ClearedRuns } from '../port.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
-import { openRollouts } from '../store/jobs.ts';
+import { knownRuns, openRollouts } from '../store/jobs.ts';
 
 const timeoutMilliseconds = 60_000;
 
@@ -25,7 +25,11 @@ export async function clearEndedRuns(
     // First what is there, then who still wants it: a run is noted before its instance is made.
     const found = await Promise.all(serviceIds.map((service) => cluster.observe({ service }, signal)));
     const open = new Set((await database.many(openRollouts, [serviceIds])).map(({ id }) => id));
-    const left = found.flat().filter(({ rollout }) => !open.has(rollout));
+    const scheduled = found.flat().filter((instance) => instance.scheduled === true);
+    // A run that the cluster began is noted a moment later.
+    const known = new Set((await database.many(knownRuns, [scheduled.map(({ rollout }) => rollout)])).map(({ id }) => id));
+    const isNew = (instance: Instance): boolean => instance.scheduled === true && !known.has(instance.rollout);
+    const left = found.flat().filter((instance) => !open.has(instance.rollout) && !isNew(instance));
     const byRun = Map.groupBy(left, ({ service, rollout }) => `${service} ${rollout}`);
     await Promise.all(
       [...byRun.values()].map(async ([one]) => {

@@ -23,7 +23,8 @@ interface EndedRun {
 export async function publishOutputs({ parts, driver, serviceId, instance, signal }: EndedRun): Promise<string | null> {
   const { cluster } = driversOf(parts, driver);
   const text = await cluster.readFile(instance.id, { path: outputFile, mostBytes: largestFileBytes }, signal);
-  if (text === null) return null;
+  if (text === null)
+    return instance.foldersLost === true ? `${outputFile} is left out: nobody read it before it was gone.` : null;
   const parsed = parseOutputs(text);
   if ('fault' in parsed) return `${outputFile} is left out: it ${parsed.fault}.`;
   await parts.hooks.serviceOutputs(serviceId, parsed.outputs);

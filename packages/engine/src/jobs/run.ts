@@ -13,6 +13,8 @@ const evidenceLines = 50;
 // The end of the output tells that a process ended; this is for an engine that does not end it.
 const lookEveryMilliseconds = 2_000;
 const settleMilliseconds = 50;
+// A cluster tells times in whole seconds, and counts from the start of the pod.
+const lateMarginMilliseconds = 1_000;
 const firstPauseMilliseconds = 500;
 const maximumPauseMilliseconds = 10_000;
 
@@ -25,8 +27,8 @@ export interface StartedRun {
   readonly config: ReleaseConfig;
   /** ISO 8601; null: unknown, the limit then counts from now. */
   readonly launchedAt: string | null;
-  /** What an attempt is started with. */
-  workload(attempt: number): Promise<Workload>;
+  /** What an attempt is started with. Left out: the cluster starts them. */
+  workload?(attempt: number): Promise<Workload>;
   readonly call: CallContext;
 }
 
@@ -54,8 +56,11 @@ async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<I
     if (instance.state === 'EXITED') {
       await collector.followToEnd(instance, run.config);
       if (instance.exit?.code === 0) return instance;
-      if (instance.index >= job.maximumRestarts) throw await failed(run, instance);
+      if (run.workload === undefined && isLate(instance, until)) throw await late(run, instance, limitSeconds);
+      if (run.workload === undefined || instance.index >= job.maximumRestarts) throw await failed(run, instance);
       await restart(run, instance, until);
+    } else if (run.workload === undefined && instance.state === 'CREATED') {
+      await pause(lookEveryMilliseconds, run.call.signal);
     } else {
       const wait = Math.min(lookEveryMilliseconds, Math.max(0, until - Date.now()));
       // The output ends a moment before the engine says that the process did.
@@ -87,6 +92,7 @@ async function restart(run: StartedRun, ended: Instance, until: number): Promise
   await pause(Math.min(milliseconds, Math.max(0, until - Date.now())), run.call.signal);
   run.call.signal.throwIfAborted();
   if (Date.now() >= until) return;
+  if (run.workload === undefined) return;
   await driversOf(run.parts, run.driver).cluster.start(await run.workload(attempt), run.call);
 }
 
@@ -109,11 +115,20 @@ async function refuseLate(run: StartedRun, collector: LogCollector, limitSeconds
   if (instance.state === 'EXITED' && instance.exit?.code === 0) return;
   // Its last lines are stored before they are read as evidence.
   await collector.stop();
-  throw new DriverError({
+  throw await late(run, instance, limitSeconds);
+}
+
+async function late(run: StartedRun, instance: Instance, limitSeconds: number): Promise<DriverError> {
+  return new DriverError({
     cause: 'JOB_TIMEOUT',
     message: `${run.service.name} had not ended after ${limitSeconds} s`,
     evidence: { lines: await linesOf(run, instance) },
   });
+}
+
+/** Whether the cluster has ended a run that took too long, while nobody else looked. */
+function isLate({ exit }: Instance, until: number): boolean {
+  return exit !== null && Date.parse(exit.at) >= until - lateMarginMilliseconds;
 }
 
 async function linesOf({ parts }: StartedRun, instance: Instance): Promise<string[]> {

@@ -8,10 +8,11 @@ import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
-import { toAttempt } from '../steps/job.ts';
 import * as store from '../store/jobs.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import { secretIds, terminationGrace } from '../workload.ts';
+import { toAttempt } from './attempt.ts';
+import { ClusterRuns } from './cluster-runs.ts';
 import { nextRun } from './cron.ts';
 import { publishOutputs } from './outputs.ts';
 import { awaitRun } from './run.ts';
@@ -22,7 +23,7 @@ import { awaitRun } from './run.ts';
  * waits for them; it starts none of them a second time.
  *
  * A schedule that came due while nobody was there is run once, however often it was due. One that comes due while its job still
- * runs is left out.
+ * runs is left out. Where a cluster starts runs by itself it does so by its own rules; they are noted (`ClusterRuns`) and waited for here.
  */
 
 const lookEveryMilliseconds = 1_000;
@@ -33,6 +34,7 @@ const rememberedRuns = 20;
 export class Scheduler {
   readonly #parts: EngineParts;
   readonly #leadership: Leadership;
+  readonly #clusterRuns: ClusterRuns;
   readonly #places = new Semaphore(runsAtOnce);
   readonly #running = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -41,6 +43,7 @@ export class Scheduler {
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'job scheduler' });
+    this.#clusterRuns = new ClusterRuns(parts);
   }
 
   start(): void {
@@ -53,6 +56,7 @@ export class Scheduler {
     clearInterval(this.#timer);
     this.#leadership.leave();
     await this.#looking;
+    await this.#clusterRuns.stop();
     await Promise.all(this.#running.values());
     await this.#leadership.release();
   }
@@ -67,6 +71,7 @@ export class Scheduler {
     try {
       const term = await this.#leadership.take();
       if (term === null) return;
+      this.#clusterRuns.look(term);
       for (const due of await this.#parts.database.many(store.dueSchedules)) await this.#claim(due);
       for (const run of await this.#parts.database.many(store.openRuns)) this.#begin(run, term);
     } catch (error) {
@@ -99,7 +104,13 @@ export class Scheduler {
         if (!signal.aborted)
           this.#parts.log.warn({ err: error, run: run.id }, 'a run of a job was interrupted; it is taken up again');
       })
-      .finally(() => this.#running.delete(run.id));
+      .finally(() => {
+        this.#running.delete(run.id);
+        if (!run.by_cluster || signal.aborted) return;
+        // The next one of its job may wait to be noted.
+        this.#clusterRuns.lookSoon(run.driver);
+        this.#wake();
+      });
     this.#running.set(run.id, done);
   }
 
@@ -127,7 +138,9 @@ export class Scheduler {
       if (failure !== null) await this.#tell(run, `The run of ${run.due_at} failed (${failure.code}): ${failure.message}`);
     }
     const { cluster } = driversOf(this.#parts, run.driver);
-    const grace = terminationGrace(run.config, this.#parts.settings);
+    // All that is left of a cluster's own run that has ended is what holds its folders.
+    const isOver = run.by_cluster && failure?.code !== 'JOB_TIMEOUT';
+    const grace = isOver ? 0 : terminationGrace(run.config, this.#parts.settings);
     await cluster.retire({ service: run.service_id, rollout: run.id }, grace, call);
   }
 
@@ -159,7 +172,8 @@ export class Scheduler {
     const { database } = this.#parts;
     const workload = (attempt: number): Promise<Workload> => this.#workload(run, attempt);
     let launchedAt = run.launched_at;
-    if (launchedAt === null) {
+    if (run.by_cluster) await this.#awaitStarted(run, call);
+    else if (launchedAt === null) {
       // Found again by its label when this is done a second time.
       const first = await workload(0);
       const { source, name } = run.config;
@@ -177,11 +191,21 @@ export class Scheduler {
       rollout: run.id,
       config,
       launchedAt,
-      workload,
+      ...(!run.by_cluster && { workload }),
       call,
     });
     const told = await publishOutputs({ parts: this.#parts, driver, serviceId: id, instance, signal });
-    if (told !== null) call.log(told);
+    if (told === null) return;
+    call.log(told);
+    if (instance.foldersLost === true) await this.#tell(run, `The run of ${run.due_at}: ${told}`);
+  }
+
+  /** An image that is missing is to be told at once, and not when the time of the run is over. */
+  async #awaitStarted(run: store.RunRow, call: CallContext): Promise<void> {
+    const { image_id } = run;
+    if (image_id === null) throw new Error(`${run.config.name} has no image`);
+    const workload = await placedWorkload(this.#parts, { ...run, image_id, rollout: run.id }, false);
+    await driversOf(this.#parts, run.driver).cluster.schedules?.awaitStarted(workload, call);
   }
 
   async #workload(run: store.RunRow, attempt: number): Promise<Workload> {

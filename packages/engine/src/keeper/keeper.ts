@@ -178,7 +178,10 @@ export class Keeper {
 
   /** Nothing of a job is kept running: what is there without a run or a deployment was left over by a crash. */
   async #keepJob(runtime: Kept, instances: readonly Instance[], runs: ReadonlySet<string>): Promise<void> {
-    const left = instances.filter(({ rollout }) => !runs.has(rollout));
+    // Runs that the cluster began by itself are noted, and removed, by the scheduler.
+    const isWanted = ({ rollout, scheduled }: Instance): boolean =>
+      runs.has(rollout) || (scheduled === true && runtime.desired === 'RUNNING');
+    const left = instances.filter((instance) => !isWanted(instance));
     await this.#retire(runtime.service_id, left, this.#parts.settings.terminationGraceSeconds);
     // Forgotten while the cluster could not be reached.
     if (runtime.running_status === null && runtime.desired !== 'NONE')

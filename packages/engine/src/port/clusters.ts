@@ -1,4 +1,5 @@
 import type { Sensitive } from '@davit/base';
+import type { UpgradeState } from '@davit/drivers';
 import type { FailureRecord } from '../model.ts';
 
 /** A cluster beside this machine's own, with what it is reached with. */
@@ -27,4 +28,6 @@ export interface ClusterState {
   readonly failure: FailureRecord | null;
   /** What Davit may not do there, in words; empty: it may do all that it needs to. */
   readonly missingPermissions: readonly string[];
+  /** null: it is upgraded by whoever installed it. */
+  readonly upgrade: UpgradeState | null;
 }

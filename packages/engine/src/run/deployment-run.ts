@@ -208,7 +208,14 @@ export class DeploymentRun {
         await this.#cancelTask(member);
         return null;
       }
-      if (error instanceof ClusterAway && (await this.#wait.begin(error, member.task.serviceId))) throw error;
+      if (error instanceof ClusterAway) {
+        if (await this.#wait.begin(error, member.task.serviceId)) throw error;
+        // Nothing of it serves yet, so that nobody has to wait for the cluster to know that it ends.
+        if (this.#input.cancel.aborted && !(await this.#isRouted(member))) {
+          await this.#cancelTask(member);
+          return null;
+        }
+      }
       const reference = `${this.#input.deployment.id}/${member.task.serviceId}`;
       const failure = toFailure(error, reference);
       if (failure.code === 'INTERNAL')

@@ -1,15 +1,26 @@
-import { Sensitive } from '@davit/base';
 import type { Workload } from '@davit/drivers';
 import { leaveOthers } from '../clusters/leave.ts';
+import { disarm, disarmOthers, putSuspended, quiet, schedulesOf, toClusterSchedule } from '../jobs/arming.ts';
+import { toAttempt } from '../jobs/attempt.ts';
 import { nextRun } from '../jobs/cron.ts';
-import { outputFolder, publishOutputs } from '../jobs/outputs.ts';
+import { publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
 import { startWithImage } from '../registry-image.ts';
 import { removeSchedule, setSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { terminationGrace } from '../workload.ts';
-import { configOf, driverSet, noteHere, workloadOf, type Step, type StepContext, type Task } from './step.ts';
+import {
+  configOf,
+  driverSet,
+  hadSchedule,
+  noteHere,
+  ownerOf,
+  workloadOf,
+  type Step,
+  type StepContext,
+  type Task,
+} from './step.ts';
 
 /*
  * A job runs to its end. `launch` starts its run, `complete` waits for the end, `clear` takes away what is left of it. That they are
@@ -17,10 +28,16 @@ import { configOf, driverSet, noteHere, workloadOf, type Step, type StepContext,
  * until its end is recorded.
  */
 
+const launchSeconds = 300;
+
 /** Starts the first attempt of the run. */
 export const launch: Step = {
   name: 'launch',
-  deadlineSeconds: 300,
+  // A run that the cluster has begun by the schedule is waited for.
+  deadlineSeconds: ({ task }) => {
+    const { event, job } = running(task);
+    return launchSeconds + (event === 'CRON' ? (job.maximumSeconds ?? longestRunSeconds) : 0);
+  },
   cancelable: true,
   async run(context) {
     const { task, call, parts } = context;
@@ -29,6 +46,8 @@ export const launch: Step = {
     const workload = await attemptWorkload(context, 0);
     const image = { driver: task.driver, serviceName: task.name, source: configOf(task).source, imageName: task.imageName };
     await noteHere(context);
+    const schedule = task.former?.config?.job?.schedule ?? null;
+    if (event === 'CRON') await quiet(parts, { driver: task.driver, owner: ownerOf(context), schedule }, call);
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
     task.launchedAt = new Date().toISOString();
     return { launchedAt: task.launchedAt };
@@ -93,7 +112,8 @@ export const arm: Step = {
   name: 'arm',
   deadlineSeconds: 120,
   cancelable: false,
-  async run({ task, deployment, journal, call, parts }) {
+  async run(context) {
+    const { task, deployment, journal, call, parts } = context;
     // A run that was asked for by itself leaves the rest as it is: what was stopped stays so.
     const isArmed = task.forcedEvent === null || task.former?.desired === 'RUNNING';
     const schedule = configOf(task).job?.schedule ?? null;
@@ -111,16 +131,33 @@ export const arm: Step = {
       isArmed ? 'COMPLETED' : 'STOPPED',
       null,
     ];
+    const owner = { environment: deployment.environment_id, service: task.serviceId };
+    const byCluster = next !== null && (await putOnCluster(context));
+    if (!byCluster && hadSchedule(task)) await disarm(parts, task.driver, owner, call.signal);
+    if (hadSchedule(task)) await disarmOthers(parts, task.driver, owner, call);
+    const due = byCluster ? [task.serviceId, 'infinity', task.driver] : [task.serviceId, next, null];
     await journal.transaction(async (tx) => {
       await journal.write(store.setRuntime, runtime, tx);
       if (next === null) await journal.writeAny(removeSchedule, [task.serviceId], tx);
-      else await journal.write(setSchedule, [task.serviceId, next], tx);
+      else await journal.write(setSchedule, due, tx);
     });
+    if (byCluster) await schedulesOf(parts, task.driver)?.resume({ ...owner, rollout: task.rollout }, call.signal);
     await leaveOthers(parts, task, terminationGrace(task.former?.config ?? null, parts.settings), call);
-    if (next !== null) call.log(`The schedule is armed; the next run is at ${next.toISOString()}.`);
+    const who = byCluster ? 'on the cluster, which starts its runs' : 'armed';
+    if (next !== null) call.log(`The schedule is ${who}; the next run is at ${next.toISOString()}.`);
     return {};
   },
 };
+
+/** Whether the cluster starts the runs of the task's schedule. It is suspended there until that is written down. */
+async function putOnCluster(context: StepContext): Promise<boolean> {
+  const { task, parts, call } = context;
+  if (schedulesOf(parts, task.driver) === undefined) return false;
+  await noteHere(context);
+  const workload = await workloadOf(context, { secrets: true });
+  const schedule = toClusterSchedule(workload, configOf(task), parts.settings.builtInPrefix);
+  return schedule !== null && putSuspended(parts, task.driver, schedule, call);
+}
 
 function running(task: Task): { readonly job: JobRelease; readonly event: JobEvent; readonly command: JobCommand } {
   const { job } = configOf(task);
@@ -133,27 +170,4 @@ async function attemptWorkload(context: StepContext, attempt: number): Promise<W
   const { event, command } = running(context.task);
   const workload = await workloadOf(context, { secrets: true });
   return toAttempt(workload, { event, command, attempt, builtInPrefix: context.parts.settings.builtInPrefix });
-}
-
-/** What a run of an event is, as a workload: the instance whose index is the number of the attempt. */
-export function toAttempt(
-  workload: Workload,
-  run: {
-    readonly event: JobEvent;
-    readonly command: JobCommand;
-    readonly attempt: number;
-    readonly builtInPrefix: string;
-  },
-): Workload {
-  const action = { name: `${run.builtInPrefix}JOB_ACTION`, value: new Sensitive(run.event) };
-  return {
-    ...workload,
-    entrypoint: run.command.entrypoint,
-    arguments: run.command.arguments,
-    environment: [...workload.environment, action],
-    folders: [outputFolder],
-    runsOnce: true,
-    firstInstance: run.attempt,
-    instances: run.attempt + 1,
-  };
 }

@@ -1,10 +1,11 @@
 import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
+import { disarm } from '../jobs/arming.ts';
 import { leadNone } from '../clusters/front-door.ts';
 import { removePlace } from '../clusters/leave.ts';
 import { forgetPlace, placesOf } from '../store/places.ts';
 import { terminationGrace } from '../workload.ts';
-import { driverSet, ownerOf, type Step } from './step.ts';
+import { driverSet, hadSchedule, ownerOf, type Step } from './step.ts';
 
 /** Takes a service out of the gateway; first written down, so that the keeper does not put it back. */
 export const unroute: Step = {
@@ -18,6 +19,7 @@ export const unroute: Step = {
     const gateway = parts.gateways[task.driver];
     await gateway?.remove(task.serviceId);
     const { environment, service } = ownerOf(context);
+    if (hadSchedule(task)) await disarm(parts, task.driver, { environment, service }, call.signal);
     await leadNone(parts, task.driver, { environment, service }, call.signal);
     const instances = await driverSet(context).cluster.observe({ service: task.serviceId }, call.signal);
     await gateway?.awaitDrained(

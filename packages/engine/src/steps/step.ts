@@ -85,6 +85,11 @@ export async function noteHere({ task, deployment, journal }: StepContext): Prom
   await journal.write(notePlace, [task.serviceId, task.driver, deployment.environment_id, keeps]);
 }
 
+/** Whether what runs before the deployment is a cron job. */
+export function hadSchedule({ former }: Task): boolean {
+  return (former?.config?.job?.schedule ?? null) !== null;
+}
+
 /** The configuration of a task whose action runs one. */
 export function configOf(task: Task): ReleaseConfig {
   if (task.config === null) throw new Error(`${task.name} has no release to run`);

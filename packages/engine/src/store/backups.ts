@@ -107,16 +107,22 @@ export const openBackupWork = statement<{ id: string }>(
    UNION ALL SELECT id FROM database_restore WHERE status = 'RUNNING'`,
 );
 
+/** Where the database of a backup or restore is; null: it was never deployed. */
+export interface Placed {
+  readonly driver: string | null;
+}
+
 /** Oldest first, also those that an earlier process began. */
-export const openBackups = statement<BackupRow>(
+export const openBackups = statement<BackupRow & Placed>(
   'openDatabaseBackups',
-  `SELECT ${columns} FROM database_backup b WHERE b.status IN ('QUEUED', 'RUNNING') AND NOT b.is_leaving ORDER BY b.created_at, b.id LIMIT 500`,
+  `SELECT ${columns}, r.driver FROM database_backup b LEFT JOIN service_runtime r ON r.service_id = b.service_id
+    WHERE b.status IN ('QUEUED', 'RUNNING') AND NOT b.is_leaving ORDER BY b.created_at, b.id LIMIT 500`,
 );
 
-export const openRestores = statement<RestoreRow & { readonly safety_status: BackupStatus | null }>(
+export const openRestores = statement<RestoreRow & Placed & { readonly safety_status: BackupStatus | null }>(
   'openDatabaseRestores',
-  `SELECT ${restoreColumns}, s.status AS safety_status
-     FROM database_restore r LEFT JOIN database_backup s ON s.id = r.safety_id
+  `SELECT ${restoreColumns}, s.status AS safety_status, p.driver
+     FROM database_restore r LEFT JOIN database_backup s ON s.id = r.safety_id LEFT JOIN service_runtime p ON p.service_id = r.service_id
     WHERE r.status IN ('QUEUED', 'RUNNING') ORDER BY r.created_at, r.id LIMIT 500`,
 );
 

@@ -1,12 +1,16 @@
 import { statement } from '@davit/db';
 import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
 
-/** Deployment, fence, service, time. Only while the fence is the deployment's. */
+/**
+ * Deployment, fence, service, time, the cluster that starts its runs (then the time is infinity) or null. Only while the fence is the
+ * deployment's.
+ */
 export const setSchedule = statement(
   'setJobSchedule',
-  `INSERT INTO job_schedule (service_id, next_at)
-   SELECT $3::uuid, $4::timestamptz WHERE EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')
-   ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at`,
+  `INSERT INTO job_schedule (service_id, next_at, driver)
+   SELECT $3::uuid, $4::timestamptz, $5::text
+    WHERE EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')
+   ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at, driver = excluded.driver`,
 );
 
 const removal = (table: string): string =>
@@ -71,12 +75,14 @@ export interface RunRow extends Placed {
   readonly id: string;
   readonly due_at: string;
   readonly launched_at: string | null;
+  /** The cluster started it, and tries it again by itself. */
+  readonly by_cluster: boolean;
 }
 
 /** Runs that have not ended, of jobs that are still deployed. */
 export const openRuns = statement<RunRow>(
   'openJobRuns',
-  `SELECT ${placedColumns}, coalesce(j.driver, t.driver) AS driver, j.id, j.due_at, j.launched_at
+  `SELECT ${placedColumns}, coalesce(j.driver, t.driver) AS driver, j.id, j.due_at, j.launched_at, j.by_cluster
      FROM job_run j JOIN service_runtime t ON t.service_id = j.service_id JOIN release r ON r.id = j.release_id
     WHERE j.status = 'RUNNING' ORDER BY j.created_at`,
 );
@@ -119,4 +125,34 @@ export const trimRuns = statement(
 export const setJobStatus = statement(
   'setJobStatus',
   `UPDATE service_runtime SET running_status = $2 WHERE service_id = $1 AND desired = 'RUNNING'`,
+);
+
+/** Of a schedule whose runs a cluster starts. */
+export interface ClusterScheduleRow extends Placed {
+  /** With which it was put on the cluster. */
+  readonly rollout: string;
+}
+
+/** Driver: the schedules that it should have. */
+export const clusterSchedules = statement<ClusterScheduleRow>(
+  'clusterJobSchedules',
+  `SELECT ${placedColumns}, t.driver, t.rollout
+     FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
+    WHERE s.driver = $1 AND s.next_at = 'infinity' AND t.driver = $1 AND t.desired = 'RUNNING'`,
+);
+
+/** Ids of runs: those that are known. */
+export const knownRuns = statement<{ id: string; status: string }>(
+  'knownJobRuns',
+  'SELECT id, status FROM job_run WHERE id = ANY($1::uuid[])',
+);
+
+/** Id, service, release, due, driver, when it was started. No row: another one runs still, it is known, or the job does not run there. */
+export const insertClusterRun = statement<{ id: string }>(
+  'insertClusterJobRun',
+  `INSERT INTO job_run (id, service_id, release_id, due_at, driver, launched_at, by_cluster)
+   SELECT $1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::text, $6::timestamptz, true
+    WHERE EXISTS (SELECT FROM service_runtime t WHERE t.service_id = $2::uuid AND t.driver = $5::text AND t.desired = 'RUNNING')
+      AND EXISTS (SELECT FROM release r WHERE r.id = $3::uuid AND r.service_id = $2::uuid)
+   ON CONFLICT DO NOTHING RETURNING id`,
 );

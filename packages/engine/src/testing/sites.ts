@@ -42,11 +42,16 @@ export class Sites implements WorldClusters {
   readonly #access = new Map<string, ClusterAccess>();
   readonly #builds: boolean;
   readonly #leads: boolean;
+  readonly #schedules: boolean;
 
-  /** `builds`: whether images are built on them; `leads`: whether they lead requests by themselves, in place of a gateway. */
-  constructor(builds = true, leads = false) {
+  /**
+   * `builds`: whether images are built on them; `leads`: whether they lead requests by themselves, in place of a gateway; `schedules`: whether
+   * they start the runs of schedules by themselves.
+   */
+  constructor(builds = true, leads = false, schedules = false) {
     this.#builds = builds;
     this.#leads = leads;
+    this.#schedules = schedules;
   }
 
   get list(): readonly ClusterAccess[] {
@@ -115,6 +120,7 @@ export class Sites implements WorldClusters {
         return fake.cluster.start(workload, call);
       },
       ...(this.#leads && { routes: this.#routes(site) }),
+      ...(this.#schedules && { schedules: fake.schedules.power }),
     };
     return {
       cluster,

@@ -1,4 +1,4 @@
-import type { ClusterBuilder, ClusterDriver } from '@davit/drivers';
+import type { ClusterBuilder, ClusterDriver, ClusterUpgrades } from '@davit/drivers';
 import type { BuildSettings, ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
@@ -39,7 +39,7 @@ export function kubernetesClusters(
     const { image_registry: registryId, image_folder: folder = 'davit' } = own;
     const builds = own.builds ?? (localEngine ? 'engine' : 'cluster');
     return {
-      cluster: lateKubernetes(open),
+      cluster: lateKubernetes(open, settings.kubernetesVersion !== undefined),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
       ...(builds === 'cluster' && { clusterBuilder: lateBuilder(open, toBuildSettings(own)) }),
       close: () => closed.abort(),
@@ -47,12 +47,33 @@ export function kubernetesClusters(
   };
 }
 
-function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>): ClusterDriver {
+function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>, canUpgrade: boolean): ClusterDriver {
+  const upgrades = async (signal: AbortSignal): Promise<ClusterUpgrades> => {
+    const driver = await open(signal);
+    if (driver.upgrades === undefined) throw new Error('a driver with a version to upgrade to has the power to');
+    return driver.upgrades;
+  };
   return {
     ...lateCluster('kubernetes', open),
     routes: {
       apply: async (served, signal) => (await open(signal)).routes.apply(served, signal),
       remove: async (owner, signal) => (await open(signal)).routes.remove(owner, signal),
+    },
+    ...(canUpgrade && {
+      upgrades: {
+        state: async (signal) => (await upgrades(signal)).state(signal),
+        begin: async (version, signal) => (await upgrades(signal)).begin(version, signal),
+      },
+    }),
+    schedules: {
+      unable: async (schedule, signal) => (await open(signal)).schedules.unable(schedule, signal),
+      apply: async (schedule, options, call) => (await open(call.signal)).schedules.apply(schedule, options, call),
+      suspend: async (owner, signal) => (await open(signal)).schedules.suspend(owner, signal),
+      resume: async (schedule, signal) => (await open(signal)).schedules.resume(schedule, signal),
+      remove: async (owner, signal) => (await open(signal)).schedules.remove(owner, signal),
+      list: async (signal) => (await open(signal)).schedules.list(signal),
+      runs: async (selector, signal) => (await open(signal)).schedules.runs(selector, signal),
+      awaitStarted: async (workload, call) => (await open(call.signal)).schedules.awaitStarted(workload, call),
     },
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
   };
@@ -78,6 +99,7 @@ function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Part
     ...(own.helper_image !== undefined && { helperImage: own.helper_image }),
     ...(own.linger_seconds !== undefined && { lingerSeconds: own.linger_seconds }),
     builds: toBuildSettings(own),
+    ...(own.kubernetes_version !== undefined && { kubernetesVersion: own.kubernetes_version }),
     sources: { namespaces: own.source_namespaces ?? [], networks: own.source_networks ?? [] },
   };
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { ClusterBuilder, ClusterBuildRequest, PushedImage } from '../../image-builder.ts';
@@ -7,26 +6,20 @@ import { offeredArguments, type OfferedArguments } from '../../shared/build/argu
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
 import { openContext, type BuildContext } from '../../shared/build/context.ts';
 import type { Dockerfile } from '../../shared/build/dockerfile.ts';
-import { pause } from '../../shared/pause.ts';
-import { find, type KubernetesObject } from '../api.ts';
-import { list } from '../follow.ts';
-import { label } from '../labels.ts';
 import { lastLines } from '../logs.ts';
 import { buildNamespaceName, digest } from '../names.ts';
-import { apply, pathOf, pathTo, remove, type Scope } from '../objects.ts';
+import { apply } from '../objects.ts';
 import { podsOf } from '../pods.ts';
 import { translated } from '../refusals.ts';
 import type { ClusterScope } from '../start.ts';
 import { fill, readDigest, runBuildctl, wasKilledForMemory, type BuildRun, type Site } from './client.ts';
 import { buildArguments } from './configuration.ts';
-import { beginFailure, endFailure, lostDaemon, runFailure, silentDaemon } from './failures.ts';
-import { builderImage, toBuildJob, toBuildNamespace, toBuildPolicy } from './manifests.ts';
-import { buildLabels } from './place.ts';
+import { beginFailure, endFailure, lostPod, runFailure, silentDaemon } from './failures.ts';
+import { prepare, tidy } from './jobs.ts';
+import { builderImage, toBuildJob } from './manifests.ts';
 import { BuildPod, type PodEnd } from './pod.ts';
 
 const shownLines = 50;
-const tidyMilliseconds = 30_000;
-const againMilliseconds = 500;
 /** Between a daemon that was killed and its node saying so. */
 const tellMilliseconds = 5_000;
 
@@ -73,50 +66,6 @@ function refuseOld({ traits }: ClusterScope): void {
   });
 }
 
-/** The namespace of builds, in which nothing is left of a former build of the same image: it is of a process that died. */
-async function prepare(scope: ClusterScope, request: ClusterBuildRequest, signal: AbortSignal): Promise<void> {
-  const { api, installation } = scope;
-  const namespace = toBuildNamespace(installation);
-  const found = await find<KubernetesObject>(api, pathTo(namespace), signal);
-  if (found?.metadata?.deletionTimestamp !== undefined) {
-    const message = `The namespace ${found.metadata.name ?? ''} of builds is being removed.`;
-    throw new DriverError({ cause: 'ENGINE_FAILED', message, hint: 'Deploy again when it is gone.', retryable: true });
-  }
-  await apply(scope, namespace, signal);
-  await apply(scope, toBuildPolicy(installation), signal);
-  const place = { namespace: buildNamespaceName(installation) };
-  const labelSelector = `${label.installation}=${installation},${label.build}=${buildLabels(request)[label.build]}`;
-  const former = await list<Job>(api, { path: pathOf('Job', place), query: { labelSelector } }, signal);
-  for (const { metadata } of former.items) await end(scope, { ...place, name: metadata?.name ?? '' }, signal);
-}
-
-/** Takes a build away, its pod at once. */
-async function end(
-  scope: Scope,
-  site: { readonly namespace: string; readonly name: string },
-  signal: AbortSignal,
-): Promise<void> {
-  await remove(scope.api, pathOf('Job', site), signal);
-  for (const { metadata } of await podsOf(scope, site, signal))
-    await remove(scope.api, pathOf('Pod', { namespace: site.namespace, name: metadata?.name ?? '' }), signal);
-}
-
-/** The same until it is so: an API server that is busy for a moment must not leave a pod running for an hour. */
-async function tidy(scope: Scope, site: { readonly namespace: string; readonly name: string }): Promise<void> {
-  const signal = AbortSignal.timeout(tidyMilliseconds);
-  for (;;) {
-    const failure: unknown = await end(scope, site, signal).then(
-      () => null,
-      (error: unknown) => error,
-    );
-    if (failure === null) {
-      const left = await find<Job>(scope.api, pathOf('Job', site), signal);
-      if (left === null || left.metadata?.deletionTimestamp !== undefined) return;
-    } else if (signal.aborted) throw failure;
-    await pause(againMilliseconds, signal);
-  }
-}
-
 interface BuildParts {
   readonly namespace: string;
   readonly name: string;
@@ -131,6 +80,8 @@ class ClusterBuild {
   readonly #request: ClusterBuildRequest;
   readonly #parts: BuildParts;
   #pod: BuildPod | null = null;
+  /** The last of its output. */
+  #lines: readonly string[] = [];
 
   constructor(scope: ClusterScope, request: ClusterBuildRequest, parts: BuildParts) {
     this.#scope = scope;
@@ -146,7 +97,11 @@ class ClusterBuild {
     const { files, offered } = this.#parts;
     const site = await this.#begin(context);
     const ended = new AbortController();
-    const within = { ...context, signal: AbortSignal.any([context.signal, ended.signal]) };
+    const log = (line: string): void => {
+      this.#lines = [...this.#lines, line].slice(-shownLines);
+      context.log(line);
+    };
+    const within = { log, signal: AbortSignal.any([context.signal, ended.signal]) };
     const work = async (): Promise<BuildRun> => {
       await fill(this.#scope, site, { files, registry: this.#request.registry }, within.signal);
       return runBuildctl(this.#scope, site, buildArguments(this.#request, files.dockerfilePath, offered), within);
@@ -186,7 +141,8 @@ class ClusterBuild {
   }
 
   async #ended(podEnd: PodEnd, site: Site, { signal }: CallContext): Promise<DriverError> {
-    return endFailure(podEnd, this.#request, await this.#daemonLines(site, signal));
+    const lines = podEnd.type === 'ENDED' ? await this.#daemonLines(site, signal) : this.#lines;
+    return endFailure(podEnd, this.#request, lines);
   }
 
   async #daemonLines({ namespace, name }: Site, signal: AbortSignal): Promise<string[]> {
@@ -197,7 +153,7 @@ class ClusterBuild {
   async #failure(run: Exclude<BuildRun, { type: 'BUILT' }>, site: Site, context: CallContext): Promise<DriverError> {
     const { signal } = context;
     if (run.type === 'SILENT') return silentDaemon(await this.#daemonLines(site, signal));
-    if (lostDaemon(run.message)) {
+    if (lostPod(run.message)) {
       const told = await Promise.race([this.#endOfPod(), later(tellMilliseconds)]);
       if (told !== null) return this.#ended(told.podEnd, site, context);
     }

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { ClusterBuildRequest } from '../../image-builder.ts';
 import { parseDockerfile } from '../../shared/build/dockerfile.ts';
 import { buildRequest } from '../../shared/build/testing.ts';
-import { beginFailure, endFailure, killsForMemory, lostDaemon, runFailure } from './failures.ts';
-import { endOf, isUp } from './pod.ts';
+import { beginFailure, endFailure, killsForMemory, lostPod, runFailure } from './failures.ts';
+import { endOf, isUp, judgeSandbox } from './pod.ts';
 
 const registry = { host: 'r.example', credentials: null, isPlain: false, folder: 'r.example/davit' };
 const request: ClusterBuildRequest = { ...buildRequest('/x'), reference: 'r.example/davit/shop:1', registry };
@@ -51,6 +51,14 @@ describe('what became of a pod', () => {
   test('it is up when both containers run', () => {
     expect([isUp(pod({ running: {} })), isUp(pod({ waiting: {} })), isUp({})]).toEqual([true, false, false]);
   });
+});
+
+test('a node that cannot make the pod is given half a minute', () => {
+  const event = { reason: 'FailedCreatePodSandBox', message: 'no user namespaces', metadata: {}, involvedObject: {} };
+  const seen = (now: number, ...events: (typeof event)[]) => judgeSandbox({ name: 'p', pod: null, events, began: 0, now });
+  expect(seen(60_000)).toBeNull();
+  expect(seen(29_999, event)).toEqual({ type: 'WAIT', againAt: 30_000 });
+  expect(seen(30_000, event)).toMatchObject({ type: 'FAILED', suspicion: { type: 'UNSTARTABLE', words: 'no user namespaces' } });
 });
 
 test('ends of a pod are causes of a deployment', () => {
@@ -106,7 +114,8 @@ test.each([
   ['rpc error: code = Unavailable desc = error reading from server: EOF', true],
   ['failed to receive status: rpc error: code = Unavailable desc = closing transport', true],
   ['process "/bin/sh -c exit 1" did not complete successfully: exit code: 1', false],
-])('%s: a lost daemon? %s', (words, isLost) => expect(lostDaemon(words)).toBe(isLost));
+  ['', true],
+])('“%s”: a lost pod? %s', (words, isLost) => expect(lostPod(words)).toBe(isLost));
 
 const ran = (message: string, instruction = '') =>
   runFailure(

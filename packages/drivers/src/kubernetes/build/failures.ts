@@ -40,7 +40,7 @@ export function beginFailure(suspicion: Suspicion, { memoryMiB }: ClusterBuildRe
   }
 }
 
-/** Why a build ended whose pod ended; `lines`: the last of its daemon. Pure. */
+/** Why a build ended whose pod ended; `lines`: the last of its output, or of the daemon where that ended. Pure. */
 export function endFailure(end: PodEnd, { memoryMiB }: ClusterBuildRequest, lines: readonly string[]): DriverError {
   switch (end.type) {
     case 'OUT_OF_MEMORY':
@@ -75,18 +75,18 @@ export function silentDaemon(lines: readonly string[]): DriverError {
 }
 
 const isolationHint =
-  'The last lines of BuildKit say why. Nodes that do not let user 1000 make user namespaces need another build_isolation in the settings of the cluster (docs/kubernetes.md#builds-on-the-cluster).';
+  'The message says why, or the last lines of BuildKit do. Nodes that cannot make user namespaces in the way that build_isolation asks for need another one in the settings of the cluster (docs/kubernetes.md#builds-on-the-cluster).';
 
 /** Why a build failed that ran to its end. Pure. */
 export function runFailure(build: FailedBuild, reference: string): DriverError {
   return build.message.startsWith('failed to push ') ? pushFailure(reference, build.message) : buildFailure(build);
 }
 
-/** Whether the words may be those of a client whose daemon went away. Pure. */
-export function lostDaemon(words: string): boolean {
-  return /rpc error: code = (?:Unavailable|Canceled)|connection error|error reading from server|transport is closing|\bEOF\b/i.test(
-    words,
-  );
+/** Whether the last words are those of a client whose daemon went away, or who was killed with it: its pod may have ended. Pure. */
+export function lostPod(words: string): boolean {
+  const lost =
+    /rpc error: code = (?:Unavailable|Canceled)|connection error|error reading from server|transport is closing|\bEOF\b/i;
+  return words === '' || lost.test(words);
 }
 
 /** How often the kernel killed something for memory, as control groups of both versions tell; null: they do not. Pure. */

@@ -1,11 +1,14 @@
 import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 import { follow } from '../follow.ts';
 import { mainStatus } from '../instances.ts';
-import { judgeBegin } from '../judge.ts';
+import { judgeBegin, type Judgement, type Seen } from '../judge.ts';
 import { label } from '../labels.ts';
 import { helperContainer } from '../manifests/pod.ts';
 import { byAge, pathOf, type Scope } from '../objects.ts';
 import type { Suspicion } from '../failures.ts';
+
+/** For how long a node may try to make the pod itself: it never can where it has no user namespaces for pods. */
+const sandboxMilliseconds = 30_000;
 
 /** How the pod of a build ended under it. */
 export type PodEnd =
@@ -18,7 +21,7 @@ export type PodEnd =
 /** What has become of a pod's daemon; null: nothing has ended. Pure. */
 export function endOf(pod: Pod): PodEnd | null {
   const { reason, message = '' } = pod.status ?? {};
-  if (reason === 'Evicted') return { type: 'EVICTED', words: message };
+  if (reason === 'Evicted') return { type: 'EVICTED', words: message.trim() };
   const ended = mainStatus(pod)?.state?.terminated;
   if (ended?.reason === 'OOMKilled') return { type: 'OUT_OF_MEMORY' };
   if (pod.metadata?.deletionTimestamp !== undefined) return { type: 'GONE', words: disruption(pod) };
@@ -115,9 +118,19 @@ export class BuildPod {
 
   #judge(pod: Pod | null): void {
     const now = Date.now();
-    const judgement = judgeBegin({ name: this.#name, pod, events: this.#events, began: this.#since, now });
+    const seen = { name: this.#name, pod, events: this.#events, began: this.#since, now };
+    const judgement = judgeSandbox(seen) ?? judgeBegin(seen);
     if (judgement.type === 'FAILED') this.#begun.resolve({ type: 'FAILED', suspicion: judgement.suspicion });
     if (judgement.type === 'WAIT' && judgement.againAt < Infinity)
       this.#timer = setTimeout(() => this.#look(), Math.max(judgement.againAt - now, 0) + 1);
   }
+}
+
+/** What a node that cannot make the pod means; null: it says no such thing. Pure. */
+export function judgeSandbox({ events, began, now }: Seen): Judgement | null {
+  const fault = events.find(({ reason }) => reason === 'FailedCreatePodSandBox');
+  if (fault === undefined) return null;
+  const until = began + sandboxMilliseconds;
+  if (now < until) return { type: 'WAIT', againAt: until };
+  return { type: 'FAILED', suspicion: { type: 'UNSTARTABLE', reason: fault.reason ?? '', words: fault.message ?? '' } };
 }

@@ -34,6 +34,8 @@ export interface ClusterSettings {
   readonly lingerSeconds: number;
   /** How images are built on the cluster itself. */
   readonly builds: BuildSettings;
+  /** The version that the cluster is to be upgraded to, as `v1.36.2+k3s1`; null: its owner does that. */
+  readonly kubernetesVersion: string | null;
 }
 
 export interface BuildSettings {
@@ -84,6 +86,7 @@ export const defaultSettings: ClusterSettings = {
     diskGiB: 20,
     plainRegistries: [],
   },
+  kubernetesVersion: null,
 };
 
 /** What a cluster can do, found out when it is opened. */
@@ -92,6 +95,8 @@ export interface ClusterTraits {
   readonly canLinger: boolean;
   /** Whether the profile of AppArmor is a field of a container, so that images can be built there (Kubernetes 1.30). */
   readonly canBuild: boolean;
+  /** Whether a container can end with the others of its pod (Kubernetes 1.29). */
+  readonly hasSidecars: boolean;
 }
 
 /** The seconds that instances linger on this cluster. */

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createFakeCluster, DriverError, type ClusterDriver, type FakeCluster } from '@davit/drivers';
+import {
+  createFakeCluster,
+  DriverError,
+  type ClusterDriver,
+  type ClusterUpgrades,
+  type FakeCluster,
+  type UpgradeState,
+} from '@davit/drivers';
 import { createEngine, type ClusterDrivers } from '@davit/engine';
 import type { ClusterAccess } from '@davit/engine/port';
 import type { Client } from '@davit/client';
@@ -12,6 +19,7 @@ const local = createFakeCluster();
 const clusters = new Map<string, FakeCluster>();
 const down = new Set<string>();
 const missing = new Map<string, readonly string[]>();
+const upgrades = new Map<string, UpgradeState>();
 let server: TestServer;
 let client: Client;
 
@@ -28,10 +36,29 @@ function makeCluster({ kubeconfig }: ClusterAccess): ClusterDrivers {
       if (token !== 'good') throw new DriverError({ cause: 'CLUSTER_ACCESS_DENIED', message: 'Unauthorized' });
     },
   };
-  const cluster: ClusterDriver = { ...fake.cluster, missingPermissions: () => Promise.resolve(missing.get(name) ?? []) };
+  const own = upgrades.get(name);
+  const cluster: ClusterDriver = {
+    ...fake.cluster,
+    missingPermissions: () => Promise.resolve(missing.get(name) ?? []),
+    ...(own !== undefined && { upgrades: upgradesOf(name) }),
+  };
   const { builder, gateway, imageStore } = fake;
   return { cluster, builder, gateway, imageStore };
 }
+
+/** The power of a cluster whose state is in `upgrades`: what is begun is under way until a test says otherwise. */
+function upgradesOf(name: string): ClusterUpgrades {
+  return {
+    state: () => Promise.resolve(upgrades.get(name) ?? notUpgraded),
+    begin: (version) => {
+      if (version === 'refused') throw new DriverError({ cause: 'CLUSTER_ACCESS_DENIED', message: 'plans is forbidden' });
+      upgrades.set(name, { ...notUpgraded, underWay: version });
+      return Promise.resolve();
+    },
+  };
+}
+
+const notUpgraded: UpgradeState = { next: null, hindrance: null, underWay: null, failure: null };
 
 beforeAll(async () => {
   server = await startTestServer({
@@ -209,6 +236,44 @@ test('a locked cluster runs deployments of services, and is not deployed itself'
   await expect(client.call('deployCluster', { params: place })).rejects.toMatchObject({ code: 'CLUSTER_LOCKED' });
   await client.call('deployApplication', { params: inApplication });
   await reaches(application.id, 'DEPLOYED');
+});
+
+test('one that can be upgraded is, and says how far it is', async () => {
+  const { params } = await organization();
+  const name = `new-${randomUUID()}`;
+  upgrades.set(name, { ...notUpgraded, next: '1.36.3+k3s1' });
+  const { place } = await connected(params, name);
+  const read = () => client.call('deployCluster', { params: place, query: { dry_run: true } });
+  expect(await read()).toMatchObject({ status: 'DEPLOYED', next_k8s_available_version: '1.36.3+k3s1' });
+  const underWay = { status: 'DEPLOYING', next_k8s_available_version: null, is_deployed: true };
+  expect(await client.call('upgradeCluster', { params: place })).toMatchObject(underWay);
+  // Again: it goes on.
+  expect(await client.call('upgradeCluster', { params: place })).toMatchObject(underWay);
+  expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: true });
+  upgrades.set(name, { ...notUpgraded, underWay: '1.36.3+k3s1', failure: 'davit-servers: JobFailed: node one' });
+  expect(await client.call('deployCluster', { params: place })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
+  upgrades.set(name, notUpgraded);
+  expect(await read()).toMatchObject({ status: 'DEPLOYED', next_k8s_available_version: null });
+  const { results } = await client.call('listClusterLogs', { params: place });
+  const words = results.map(({ message }) => message?.safe_message);
+  expect(words.slice(1)).toEqual([
+    expect.stringContaining('to 1.36.3+k3s1, one node after the other'),
+    expect.stringContaining('does not go on: davit-servers: JobFailed: node one'),
+  ]);
+  const refused = (message: string) => ({
+    status: 409,
+    code: 'CLUSTER_KIND_UNSUPPORTED',
+    message: expect.stringContaining(message),
+  });
+  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(refused('it has 1 already'));
+  upgrades.set(name, { ...notUpgraded, hindrance: 'it has no system-upgrade-controller.' });
+  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(refused('no system-upgrade-controller'));
+  upgrades.set(name, { ...notUpgraded, next: 'refused' });
+  const forbidden = { status: 424, code: 'REMOTE_REFUSED', message: expect.stringContaining('plans is forbidden') };
+  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(forbidden);
+  down.add(name);
+  const away = { status: 424, code: 'CLUSTER_UNREACHABLE' };
+  await expect(client.call('upgradeCluster', { params: place })).rejects.toMatchObject(away);
 });
 
 test('an environment moves to another cluster with its next deployment, and its old cluster can go', async () => {

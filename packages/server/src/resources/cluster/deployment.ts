@@ -1,4 +1,4 @@
-import { AppError } from '@davit/base';
+import { AppError, isAppError } from '@davit/base';
 import type { operations, Response } from '@davit/contract';
 import type { ClusterState } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
@@ -45,7 +45,7 @@ function refusalOf(deps: Deps, row: store.ClusterRow): AppError {
   });
 }
 
-function outcomeOf(row: store.ClusterRow, { facts, failure, missingPermissions }: ClusterState) {
+function outcomeOf(row: store.ClusterRow, { facts, failure, missingPermissions, upgrade }: ClusterState) {
   const what = isLocal(row) ? 'The container engine' : 'The cluster';
   if (facts === null) {
     const hint = isLocal(row) ? 'Start Docker or Podman on this machine; `davit doctor` looks for them.' : (failure?.hint ?? '');
@@ -56,6 +56,11 @@ function outcomeOf(row: store.ClusterRow, { facts, failure, missingPermissions }
     const message = `${what} answers, and does not let Davit do all that it needs to: ${missingPermissions.join(', ')}.`;
     return { message, error: { tag: 'CLUSTER_ACCESS_DENIED', hint: 'Give the account of the kubeconfig these permissions.' } };
   }
+  if (upgrade !== null && upgrade.failure !== null)
+    return {
+      message: `The upgrade to ${upgrade.underWay} does not go on: ${upgrade.failure}`,
+      error: { tag: 'ENGINE_FAILED', hint: 'Look at the Plans and Jobs in the namespace system-upgrade of the cluster.' },
+    };
   const has = `${facts.cpuMillicores} millicores, ${facts.memoryMiB} MiB`;
   return { message: `${what} answers: ${facts.engine} ${facts.version}, ${has}.`, error: null };
 }
@@ -78,15 +83,48 @@ export async function stopCluster(deps: Deps, caller: Caller, place: ClusterPlac
   );
 }
 
-/** Always refused: there is no next version. NOT_FOUND, CLUSTER_LOCKED, CLUSTER_KIND_UNSUPPORTED, CLUSTER_NOT_DEPLOYED. */
-export async function upgradeCluster(deps: Deps, caller: Caller, clusterId: string): Promise<never> {
+/**
+ * Has a cluster upgraded to its `next_k8s_available_version`; one that is being upgraded is left to it. The status tells when it has
+ * ended. NOT_FOUND, CLUSTER_LOCKED, CLUSTER_NOT_DEPLOYED, CLUSTER_UNREACHABLE, REMOTE_REFUSED; CLUSTER_KIND_UNSUPPORTED: there is nothing to
+ * upgrade it with, or to.
+ */
+export async function upgradeCluster(deps: Deps, caller: Caller, clusterId: string): Promise<ClusterStatus> {
   const place = await findCluster(deps.database, caller, clusterId);
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to upgrade');
-  const how = isLocal(row)
-    ? "it has no Kubernetes version. Upgrade the engine with the machine's packages."
-    : 'Davit did not install it. Upgrade it where it was installed; Davit works on meanwhile.';
-  throw unsupported(`The cluster ${row.name} is ${kindWords(row)}: ${how}`);
+  const state = await deps.engine.checkCluster(row.driver);
+  if (state.upgrade !== null && state.upgrade.underWay !== null) return statusOf(deps, row, state);
+  const version = nextVersion(row, state);
+  try {
+    await deps.engine.upgradeCluster(row.driver, version);
+  } catch (error) {
+    if (isAppError(error)) {
+      const message = `The upgrade to ${version} could not be begun.`;
+      await addLog(deps, row, message, { tag: error.code, hint: error.message });
+    }
+    throw error;
+  }
+  await addLog(deps, row, `The cluster is upgraded from ${state.facts?.version} to ${version}, one node after the other.`, null);
+  return statusOf(deps, row, await deps.engine.checkCluster(row.driver));
+}
+
+function nextVersion(row: store.ClusterRow, { facts, failure, upgrade }: ClusterState): string {
+  const unsupportedHere = (why: string): AppError => unsupported(`The cluster ${row.name} cannot be upgraded by Davit: ${why}`);
+  if (isLocal(row))
+    throw unsupportedHere("it is the container engine of this machine. Upgrade the engine with the machine's packages.");
+  if (facts === null)
+    throw new AppError({
+      code: 'CLUSTER_UNREACHABLE',
+      message: `The cluster ${row.name} cannot be upgraded now: ${failure?.message ?? 'it does not answer'}`,
+    });
+  if (upgrade === null)
+    throw unsupportedHere(
+      'Davit did not install it. Upgrade it where it was installed; Davit works on meanwhile. One with a system-upgrade-controller is upgraded ' +
+        'by Davit when its operator has set kubernetes_version for it.',
+    );
+  if (upgrade.hindrance !== null) throw unsupportedHere(upgrade.hindrance);
+  if (upgrade.next === null) throw unsupportedHere(`it has ${facts.version} already, the version that its operator has set.`);
+  return upgrade.next;
 }
 
 function kindWords(row: store.ClusterRow): string {

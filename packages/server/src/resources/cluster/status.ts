@@ -56,15 +56,17 @@ const refusals: ReadonlySet<string> = new Set(['CLUSTER_ACCESS_DENIED', 'CLUSTER
 /**
  * A cluster that Davit did not install is DEPLOYED when it answers and lets Davit do what it needs to. INVALID_CREDENTIALS: it refuses
  * them, or they are no kubeconfig to work with. The contract has no word for one that does not answer; of its words, DEPLOYMENT_ERROR is the one that clients take for "ended,
- * and needs a person", where STOPPED would say that somebody wanted it so. What is only recorded is READY.
+ * and needs a person", where STOPPED would say that somebody wanted it so. What is only recorded is READY. While it is upgraded it is DEPLOYING,
+ * and DEPLOYMENT_ERROR when that does not go on; services are deployed on it all the same.
  */
 export function stateOf(state: ClusterState | null): ClusterStatus['status'] {
   if (state === null) return 'READY';
   if (refusals.has(state.failure?.code ?? '')) return 'INVALID_CREDENTIALS';
-  return isUsable(state) ? 'DEPLOYED' : 'DEPLOYMENT_ERROR';
+  if (!isUsable(state) || (state.upgrade !== null && state.upgrade.failure !== null)) return 'DEPLOYMENT_ERROR';
+  return state.upgrade !== null && state.upgrade.underWay !== null ? 'DEPLOYING' : 'DEPLOYED';
 }
 
-/** `next_k8s_available_version` is always null: whoever installed a cluster upgrades it. */
+/** `next_k8s_available_version` is null where Davit has nothing to upgrade it with or to, and while it is upgraded. */
 export async function toStatus(deps: Deps, row: store.ClusterRow): Promise<ClusterStatus> {
   return statusOf(deps, row, await answerOf(deps, row));
 }
@@ -75,7 +77,7 @@ export function statusOf(deps: Deps, row: store.ClusterRow, state: ClusterState 
     cluster_id: row.id,
     status: stateOf(state),
     is_deployed: isConnected(deps, row),
-    next_k8s_available_version: null,
+    next_k8s_available_version: state?.upgrade?.next ?? null,
     cluster_lock: lockOf(row),
     ...(deployedAt === null ? {} : { last_deployment_date: deployedAt }),
     reason: 'UNSPECIFIED',

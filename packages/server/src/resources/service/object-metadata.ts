@@ -18,7 +18,7 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
   JOBS: 'Job',
   GATEWAY_API_ROUTES: 'HTTPRoute',
   // Schedules and scaling are Davit's own doing.
-  CRON_JOBS: null,
+  CRON_JOBS: 'CronJob',
   HPA: null,
 };
 

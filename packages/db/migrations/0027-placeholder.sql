@@ -1,0 +1,1 @@
+-- Kept for another change; replaced when that is merged.

@@ -1,0 +1,38 @@
+import { inParallel } from '../shared/parallel.ts';
+import { call, type KubernetesObject } from './api.ts';
+import { labelSelector } from './labels.ts';
+import { pathOf, type Scope } from './objects.ts';
+
+const atOnce = 4;
+
+/** The CronJobs of a service, or all of the installation. An account that may not look at them has made none. */
+export async function findSchedules(
+  { api, installation }: Scope,
+  owner: { readonly environment?: string; readonly service?: string },
+  signal: AbortSignal,
+): Promise<readonly KubernetesObject[]> {
+  const query = { labelSelector: labelSelector(installation, 'schedule', owner) };
+  const request = { method: 'GET', path: pathOf('CronJob'), query, signal, accept: [403] } as const;
+  const { status, body } = await call<{ readonly items?: readonly KubernetesObject[] }>(api, request);
+  return status === 200 ? (body.items ?? []) : [];
+}
+
+/** Removes the CronJobs of a service but one. Their Jobs stay: they are runs, which have an end of their own. */
+export async function removeSchedules(
+  scope: Scope,
+  owner: { readonly environment: string; readonly service: string },
+  { except }: { readonly except: string | null },
+  signal: AbortSignal,
+): Promise<void> {
+  const found = (await findSchedules(scope, owner, signal)).filter(({ metadata }) => metadata?.name !== except);
+  const body = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: 'Orphan' };
+  await inParallel(found, atOnce, ({ metadata }) =>
+    call(scope.api, {
+      method: 'DELETE',
+      path: pathOf('CronJob', { namespace: metadata?.namespace, name: metadata?.name }),
+      body,
+      signal,
+      accept: [404, 409],
+    }),
+  );
+}

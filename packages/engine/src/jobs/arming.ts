@@ -1,0 +1,111 @@
+import type { CallContext, ClusterSchedule, ClusterSchedules, Workload } from '@davit/drivers';
+import { ClusterAway } from '../clusters/drivers.ts';
+import type { ReleaseConfig } from '../model.ts';
+import { driversOf, type EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
+import { placesOf } from '../store/places.ts';
+import { shortestPauseSeconds, nextRun, type CronSchedule } from './cron.ts';
+import { longestRunSeconds } from './run.ts';
+import { toAttempt } from './attempt.ts';
+
+/*
+ * Schedules whose runs a cluster starts by itself (see adr/0026). Whoever changes one suspends it first, writes down what should be, and resumes
+ * it: so a run that comes due in between is neither lost nor begun by two.
+ */
+
+const leastHoldSeconds = 30;
+const mostHoldSeconds = 300;
+/** So long after its time a cluster may still begin a run of a schedule that was suspended. */
+const settleMilliseconds = 5_000;
+const lookAgainMilliseconds = 1_000;
+
+interface Owner {
+  readonly environment: string;
+  readonly service: string;
+}
+
+/** Of a cluster that starts runs by itself. */
+export function schedulesOf(parts: EngineParts, driver: string): ClusterSchedules | undefined {
+  return parts.drivers[driver]?.cluster.schedules;
+}
+
+/** What a cluster is asked for, from the workload of a cron job's release; null: that has no schedule. */
+export function toClusterSchedule(workload: Workload, { job }: ReleaseConfig, builtInPrefix: string): ClusterSchedule | null {
+  const command = job?.events.CRON;
+  if (job === undefined || job.schedule === null || command === undefined) return null;
+  const mostSeconds = job.maximumSeconds ?? longestRunSeconds;
+  return {
+    workload: toAttempt(workload, { event: 'CRON', command, attempt: 0, builtInPrefix }),
+    ...job.schedule,
+    mostSeconds,
+    mostRestarts: job.maximumRestarts,
+    holdSeconds: holdSeconds(job.schedule),
+  };
+}
+
+/** Half of what is between two runs: outputs that nobody reads are not to keep the next one waiting. */
+function holdSeconds(schedule: CronSchedule): number {
+  const half = Math.floor(shortestPauseSeconds(schedule, new Date()) / 2);
+  return Math.min(Math.max(half, leastHoldSeconds), mostHoldSeconds);
+}
+
+/** Puts a schedule on a cluster, suspended. False: the cluster does not start its runs, and why is in the log; Davit does then. */
+export async function putSuspended(
+  parts: EngineParts,
+  driver: string,
+  schedule: ClusterSchedule,
+  call: CallContext,
+): Promise<boolean> {
+  const schedules = schedulesOf(parts, driver);
+  if (schedules === undefined) return false;
+  const reason = await schedules.unable(schedule, call.signal);
+  if (reason !== null) {
+    call.log(`Davit starts the runs of this schedule itself, which it does only while it is up: the cluster does not ${reason}.`);
+    return false;
+  }
+  await schedules.apply(schedule, { isSuspended: true }, call);
+  return true;
+}
+
+/** Takes the schedule of a service away from a cluster that may have one. Its runs go on. */
+export async function disarm(parts: EngineParts, driver: string, owner: Owner, signal: AbortSignal): Promise<void> {
+  await schedulesOf(parts, driver)?.remove(owner, signal);
+}
+
+/** The same on all clusters but one, as the service has moved there. */
+export async function disarmOthers(parts: EngineParts, driver: string, owner: Owner, call: CallContext): Promise<void> {
+  for (const place of await parts.database.many(placesOf, [owner.service])) {
+    if (place.driver === driver) continue;
+    try {
+      await disarm(parts, place.driver, owner, call.signal);
+    } catch (error) {
+      if (!(error instanceof ClusterAway)) throw error;
+      const name = parts.clusters.nameOf(place.driver);
+      call.log(`The schedule on ${name} goes on there until that answers again: its runs are started twice meanwhile.`);
+    }
+  }
+}
+
+/**
+ * Makes sure that a cluster neither runs the job by its schedule nor begins to: waits for the end of a run under way. Whoever arms the schedule
+ * next resumes it; when nobody does, `ClusterRuns` does.
+ */
+export async function quiet(
+  parts: EngineParts,
+  { driver, owner, schedule }: { readonly driver: string; readonly owner: Owner; readonly schedule: CronSchedule | null },
+  call: CallContext,
+): Promise<void> {
+  const { cluster } = driversOf(parts, driver);
+  if (cluster.schedules === undefined) return;
+  const { signal } = call;
+  await cluster.schedules.suspend(owner, signal);
+  const latest = schedule === null ? null : nextRun(schedule, new Date(Date.now() - settleMilliseconds));
+  if (latest !== null && latest.getTime() <= Date.now()) await pause(settleMilliseconds, signal);
+  for (let told = false; ; told = true) {
+    const runs = await cluster.schedules.runs({ service: owner.service }, signal);
+    if (runs.every(({ isOver }) => isOver)) return;
+    if (!told) call.log('A run of the schedule is under way; this one begins after its end.');
+    await pause(lookAgainMilliseconds, signal);
+    signal.throwIfAborted();
+  }
+}
