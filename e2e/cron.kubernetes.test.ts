@@ -138,8 +138,13 @@ describe.skipIf(cluster.missing !== null)(
       await edit('echo "now $DAVIT_JOB_ACTION"');
       expect(await deploy('CRON')).toMatchObject({ state: 'DEPLOYED', failure: null });
       expect(await output()).toContain('now CRON');
-      const before = (await runs()).length;
-      await eventually(async () => ((await runs()).length > before ? true : undefined), 'a run of the schedule', 2 * minute);
+      const before = new Set((await runs()).map(({ id }) => id));
+      const next = await eventually(
+        async () => (await runs()).find(({ id }) => !before.has(id)),
+        'a run of the schedule',
+        2 * minute,
+      );
+      expect(await endOf(next.id)).toMatchObject({ status: 'SUCCEEDED' });
     });
 
     test('a stop ends the run under way and takes the schedule away; a deployment brings it back', async () => {
@@ -167,7 +172,7 @@ describe.skipIf(cluster.missing !== null)(
       await deploy();
       await underWay();
       await stage.settled(() => client.call('deleteJob', { params }));
-      for (const kind of madeKinds) await gone(kind);
+      for (const kind of madeKinds) expect(await stage.names(kind, params.jobId)).toEqual([]);
     });
   },
 );

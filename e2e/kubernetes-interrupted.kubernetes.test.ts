@@ -1,4 +1,3 @@
-import { createServer, connect, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import Dockerode from 'dockerode';
@@ -14,6 +13,7 @@ import type { Davit } from './support/davit.ts';
 import { eventually } from './support/eventually.ts';
 import { kubeconfigOf, KubernetesStage } from './support/kubernetes-stage.ts';
 import { busybox } from './support/stage.ts';
+import { Way } from './support/way.ts';
 
 /* Deployments on Kubernetes of which the worker dies, or whose cluster goes away. */
 
@@ -28,44 +28,6 @@ const runnerOf = statement<{ runner_id: string | null; status: string }>(
   'e2eRunnerOfNewest',
   'SELECT runner_id, status FROM deployment ORDER BY sequence DESC LIMIT 1',
 );
-
-/** A way to the API server that can be cut: what comes then is taken and not answered, as by a network that loses everything. */
-class Way {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  isCut = false;
-
-  constructor(to: URL) {
-    this.#server = createServer((socket) => {
-      this.#sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.once('close', () => this.#sockets.delete(socket));
-      const there = connect(Number(to.port === '' ? 443 : to.port), to.hostname);
-      there.on('error', () => socket.destroy());
-      there.once('close', () => socket.destroy());
-      socket.once('close', () => there.destroy());
-      socket.on('data', (data) => this.isCut || there.write(data));
-      there.on('data', (data) => this.isCut || socket.write(data));
-    });
-  }
-
-  async open(): Promise<string> {
-    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
-    const address = this.#server.address();
-    return `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
-  }
-
-  /** What was under way while it was cut does not come any more. */
-  restore(): void {
-    this.isCut = false;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  async close(): Promise<void> {
-    this.restore();
-    await new Promise((done) => this.#server.close(done));
-  }
-}
 
 describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
   let stage: KubernetesStage;

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ClusterScaling } from './scaling.ts';
 import type { ClusterSchedules } from './schedules.ts';
 import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
@@ -6,6 +7,10 @@ import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload }
 export interface CallContext {
   /** Aborted on cancel, loss of the lease, or deadline: stop soon, leave what is there to `retire` and `remove`. */
   readonly signal: AbortSignal;
+  /** Aborted with `signal` where another process takes up what is done here: what runs by itself is then left running. */
+  readonly leave?: AbortSignal;
+  /** Aborted where nothing is to be waited for any more, as the user canceled with force. */
+  readonly force?: AbortSignal;
   /** A line for the deployment log. Redacted by the caller's callee; still, never hand it a secret. */
   log(line: string): void;
 }
@@ -188,6 +193,9 @@ export interface ClusterDriver {
 
   /** Absent: a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes | undefined;
+
+  /** Absent: Davit decides how many instances there are. */
+  readonly scaling?: ClusterScaling | undefined;
 
   /** Absent: whoever installed the cluster upgrades it. */
   readonly upgrades?: ClusterUpgrades | undefined;

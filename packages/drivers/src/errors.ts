@@ -59,6 +59,8 @@ export const causes = {
     'The cluster does not take the schedule of the job. Correct schedule.cronjob (scheduled_at, timezone); the message is the cluster’s own.',
   RUN_AS_ROOT:
     'The image runs as root, which this cluster does not allow. Give the image a user by its number (`USER 1000` in the Dockerfile), or have the operator set the cluster’s level to baseline.',
+  AUTOSCALING_UNAVAILABLE:
+    'The cluster cannot scale by events. Have its operator install what the message names (docs/scaling.md tells how), or leave autoscaling out of the service (null).',
   VOLUME_UNAVAILABLE:
     'The volume could not be had from the cluster. Check its storage classes, that one is the default or named for the cluster, and that it has space.',
   ENGINE_UNREACHABLE: 'The container engine does not answer. Start it (for example `systemctl start docker`), then deploy again.',
@@ -76,10 +78,12 @@ export const causes = {
   TERRAFORM_FILES_MISSING:
     'terraform_files_source.git_repository.root_path does not exist in the repository at this commit. Correct it, or push the folder.',
   TERRAFORM_FRAGMENT_UNSUPPORTED:
-    'There is no image that a dockerfile_fragment could be put into: Terraform runs as a program of this machine. Set it to null.',
+    'There is no image that a dockerfile_fragment could be put into: Terraform runs as a program of this machine, or in an image that the operator names. Set it to null.',
   TERRAFORM_STATE_LOCKED:
     'Another run has the state, or one ended without letting go of it. When none is under way, deploy with the action FORCE_UNLOCK, then again.',
   TERRAFORM_FAILED: 'A command of Terraform failed. Its last lines say why; what had been made by then is in the state.',
+  TERRAFORM_INTERRUPTED:
+    'The pod of the run ended in the middle: its node was lost or had no room left, or somebody deleted it. What had been made by then is in the state as far as it was stored; deploy with the action FORCE_UNLOCK if the state is locked, then again.',
   BACKUP_FAILED:
     'The tool of the database that makes a backup failed. Its last lines say why; the next backup is tried at its time, or ask for one.',
   BACKUP_NOT_PROVEN:

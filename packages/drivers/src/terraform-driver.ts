@@ -1,4 +1,5 @@
 import type { CallContext } from './driver.ts';
+import type { Ownership } from './workload.ts';
 
 export type TerraformEngine = 'TERRAFORM' | 'OPEN_TOFU';
 
@@ -7,22 +8,37 @@ export type TerraformPrograms = Readonly<Record<TerraformEngine, string | null>>
 
 /** Where a configuration keeps its state: with Davit, where its own files say, or in a backend of that type. */
 export type TerraformBackend =
-  | { readonly type: 'DAVIT'; readonly store: StateStore }
+  | { readonly type: 'DAVIT'; readonly store: StateStore; readonly admit: () => Promise<StateAccess> }
   | { readonly type: 'FILES' }
   | { readonly type: string; readonly config: Readonly<Record<string, string>> };
 
+/** With what a run that is not on this machine reaches its state at the API. */
+export interface StateAccess {
+  /** Below the address of the API. */
+  readonly path: string;
+  readonly password: string;
+}
+
 /** One configuration in a folder of its own, and how it is run. */
 export interface TerraformRun {
+  /** The same for all calls that are about this run, by whatever process: a UUID. */
+  readonly id: string;
+  readonly owner: Ownership;
+  /** Of the service, for people. */
+  readonly name: string;
+  readonly release: string;
   readonly engine: TerraformEngine;
   /** That the program must have; null: any. */
   readonly version: string | null;
   /** Of the run: below it lie the checked-out `source` and what the program writes. */
   readonly folder: string;
+  /** Brings `source` there. Called where it is not there and is needed. */
+  readonly fetch: () => Promise<void>;
   /** Of the configuration, below `source`. */
   readonly rootPath: string;
   readonly backend: TerraformBackend;
   readonly environment: Readonly<Record<string, string>>;
-  /** Written before the program runs, for it alone. */
+  /** Written before the program runs, for it alone. A variable whose value is such a path tells where the file is. */
   readonly files: readonly { readonly path: string; readonly content: string }[];
   readonly variableFiles: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
@@ -82,16 +98,23 @@ export interface TerraformDriver {
   /** The programs that are here and answer. */
   versions(): Promise<readonly { readonly engine: TerraformEngine; readonly version: string }[]>;
   /**
-   * Begins to work on a configuration. Waits for what a process before this one left. Whoever opens it closes it.
-   * TERRAFORM_UNAVAILABLE, TERRAFORM_VERSION_UNAVAILABLE, TERRAFORM_FILES_MISSING.
+   * Begins to work on a configuration. Waits for what a process before this one left, or goes on with it. Whoever opens it closes it.
+   * TERRAFORM_UNAVAILABLE, TERRAFORM_VERSION_UNAVAILABLE, TERRAFORM_FILES_MISSING; on a cluster also what its `start` fails with.
    */
   open(run: TerraformRun, call: CallContext): Promise<TerraformSession>;
+  /** Ends what still runs for a service, as a stop does, and removes what its runs left, but for `folder`. Idempotent. */
+  remove(owner: Pick<Ownership, 'environment' | 'service'>, graceSeconds: number, call: CallContext): Promise<void>;
   /** Whether a command ended in that folder without storing its state anywhere but in a file. */
   hasUnstoredState(folder: string, rootPath: string): Promise<boolean>;
 }
 
-/** A configuration that is worked on. Each command may fail with TERRAFORM_FAILED and TERRAFORM_STATE_LOCKED. */
+/**
+ * A configuration that is worked on. Each command may fail with TERRAFORM_FAILED and TERRAFORM_STATE_LOCKED. On a cluster a command goes
+ * on when `leave` of its call is aborted; the same command of the next session of this run is then the same one.
+ */
 export interface TerraformSession {
+  /** The files were brought where the commands run just now: what a session before did there is gone. */
+  readonly isNew: boolean;
   /** Fetches modules and providers and connects the backend. Stores a state that a run before could not store. */
   init(call: CallContext): Promise<void>;
   /** Finds out what there is to do, and whether there is anything. */

@@ -67,6 +67,7 @@ export const markedKinds = [
   'Service',
   'Ingress',
   'HTTPRoute',
+  'HorizontalPodAutoscaler',
 ] as const;
 
 /** What users want written on what a service is on a cluster; only of use where others read it. */
@@ -99,6 +100,8 @@ export interface Workload {
   readonly ports: readonly WorkloadPort[];
   /** Folders that are made in the container for its process to write to, whatever user it runs as. Absolute. */
   readonly folders?: readonly string[];
+  /** What each of them may hold. Absent: no limit of its own. Only where the cluster can hold to it. */
+  readonly folderGiB?: number;
   readonly volumes: readonly WorkloadVolume[];
   readonly cpuMillicores: number;
   readonly memoryMiB: number;
@@ -117,6 +120,8 @@ export interface Workload {
   readonly readOnlyRootFilesystem?: boolean;
   /** It ends by itself (a run of a job, a bench): it is started once, and stays as it ended until it is retired. */
   readonly runsOnce?: true;
+  /** Its image works whoever it runs as: it then runs as root where the cluster allows that, and as nobody elsewhere. */
+  readonly runsAsAnyUser?: true;
   /** Absent: nothing. */
   readonly metadata?: ObjectMetadata;
   /** With what a cluster that pulls images itself does so; absent: without. Where Davit brings images it is not looked at. */

@@ -35,6 +35,8 @@ export interface PortParts {
   servedRoutes: EnginePort['servedRoutes'];
   terraformVersions: EnginePort['terraformVersions'];
   terraformResources: EnginePort['terraformResources'];
+  isTerraformRun: EnginePort['isTerraformRun'];
+  terraformState: EnginePort['terraformState'];
 }
 
 /** The engine as the API sees it. Works without a runner in the process: another one does what is queued. */
@@ -92,6 +94,8 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     servedRoutes: (driver, serviceId) => parts.servedRoutes(driver, serviceId),
     terraformVersions: () => parts.terraformVersions(),
     terraformResources: (db, serviceId) => parts.terraformResources(db, serviceId),
+    isTerraformRun: (run) => parts.isTerraformRun(run),
+    terraformState: (run, request) => parts.terraformState(run, request),
     describeCluster: async (driver) => (await parts.clusters.state(driver)).facts,
     clusterState: (driver) => parts.clusters.state(driver),
     checkCluster: (driver) => parts.clusters.check(driver),

@@ -10,6 +10,7 @@ import { DomainWatch } from './keeper/domain-watch.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { clearEndedRuns } from './jobs/leftovers.ts';
 import { noTerraform } from './no-terraform.ts';
+import { answerRun, isOpenRun } from './terraform-runs.ts';
 import { readTerraformResources } from './terraform-resources.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
 import { Scheduler } from './jobs/scheduler.ts';
@@ -71,6 +72,8 @@ export function createEngine(input: EngineInput): Engine {
       servedRoutes: (driver, serviceId) => clusters.gateways[driver]?.routesOf(serviceId) ?? null,
       terraformVersions: () => parts.terraform.versions(),
       terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
+      isTerraformRun: (run) => isOpenRun(parts.database, run),
+      terraformState: (run, request) => answerRun(parts, run, request),
     }),
     start: async () => {
       started = true;

@@ -1,4 +1,4 @@
-import type { ObjectMetadata, PortProtocol, Probe, RouteOptions } from '@davit/drivers';
+import type { ObjectMetadata, PortProtocol, Probe, ScalingByEvents, RouteOptions } from '@davit/drivers';
 
 /** What a deployment does to its services. */
 export type Action = 'DEPLOY' | 'RESTART' | 'STOP' | 'DELETE' | 'UNINSTALL';
@@ -143,13 +143,15 @@ export interface JobCommand {
   readonly arguments: readonly string[];
 }
 
-/** Between `instances` and `most` as many instances run as their use asks for, in percent of what one may use. */
+/** Between `instances` and `most` as many instances run as their use asks for, in percent of what one may use; or as events do. */
 export interface ReleaseScaling {
   /** null: as many as the cluster has room for. */
   readonly most: number | null;
   readonly cpuPercent: number;
   /** null: memory does not matter. */
   readonly memoryPercent: number | null;
+  /** In place of use; only the cluster can do it. With a least of 0 none runs while nothing happens. */
+  readonly events?: Omit<ScalingByEvents, 'type'>;
 }
 
 /** What makes a service a job: it has no instances that stay, and runs to its end at its events. */

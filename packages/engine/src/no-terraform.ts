@@ -3,6 +3,7 @@ import { DriverError, type TerraformDriver } from '@davit/drivers';
 /** Of a process that runs no Terraform configurations. */
 export const noTerraform: TerraformDriver = {
   versions: () => Promise.resolve([]),
+  remove: () => Promise.resolve(),
   open: () =>
     Promise.reject(new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: 'this process runs no Terraform configurations' })),
   hasUnstoredState: () => Promise.resolve(false),

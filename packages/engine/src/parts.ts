@@ -31,6 +31,8 @@ export interface DriverSet {
   readonly gateway: Gateway;
   /** Left out: what the engine keeps is not looked after. */
   readonly imageStore?: ImageStore | undefined;
+  /** Runs Terraform configurations there; left out: this machine does. */
+  readonly terraform?: TerraformDriver | undefined;
 }
 
 export interface EngineSettings {
@@ -88,7 +90,7 @@ export interface EngineParts {
   readonly drivers: Readonly<Record<string, DriverSet>>;
   readonly gateways: Readonly<Record<string, GatewaySync>>;
   readonly clusters: Clusters;
-  /** Runs Terraform configurations, on this machine whatever the cluster. */
+  /** Runs Terraform configurations on this machine, for clusters that do not themselves. */
   readonly terraform: TerraformDriver;
   readonly settings: EngineSettings;
   readonly log: EngineLog;

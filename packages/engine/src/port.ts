@@ -142,6 +142,18 @@ export interface EnginePort {
   /** Programs of this machine that run Terraform configurations. */
   terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;
 
+  /** Whether that run of Terraform on a cluster is under way, and the token its own. */
+  isTerraformRun(run: { readonly runId: string; readonly token: string }): Promise<boolean>;
+
+  /**
+   * Does what a run asks of its state by the protocol of Terraform's backend `http`. `body` null: it is too large. 401: the run is over,
+   * or the token is not its own.
+   */
+  terraformState(
+    run: { readonly runId: string; readonly token: string },
+    request: { readonly method: string; readonly body: string | null },
+  ): Promise<{ readonly status: number; readonly body: string | null }>;
+
   /** What the latest apply of a Terraform configuration left in the world; null: nothing was applied, or it is destroyed. */
   terraformResources(
     db: Queryable,

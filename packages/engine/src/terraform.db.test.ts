@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { statement } from '@davit/db';
+import { DriverError, type TerraformDriver } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReleaseConfig, RequestedService, TerraformReleaseSource } from './port.ts';
 import { config, terraformSource } from './testing/config.ts';
@@ -237,5 +238,52 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     await expect(world.deploy([infra], { action: 'STOP' })).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
     await world.deploy([infra], { action: 'STOP', wholeEnvironment: true });
     expect((await world.view(infra.serviceId)).state).toBe('DEPLOYED');
+  });
+});
+
+describe('a Terraform configuration whose cluster runs it', () => {
+  const runs = statement<{ id: string; service_id: string }>('test_terraform_runs', 'select id, service_id from terraform_run');
+  const openRuns = () => world.database.database.many(runs);
+
+  test('gets a token for its state that is good for as long as it runs, and what it leaves is removed', long, async () => {
+    const infra = terraform();
+    const seen: { readonly runId: string; readonly token: string; readonly answers: readonly number[] }[] = [];
+    const removed: string[] = [];
+    const { port } = world.engine;
+    const driver: TerraformDriver = {
+      versions: () => Promise.resolve([]),
+      open: async (run) => {
+        if (run.backend.type !== 'DAVIT' || !('admit' in run.backend)) throw new Error('the state is with Davit');
+        const { path, password: token } = await run.backend.admit();
+        expect(path).toBe(`/internal/terraform-state/${run.id}`);
+        const ask = async (method: string, body: string): Promise<number> =>
+          (await port.terraformState({ runId: run.id, token }, { method, body })).status;
+        const answers = [await ask('GET', ''), await ask('POST', '{"serial":7}'), await ask('GET', '')];
+        seen.push({ runId: run.id, token, answers });
+        throw new DriverError({ cause: 'OUT_OF_MEMORY', message: 'it was too large' });
+      },
+      remove: ({ service }) => Promise.resolve(void removed.push(service)),
+      hasUnstoredState: () => Promise.resolve(false),
+    };
+    Object.assign(world.input.drivers['fake'] ?? {}, { terraform: driver });
+    await world.deploy([infra]);
+    const view = await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR');
+    expect(view).toMatchObject({ state: 'DEPLOYMENT_ERROR', failure: { code: 'OUT_OF_MEMORY' } });
+    const [run] = seen;
+    expect(run?.answers).toEqual([204, 200, 200]);
+    expect(removed).toEqual([infra.serviceId]);
+    expect(await openRuns()).toEqual([]);
+    const credentials = { runId: run?.runId ?? '', token: run?.token ?? '' };
+    expect(await port.isTerraformRun(credentials)).toBe(false);
+    expect(await port.terraformState(credentials, { method: 'GET', body: '' })).toEqual({ status: 401, body: null });
+    expect(await states(infra.serviceId)).toMatchObject([{ lock: null, text: expect.not.stringContaining('serial') }]);
+  });
+
+  test('that cannot, as nobody named an address of Davit, is told where it runs instead', long, async () => {
+    Object.assign(world.fake.cluster, { kind: 'kubernetes' });
+    const infra = terraform({ git: { ...terraformSource().git, rootPath: '/nowhere' } });
+    await world.deploy([infra]);
+    await reaches(infra, 'DEPLOYMENT_ERROR');
+    expect(await log()).toContain('Runs on the machine of Davit and not on the cluster');
   });
 });

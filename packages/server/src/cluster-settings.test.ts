@@ -58,6 +58,8 @@ test.each([
   ['a bare address of a machine', { [east]: { address: 'https://192.0.2.1' } }, 'must be an http or https address'],
   ['one with a password', { [east]: { address: 'https://u:p@apps.example.org' } }, 'must be an http or https address'],
   ['another scheme', { [east]: { address: 'ftp://apps.example.org' } }, 'must be an http or https address'],
+  ['an address of Davit with a password', { '*': { davit_address: 'http://u:p@davit' } }, '*.davit_address'],
+  ['an address of Davit that is none', { '*': { davit_address: 'davit:4440' } }, '*.davit_address'],
   ['a Gateway without a namespace', { [east]: { gateway: 'public' } }, `${east}.gateway`],
   [
     'an issuer beside a Gateway',

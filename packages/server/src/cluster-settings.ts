@@ -33,6 +33,10 @@ export interface OneClusterSettings {
   readonly http_registries?: readonly string[];
   readonly helper_image?: string;
   readonly linger_seconds?: number;
+  /** Where pods of the cluster reach the API of Davit. Left out: Terraform runs on the machine of Davit. */
+  readonly davit_address?: string;
+  readonly terraform_image?: string;
+  readonly opentofu_image?: string;
   /** The version that it is to be upgraded to, as `v1.36.2+k3s1`. Of one cluster, not of `*`. Left out: its owner upgrades it. */
   readonly kubernetes_version?: string;
   /** It is the cluster that Davit itself runs on, and is worked with as the service account of Davit's pods. Of one cluster, not of `*`. */
@@ -64,6 +68,9 @@ const members = {
   http_registries: { type: 'array', items: { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?(:[0-9]{1,5})?$' } },
   helper_image: { type: 'string', minLength: 1, maxLength: 500 },
   linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
+  davit_address: { type: 'string', maxLength: 500, pattern: '^https?://[^/?#@\\s]+(/[^?#@\\s]*)?$' },
+  terraform_image: { type: 'string', minLength: 1, maxLength: 500 },
+  opentofu_image: { type: 'string', minLength: 1, maxLength: 500 },
   kubernetes_version: { type: 'string', pattern: String.raw`^v1\.[0-9]+\.[0-9]+\+(k3s|rke2r)[0-9]+$` },
   in_cluster: { type: 'boolean' },
 };

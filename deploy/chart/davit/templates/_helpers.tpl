@@ -30,8 +30,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{/* Pods of the cluster that Davit itself runs on reach its API by its Service. */}}
 {{- define "davit.clusterSettings" -}}
-{{ .Values.clusterSettings | toPrettyJson }}
+{{- $address := printf "http://%s.%s.svc:%v" (include "davit.name" .) .Release.Namespace .Values.service.port -}}
+{{- $settings := deepCopy .Values.clusterSettings -}}
+{{- range $own := $settings -}}
+{{- if and $own.in_cluster (not (hasKey $own "davit_address")) }}{{ $_ := set $own "davit_address" $address }}{{ end -}}
+{{- end -}}
+{{ $settings | toPrettyJson }}
 {{- end -}}
 
 {{/* Of (dict "root" $ "role" "api" "of" .Values.api): everything of a Deployment below its metadata. */}}

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
+import { Autoscaling } from './autoscaling.ts';
 import { advancedSettingsOperations, applicationSettings } from './advanced-settings.ts';
 import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
@@ -20,6 +21,7 @@ export const Application = Type.Object({
   description: Type.Optional(Type.String()),
   // Only its own, so that one record of several types can be told from another.
   service_type: Words(['APPLICATION'] as const),
+  autoscaling: Type.Optional(Autoscaling),
   icon_uri: Type.String(),
   build_mode: Type.Optional(Words(['DOCKER'] as const)),
   dockerfile_path: Type.Optional(Nullable(Type.String())),

@@ -4,6 +4,7 @@ import { LabelsGroup } from '../group/labels-group.ts';
 import { DateTime, Name, Nullable, Reference, Uuid, Words } from '../shape.ts';
 import { DryRun } from '../shared/deployment.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
+import { Autoscaling } from './autoscaling.ts';
 import { advancedSettingsOperations, containerSettings } from './advanced-settings.ts';
 import { customDomainOperations, customDomainStatusOperations } from './custom-domain.ts';
 import { kinds } from './kinds.ts';
@@ -50,6 +51,7 @@ export const Container = Type.Object({
   labels_groups: Type.Optional(Type.Array(LabelsGroup)),
   icon_uri: Type.String(),
   service_type: Words(['CONTAINER'] as const),
+  autoscaling: Type.Optional(Autoscaling),
 });
 
 const image = {

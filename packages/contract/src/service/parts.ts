@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { Count, DateTime, Nullable, Text, Uuid, Words } from '../shape.ts';
+import { AutoscalingRequest } from './autoscaling.ts';
 import { gitProviders, portProtocols, serviceTypes } from '../shared/words.ts';
 
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
@@ -111,7 +112,7 @@ export const processFields = {
   gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
   min_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: 0, maximum: 1000 }))),
   max_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: -1, maximum: 1000 }))),
-  autoscaling: Type.Optional(Nullable(Type.Object({}, { description: 'Scaling by events. Refused: no cluster here has it' }))),
+  autoscaling: Type.Optional(Nullable(AutoscalingRequest)),
   healthchecks: Type.Optional(Nullable(Healthchecks)),
   auto_preview: Type.Optional(Nullable(Type.Boolean())),
   auto_deploy: Type.Optional(Nullable(Type.Boolean())),

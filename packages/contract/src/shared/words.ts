@@ -34,6 +34,9 @@ export type DatabaseType = (typeof databaseTypes)[number];
 export const databaseModes = ['CONTAINER', 'MANAGED'] as const;
 export const databaseAccessibilities = ['PRIVATE', 'PUBLIC'] as const;
 
+/** Of a scaler: PRIMARY is what a service scales by, SAFETY what keeps it from having too little. What asks for the most counts. */
+export const scalerRoles = ['PRIMARY', 'SAFETY'] as const;
+
 export const serviceTypes = ['APPLICATION', 'DATABASE', 'CONTAINER', 'JOB', 'HELM', 'TERRAFORM'] as const;
 export type ServiceType = (typeof serviceTypes)[number];
 

@@ -7,6 +7,7 @@ import type { SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { aborted, Calls, type FakeCall, type FakeScript } from './calls.ts';
 import { FakeImages } from './fake-images.ts';
+import { FakeScaling } from './fake-scaling.ts';
 import { FakeSchedules } from './fake-schedules.ts';
 import { fakeSource } from './fake-source.ts';
 import type { DiskSpace, ImageStore } from '../stored-images.ts';
@@ -53,6 +54,8 @@ export interface FakeCluster {
   readonly volumeBytes: Map<string, number>;
   /** Of the cluster's machine; replaceable at any time. */
   capacity: { readonly cpuMillicores: number; readonly memoryMiB: number };
+  /** The power to decide on numbers of instances, for those who add it to `cluster`. */
+  readonly scaling: FakeScaling;
   /** Writes a file inside an instance. */
   write(instanceId: string, path: string, text: string): void;
 }
@@ -88,6 +91,7 @@ class MemoryCluster implements FakeCluster {
   readonly builder = this.#made.builder;
   readonly carrier = this.#made.builder;
   readonly imageStore = this.#made.imageStore;
+  readonly scaling = new FakeScaling(this.#calls);
   readonly source = fakeSource(this.#calls, this.branches);
   readonly traffic = new Map<string, RouteTraffic>();
   readonly volumeBytes = new Map<string, number>();
@@ -258,9 +262,12 @@ class MemoryCluster implements FakeCluster {
         this.#select(selector).map(({ instance }) => instance),
       ),
     retire: (selector, _grace, { signal }) =>
-      this.#call({ method: 'retire', service: selector.service ?? '', detail: selector.rollout ?? '' }, signal, () =>
-        this.#remove(this.#select(selector)),
-      ),
+      this.#call({ method: 'retire', service: selector.service ?? '', detail: selector.rollout ?? '' }, signal, () => {
+        this.#remove(this.#select(selector));
+        const { service, rollout, exceptRollout, fromIndex } = selector;
+        const isWhole = rollout === undefined && exceptRollout === undefined && fromIndex === undefined;
+        if (service !== undefined && isWhole) this.scaling.services.delete(service);
+      }),
     revive: (id, { signal }) =>
       this.#call({ method: 'revive', service: this.#containers.get(id)?.instance.service ?? '', detail: id }, signal, () => {
         const container = this.#containers.get(id);

@@ -9,6 +9,7 @@ import type {
   InstanceEvent,
 } from '../driver.ts';
 import type { ClusterBuilder } from '../image-builder.ts';
+import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { closeApi, openApi } from './api.ts';
@@ -27,6 +28,7 @@ import { clusterRoutes } from './routes.ts';
 import { clusterSchedules } from './schedules.ts';
 import { translated } from './refusals.ts';
 import { removeEnvironment, removeService, retire, revive } from './removal.ts';
+import { clusterScaling } from './scaling.ts';
 import { readServiceAccount } from './service-account.ts';
 import { startWorkload, type ClusterScope } from './start.ts';
 import { clusterUpgrades } from './upgrades.ts';
@@ -75,6 +77,7 @@ export class KubernetesDriver implements ClusterDriver {
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
   readonly builder: ClusterBuilder;
+  readonly scaling: ClusterScaling;
   readonly upgrades?: ClusterUpgrades;
   readonly schedules: ClusterSchedules;
   readonly #scope: ClusterScope;
@@ -83,6 +86,7 @@ export class KubernetesDriver implements ClusterDriver {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
     this.builder = clusterBuilder(scope);
+    this.scaling = clusterScaling(scope);
     this.schedules = clusterSchedules(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
     if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);

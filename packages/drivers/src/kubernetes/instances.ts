@@ -9,6 +9,9 @@ import { helperContainer, mainContainer } from './manifests/pod.ts';
 import { byAge, controllerKinds, pathOf, type Scope } from './objects.ts';
 import { namespaceName } from './names.ts';
 
+/** Of a process that SIGTERM ended. */
+const terminatedCode = 143;
+
 /** An instance as the cluster has it: what makes its pods, and these. */
 export interface Found {
   /** `<namespace>/<name>`. */
@@ -99,7 +102,7 @@ export function toInstance(found: Found): Instance {
   const pod = found.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? found.pods[0];
   const status = mainStatus(pod);
   const running = status?.state?.running;
-  const ended = running === undefined ? lastEnd(status) : undefined;
+  const ended = running === undefined ? withoutDeadline(lastEnd(status), pod) : undefined;
   const isScheduled = labels[label.schedule] !== undefined;
   const waits = isScheduled && ended !== undefined && !isLastEnd(found, pod, ended);
   const exit = running || waits ? null : (toExit(ended, pod) ?? jobExit(found));
@@ -119,6 +122,15 @@ export function toInstance(found: Found): Instance {
     ...(isScheduled && { scheduled: true }),
     ...(isScheduled && helperEnd(pod)?.exitCode === foldersLostCode && { foldersLost: true }),
   };
+}
+
+/** A process that ends well when it is told to, as its time is over, has not done its work. */
+function withoutDeadline(
+  ended: ContainerStateTerminated | undefined,
+  pod: Pod | undefined,
+): ContainerStateTerminated | undefined {
+  const isLate = pod?.status?.reason === 'DeadlineExceeded' && ended?.exitCode === 0;
+  return ended !== undefined && isLate ? { ...ended, exitCode: terminatedCode } : ended;
 }
 
 function helperEnd(pod: Pod | undefined): ContainerStateTerminated | undefined {

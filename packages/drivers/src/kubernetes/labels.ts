@@ -30,9 +30,21 @@ export const annotation = {
   ports: 'davit.ports',
   /** The service's name, for people. */
   name: 'davit.name',
+  /** Of a ScaleTarget: by which version of what it was told the cluster decides. */
+  mark: 'davit.mark',
 } as const;
 
-export type ObjectKind = 'environment' | 'instance' | 'address' | 'values' | 'volume' | 'policy' | 'route' | 'schedule' | 'build';
+export type ObjectKind =
+  | 'environment'
+  | 'instance'
+  | 'address'
+  | 'values'
+  | 'volume'
+  | 'policy'
+  | 'route'
+  | 'scaling'
+  | 'schedule'
+  | 'build';
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
+import { scaleTargetDefinition } from './manifests/scale-target.ts';
 import { roleRules } from './role.ts';
 import {
   chartFolder,
@@ -79,6 +80,7 @@ test('Kubernetes takes the manifests as they are', () => {
     'ClusterRole davit-davit',
     'ClusterRoleBinding davit-davit',
     'ConfigMap davit-clusters',
+    'CustomResourceDefinition scaletargets.davit.dev',
     'Deployment davit-api',
     'Deployment davit-worker',
     'Namespace davit',
@@ -94,6 +96,13 @@ test('Kubernetes takes the manifests as they are', () => {
 test('the role of manifests and chart is what Davit asks a cluster for', () => {
   expect(readManifests('in-cluster').find(({ kind }) => kind === 'ClusterRole')?.rules).toEqual(roleRules());
   expect(load(readFileSync(join(chartFolder, 'files/cluster-role-rules.yaml'), 'utf8'))).toEqual(roleRules());
+});
+
+test('chart and manifests bring the kind of object by which clusters say how many instances there should be', () => {
+  // Helm makes what is in this folder where it is missing, leaves it alone otherwise, and never takes it away.
+  const [inChart] = parseManifests(readFileSync(join(chartFolder, 'crds/scale-target.yaml'), 'utf8'));
+  expect(inChart).toEqual(scaleTargetDefinition);
+  expect(readManifests('in-cluster').find(({ kind }) => kind === 'CustomResourceDefinition')).toEqual(scaleTargetDefinition);
 });
 
 test('pods have no more than they need: no root, nothing to write to but volumes, no token, no secret in the manifest', () => {
@@ -157,6 +166,21 @@ describe.skipIf(helm === null)(`the chart${helm === null ? ' (skipped: there is 
     expect(() => render(values)).toThrow(words);
   });
 
+  test('names its Service as what pods of its own cluster reach it by, unless that is set', () => {
+    const settingsOf = (clusterSettings: object): unknown => {
+      const map = render({ backups: { ephemeral: true }, clusterSettings }).find(({ kind }) => kind === 'ConfigMap');
+      const data: unknown = Reflect.get(map ?? {}, 'data');
+      return JSON.parse(String(Reflect.get(Object(data), 'clusters.json')));
+    };
+    const [own, set, other] = ['own', 'set', 'other'];
+    const given = {
+      [own]: { in_cluster: true },
+      [set]: { in_cluster: true, davit_address: 'http://elsewhere' },
+      [other]: { linger_seconds: 1 },
+    };
+    expect(settingsOf(given)).toEqual({ ...given, [own]: { in_cluster: true, davit_address: 'http://davit.davit.svc:80' } });
+  });
+
   test('rolls the pods when the settings of clusters change', () => {
     const of = (clusterSettings: object) =>
       JSON.stringify(render({ backups: { ephemeral: true }, clusterSettings }).filter(({ kind }) => kind === 'Deployment'));
@@ -173,7 +197,8 @@ test.skipIf(kubectl === null || helm === null)(
       stdio: 'pipe',
     });
     const rendered = renderChart(helm ?? '', { backups: { size: '20Gi' }, inCluster: true }).map(withoutHelm);
-    const own = parseManifests(text).filter(({ kind }) => kind !== 'Namespace');
+    // Helm has no template of either.
+    const own = parseManifests(text).filter(({ kind }) => kind !== 'Namespace' && kind !== 'CustomResourceDefinition');
     const sorted = (manifests: readonly Manifest[]) =>
       manifests.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
     expect(sorted(own)).toEqual(sorted(rendered));

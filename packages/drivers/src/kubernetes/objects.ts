@@ -26,6 +26,10 @@ const places: Readonly<Record<string, { readonly base: string; readonly plural: 
   NetworkPolicy: { base: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },
   Ingress: { base: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
   HTTPRoute: { base: '/apis/gateway.networking.k8s.io/v1', plural: 'httproutes' },
+  HorizontalPodAutoscaler: { base: '/apis/autoscaling/v2', plural: 'horizontalpodautoscalers' },
+  ScaleTarget: { base: '/apis/davit.dev/v1', plural: 'scaletargets' },
+  ScaledObject: { base: '/apis/keda.sh/v1alpha1', plural: 'scaledobjects' },
+  TriggerAuthentication: { base: '/apis/keda.sh/v1alpha1', plural: 'triggerauthentications' },
   Plan: { base: '/apis/upgrade.cattle.io/v1', plural: 'plans' },
   PodDisruptionBudget: { base: '/apis/policy/v1', plural: 'poddisruptionbudgets' },
 };
@@ -63,7 +67,7 @@ export async function apply<T extends KubernetesObject>(
   return (await call<T>(api, { method: 'PATCH', path, query, body: object, contentType, signal })).body;
 }
 
-function foreign({ kind, metadata }: KubernetesObject): DriverError {
+export function foreign({ kind, metadata }: KubernetesObject): DriverError {
   const place = metadata?.namespace === undefined ? '' : ` in namespace ${metadata.namespace}`;
   return new DriverError({
     cause: 'ENGINE_FAILED',

@@ -20,7 +20,13 @@ test('the role that operators are shown is what Davit asks a cluster for', () =>
 
 test('the manifest binds one service account to that role, and nothing to everything', () => {
   const objects = roleObjects({ namespace: 'shipyard', name: 'dock' });
-  expect(objects.map(({ kind }) => kind)).toEqual(['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding']);
+  expect(objects.map(({ kind }) => kind)).toEqual([
+    'Namespace',
+    'ServiceAccount',
+    'ClusterRole',
+    'ClusterRoleBinding',
+    'CustomResourceDefinition',
+  ]);
   expect(objects.flatMap(faultsOf)).toEqual([]);
   expect(objects[3]).toMatchObject({
     roleRef: { name: 'dock' },

@@ -12,6 +12,7 @@ export interface Permission {
 }
 
 const made = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
+const applied = made.filter((verb) => verb !== 'watch');
 
 /**
  * All that Davit does on a cluster, in all namespaces, as it makes those of environments itself. `davit cluster manifest` prints it as a
@@ -27,10 +28,10 @@ export const permissions: readonly Permission[] = [
   { group: '', resource: 'pods/log', verbs: ['get'] },
   { group: '', resource: 'pods/exec', verbs: ['get', 'create'] },
   { group: '', resource: 'events', verbs: ['list', 'watch'] },
-  { group: 'apps', resource: 'deployments', verbs: made.filter((verb) => verb !== 'watch') },
-  { group: 'apps', resource: 'statefulsets', verbs: made.filter((verb) => verb !== 'watch') },
+  { group: 'apps', resource: 'deployments', verbs: applied },
+  { group: 'apps', resource: 'statefulsets', verbs: applied },
   { group: 'apps', resource: 'replicasets', verbs: ['list', 'delete'] },
-  { group: 'batch', resource: 'jobs', verbs: made.filter((verb) => verb !== 'watch') },
+  { group: 'batch', resource: 'jobs', verbs: applied },
   { group: 'batch', resource: 'cronjobs', verbs: ['get', 'list', 'create', 'patch', 'delete'], isOptional: true },
   { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['get', 'create', 'patch'] },
   { group: 'networking.k8s.io', resource: 'ingresses', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
@@ -43,7 +44,19 @@ export const permissions: readonly Permission[] = [
   { group: 'policy', resource: 'poddisruptionbudgets', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
   { group: 'upgrade.cattle.io', resource: 'plans', verbs: ['get', 'create', 'patch'], isOptional: true },
   { group: 'metrics.k8s.io', resource: 'pods', verbs: ['list'], isOptional: true },
+  { group: 'davit.dev', resource: 'scaletargets', verbs: made, isOptional: true },
+  { group: 'davit.dev', resource: 'scaletargets/status', verbs: ['patch'], isOptional: true },
+  { group: 'autoscaling', resource: 'horizontalpodautoscalers', verbs: applied, isOptional: true },
+  { group: 'keda.sh', resource: 'scaledobjects', verbs: applied, isOptional: true },
+  { group: 'keda.sh', resource: 'triggerauthentications', verbs: applied, isOptional: true },
 ];
+
+const scalingGroups = { USE: ['davit.dev', 'autoscaling'], EVENTS: ['davit.dev', 'keda.sh'] };
+
+/** What of it a cluster that decides on the number of instances needs, by use or by events. */
+export function scalingPermissions(by: keyof typeof scalingGroups): readonly Permission[] {
+  return permissions.filter(({ group }) => scalingGroups[by].includes(group));
+}
 
 interface Review {
   readonly status?: { readonly allowed?: boolean };
@@ -51,7 +64,15 @@ interface Review {
 
 /** What of it the credentials may not do in all namespaces, in words (`create deployments.apps`), but for what is optional. */
 export async function missingPermissions(api: Api, signal: AbortSignal): Promise<string[]> {
-  const needed = permissions.filter(({ isOptional }) => isOptional !== true);
+  return refusedAmong(
+    api,
+    permissions.filter(({ isOptional }) => isOptional !== true),
+    signal,
+  );
+}
+
+/** What of these permissions the credentials do not have in all namespaces, in words. */
+export async function refusedAmong(api: Api, needed: readonly Permission[], signal: AbortSignal): Promise<string[]> {
   const asked = needed.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
   try {
     const answers = await inParallel(asked, 8, async (one) => {

@@ -13,11 +13,13 @@ import { namespaceName } from './names.ts';
 import { pathOf, remove, type Scope } from './objects.ts';
 import { podsOf } from './pods.ts';
 import { translated } from './refusals.ts';
+import { removeScaling } from './scaling.ts';
 import { removeSchedules } from './schedule-objects.ts';
 import { hasInstances, type ClusterScope } from './start.ts';
 
 const atOnce = 8;
 const lookAgainMilliseconds = 200;
+const replacedWithinMilliseconds = 60_000;
 
 /** See `ClusterDriver.retire`. */
 export async function retire(scope: ClusterScope, selector: Selector, graceSeconds: number, context: CallContext): Promise<void> {
@@ -129,14 +131,16 @@ function graceOf({ settings, traits }: ClusterScope, pod: Pod, graceSeconds: num
 /** Values of rollouts that have no instance any more, and of a service that was retired as a whole its addresses. */
 async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: AbortSignal): Promise<void> {
   const { service, rollout, exceptRollout, fromIndex, environment } = selector;
-  if (service === undefined) return;
+  // What is scaled to nothing comes again, and KEDA looks at its variables meanwhile.
+  if (service === undefined || fromIndex !== undefined) return;
   const left = await findSelected(scope, { service, environment }, signal);
   const rollouts = new Set(left.map(({ controller, pods }) => (controller ?? pods[0])?.metadata?.labels?.[label.rollout]));
   const values = await labelled(scope, ['Secret'], labelSelector(scope.installation, 'values', selector), signal);
   const unused = values.filter(
     ({ metadata }) => metadata?.labels?.[label.schedule] === undefined && !rollouts.has(metadata?.labels?.[label.rollout]),
   );
-  const isWhole = rollout === undefined && exceptRollout === undefined && fromIndex === undefined && left.length === 0;
+  const isWhole = rollout === undefined && exceptRollout === undefined && left.length === 0;
+  if (isWhole) await removeScaling(scope, { service, environment }, signal);
   const addresses = isWhole
     ? await labelled(
         scope,
@@ -198,6 +202,7 @@ export async function removeService(
   { signal }: CallContext,
 ): Promise<void> {
   try {
+    await removeScaling(scope, owner, signal);
     await removeSchedules(scope, owner, { except: null }, signal);
     await takeAway(scope, owner, null, signal);
     await removeRoutes(scope, owner, { except: [] }, signal);
@@ -299,7 +304,7 @@ export async function revive(scope: ClusterScope, instanceId: string, { signal }
   }
 }
 
-/** Until a pod that was not there before has been started. */
+/** Until a pod that was not there before has been started, a minute at most: the cluster goes on by itself. */
 async function untilReplaced(
   { api, installation }: Scope,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -315,6 +320,8 @@ async function untilReplaced(
       if (state?.running ?? state?.terminated ?? lastState?.terminated) done.abort();
     }
   };
-  await follow<Pod>(api, { path: pathOf('Pod', { namespace }), query }, { onChange }, AbortSignal.any([signal, done.signal]));
+  // Whoever took away what makes the pods meanwhile makes none.
+  const ended = AbortSignal.any([signal, done.signal, AbortSignal.timeout(replacedWithinMilliseconds)]);
+  await follow<Pod>(api, { path: pathOf('Pod', { namespace }), query }, { onChange }, ended);
   signal.throwIfAborted();
 }

@@ -1,5 +1,7 @@
+import type { CustomResourceDefinition } from 'kubernetes-types/apiextensions/v1.js';
 import type { Namespace, ServiceAccount } from 'kubernetes-types/core/v1.js';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule } from 'kubernetes-types/rbac/v1.js';
+import { scaleTargetDefinition } from './manifests/scale-target.ts';
 import { permissions } from './permissions.ts';
 
 /** How the objects are called that let Davit work on a cluster. */
@@ -10,14 +12,15 @@ export interface RoleNames {
   readonly name: string;
 }
 
-type RoleObject = Namespace | ServiceAccount | ClusterRole | ClusterRoleBinding;
+type RoleObject = Namespace | CustomResourceDefinition | ServiceAccount | ClusterRole | ClusterRoleBinding;
 
 /** The least that Davit needs on a cluster, as a role's rules. */
 export function roleRules(): PolicyRule[] {
   return permissions.map(({ group, resource, verbs }) => ({ apiGroups: [group], resources: [resource], verbs: [...verbs] }));
 }
 
-/** What an operator applies so that Davit can work on a cluster: a service account that may do `permissions`, and nothing else. */
+/** What an operator applies so that Davit can work on a cluster: a service account that may do `permissions`, and nothing else;
+ * and the kind of object by which the cluster says how many instances there should be. */
 export function roleObjects({ namespace, name }: RoleNames): RoleObject[] {
   const labels = { 'app.kubernetes.io/name': 'davit' };
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
@@ -32,5 +35,6 @@ export function roleObjects({ namespace, name }: RoleNames): RoleObject[] {
       roleRef,
       subjects: [{ kind: 'ServiceAccount', name, namespace }],
     },
+    scaleTargetDefinition,
   ];
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { CommandLimits } from '../terraform-driver.ts';
+import { limitVariables } from './commands.ts';
 
 export interface Command {
   readonly program: string;
@@ -52,7 +53,7 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
   const shell = ['-c', wrapper, 'davit', blocks, String(graceSeconds), pidFile, command.program, ...command.arguments];
   const child = spawn('/bin/sh', shell, {
     cwd: command.folder,
-    env: { ...command.environment, ...limitsOf(command.limits) },
+    env: { ...command.environment, ...limitVariables(command.limits) },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
@@ -90,14 +91,6 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
     command.signal.removeEventListener('abort', stop);
     child.stdin.destroy();
   }
-}
-
-function limitsOf({ cpuMillicores, memoryMiB }: CommandLimits): Record<string, string> {
-  return {
-    // Read by the runtime of Go, in which Terraform and its providers are written.
-    GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
-    GOMEMLIMIT: `${Math.max(64, Math.floor(memoryMiB * 0.9))}MiB`,
-  };
 }
 
 function killGroup(pid: number | undefined): void {

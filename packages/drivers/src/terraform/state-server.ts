@@ -1,14 +1,13 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { StateLock, StateStore } from '../terraform-driver.ts';
+import type { StateStore } from '../terraform-driver.ts';
+import { answerState, largestState, stateVariables } from '../terraform-state.ts';
 
 export interface StateServer {
   /** Variables that make Terraform's backend `http` use it. */
   readonly environment: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
-
-const largestState = 64 * 1024 * 1024;
 
 /**
  * Serves one state to one run by the protocol of Terraform's backend `http`, on this machine only and with a password that is good
@@ -35,16 +34,7 @@ export async function serveState(store: StateStore): Promise<StateServer> {
   });
   const address = `http://127.0.0.1:${portOf(server)}/state`;
   return {
-    environment: {
-      TF_HTTP_ADDRESS: address,
-      TF_HTTP_LOCK_ADDRESS: address,
-      TF_HTTP_UNLOCK_ADDRESS: address,
-      TF_HTTP_USERNAME: 'davit',
-      TF_HTTP_PASSWORD: password,
-      TF_HTTP_RETRY_MAX: '2',
-      TF_HTTP_RETRY_WAIT_MIN: '1',
-      TF_HTTP_RETRY_WAIT_MAX: '2',
-    },
+    environment: stateVariables(address, { password, attempts: 2, longestPauseSeconds: 2 }),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -60,53 +50,8 @@ function portOf(server: Server): number {
 }
 
 async function answer(store: StateStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  switch (request.method) {
-    case 'GET': {
-      const state = await store.read();
-      if (state === null) response.writeHead(204).end();
-      else response.writeHead(200, { 'content-type': 'application/json' }).end(state);
-      return;
-    }
-    case 'POST': {
-      const state = await bodyOf(request);
-      if (state === null) response.writeHead(413).end();
-      else {
-        await store.write(state);
-        response.writeHead(200).end();
-      }
-      return;
-    }
-    case 'LOCK': {
-      const info = lockOf(await bodyOf(request));
-      if (info === null) {
-        response.writeHead(400).end();
-        return;
-      }
-      const held = await store.lock(info);
-      response.writeHead(held === null ? 200 : 423, { 'content-type': 'application/json' }).end(JSON.stringify(held ?? info));
-      return;
-    }
-    case 'UNLOCK': {
-      const info = lockOf(await bodyOf(request));
-      // `force-unlock` sends the id alone, in other words than the lock was made with.
-      const done = info !== null && (await store.unlock(info.ID));
-      response.writeHead(done ? 200 : 409).end();
-      return;
-    }
-    default:
-      request.resume();
-      response.writeHead(405).end();
-  }
-}
-
-function lockOf(text: string | null): StateLock | null {
-  try {
-    const parsed: unknown = JSON.parse(text ?? '');
-    if (typeof parsed !== 'object' || parsed === null || !('ID' in parsed) || typeof parsed.ID !== 'string') return null;
-    return { ...parsed, ID: parsed.ID };
-  } catch {
-    return null;
-  }
+  const { status, body } = await answerState(store, { method: request.method ?? '', body: await bodyOf(request) });
+  response.writeHead(status, body === null ? {} : { 'content-type': 'application/json' }).end(body ?? undefined);
 }
 
 /** null: it is too large. */

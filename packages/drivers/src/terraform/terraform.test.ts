@@ -29,11 +29,16 @@ async function run(files: Readonly<Record<string, string>>, overrides: Partial<T
   await mkdir(root, { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
   return {
+    id: '7b4f3c52-9f4e-4f1e-8a39-6f0d3b8c1e10',
+    owner: { installation: 'test', organization: 'o', project: 'p', environment: 'e', service: 's' },
+    name: 'infra',
+    release: 'r',
     engine: 'TERRAFORM',
     version: null,
     folder,
+    fetch: () => Promise.reject(new Error('it is there')),
     rootPath: '/infra',
-    backend: { type: 'DAVIT', store: state },
+    backend: { type: 'DAVIT', store: state, admit: () => Promise.reject(new Error('it is here')) },
     environment: {},
     files: [],
     variableFiles: [],

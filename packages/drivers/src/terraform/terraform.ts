@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir, rm, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
@@ -13,6 +13,23 @@ import type {
   TerraformRun,
   TerraformSession,
 } from '../terraform-driver.ts';
+import {
+  argumentVariables,
+  backendFile,
+  backendText,
+  commonVariables,
+  erroredFile,
+  failureOf,
+  filesMissing,
+  initArguments,
+  outputsOf,
+  planArguments,
+  planFile,
+  versionOf,
+  withCommon,
+  words,
+  wrongVersion,
+} from './commands.ts';
 import { runCommand, type CommandEnd } from './command.ts';
 import { awaitLeftover } from './leftover.ts';
 import { resourcesOf } from './resources.ts';
@@ -20,9 +37,7 @@ import { serveState, type StateServer } from './state-server.ts';
 
 const execute = promisify(execFile);
 const versionTimeoutMilliseconds = 20_000;
-const planFile = 'plan';
 const beganFile = 'apply-began';
-const erroredFile = 'errored.tfstate';
 const rescueMilliseconds = 60_000;
 
 /** Terraform and OpenTofu as programs of this machine. */
@@ -47,23 +62,21 @@ export class Terraform implements TerraformDriver {
   async open(run: TerraformRun, call: CallContext): Promise<TerraformSession> {
     const program = await this.#find(run.engine);
     const version = await this.#version(run.engine);
-    if (run.version !== null && run.version !== version) {
-      throw new DriverError({
-        cause: 'TERRAFORM_VERSION_UNAVAILABLE',
-        message: `provider_version.explicit_version asks for ${words[run.engine]} ${run.version}, but this machine has ${version}`,
-      });
-    }
+    if (run.version !== null && run.version !== version) throw wrongVersion(run, version, 'this machine');
+    const isNew = !(await exists(join(run.folder, 'source')));
+    if (isNew) await run.fetch();
     const root = join(run.folder, 'source', run.rootPath);
     await access(root, constants.R_OK).catch((error: unknown) => {
-      throw new DriverError({
-        cause: 'TERRAFORM_FILES_MISSING',
-        message: `the folder ${run.rootPath} is not in the repository at this commit`,
-        error,
-      });
+      throw filesMissing(run, error);
     });
     await awaitLeftover(pidFileOf(run), run.limits.graceSeconds, call.signal);
     const server = run.backend.type === 'DAVIT' && 'store' in run.backend ? await serveState(run.backend.store) : null;
-    return new Session({ run, program, root, server });
+    return new Session({ run, program, root, server, isNew });
+  }
+
+  /** What a command left ends with its process, or was waited for; the rest is in the folder. */
+  remove(): Promise<void> {
+    return Promise.resolve();
   }
 
   hasUnstoredState(folder: string, rootPath: string): Promise<boolean> {
@@ -89,18 +102,16 @@ export class Terraform implements TerraformDriver {
   async #version(engine: TerraformEngine): Promise<string> {
     const program = await this.#find(engine);
     const env = { PATH: process.env['PATH'] ?? '', CHECKPOINT_DISABLE: '1' };
-    try {
-      const { stdout } = await execute(program, ['version', '-json'], { env, timeout: versionTimeoutMilliseconds });
-      const parsed: { readonly terraform_version?: unknown } = JSON.parse(stdout);
-      if (typeof parsed.terraform_version === 'string') return parsed.terraform_version;
-    } catch (error) {
-      throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${program} does not tell its version`, error });
-    }
+    const { stdout } = await execute(program, ['version', '-json'], { env, timeout: versionTimeoutMilliseconds }).catch(
+      (error: unknown) => {
+        throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${program} does not tell its version`, error });
+      },
+    );
+    const version = versionOf(stdout);
+    if (version !== null) return version;
     throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${program} is no Terraform` });
   }
 }
-
-const words: Readonly<Record<TerraformEngine, string>> = { TERRAFORM: 'Terraform', OPEN_TOFU: 'OpenTofu' };
 
 function pidFileOf({ folder }: TerraformRun): string {
   return join(folder, 'davit.pid');
@@ -112,6 +123,7 @@ interface SessionInput {
   /** Where the configuration is. */
   readonly root: string;
   readonly server: StateServer | null;
+  readonly isNew: boolean;
 }
 
 /** A configuration that is worked on. */
@@ -122,12 +134,14 @@ class Session implements TerraformSession {
     this.#input = input;
   }
 
+  get isNew(): boolean {
+    return this.#input.isNew;
+  }
+
   async init(call: CallContext): Promise<void> {
     const { run } = this.#input;
     await this.#writeBackend();
-    const config = 'config' in run.backend ? run.backend.config : {};
-    const backend = Object.entries(config).map(([name, value]) => `-backend-config=${name}=${value}`);
-    await this.#run('init', [...backend, '-reconfigure'], call);
+    await this.#run('init', initArguments(run), call);
     await this.#storeErrored(call);
   }
 
@@ -141,8 +155,7 @@ class Session implements TerraformSession {
 
   async plan(call: CallContext, { destroy = false } = {}): Promise<{ readonly changes: boolean }> {
     const { run } = this.#input;
-    const args = [`-out=${join(run.folder, planFile)}`, '-detailed-exitcode', ...(destroy ? ['-destroy'] : [])];
-    const { code } = await this.#run('plan', args, call, [0, 2]);
+    const { code } = await this.#run('plan', planArguments(join(run.folder, planFile), destroy), call, [0, 2]);
     await rm(join(run.folder, beganFile), { force: true });
     return { changes: code === 2 };
   }
@@ -174,15 +187,7 @@ class Session implements TerraformSession {
   }
 
   async outputs(call: CallContext): Promise<readonly TerraformOutput[]> {
-    const end = await this.#run('output', ['-json'], { ...call, log: () => undefined });
-    const parsed: Readonly<Record<string, { readonly value: unknown; readonly sensitive?: boolean }>> = JSON.parse(
-      end.output === '' ? '{}' : end.output,
-    );
-    return Object.entries(parsed).map(([name, { value, sensitive }]) => ({
-      name,
-      value: typeof value === 'string' ? value : JSON.stringify(value),
-      sensitive: sensitive === true,
-    }));
+    return outputsOf((await this.#run('output', ['-json'], { ...call, log: () => undefined })).output);
   }
 
   async resources(call: CallContext): Promise<readonly TerraformResource[]> {
@@ -196,13 +201,10 @@ class Session implements TerraformSession {
   /** Overrides whatever backend the files name, unless theirs is meant. */
   async #writeBackend(): Promise<void> {
     const { run, root } = this.#input;
-    const file = join(root, 'davit_override.tf.json');
-    if (run.backend.type === 'FILES') {
-      await rm(file, { force: true });
-      return;
-    }
-    const type = run.backend.type === 'DAVIT' ? 'http' : run.backend.type;
-    await writeFile(file, JSON.stringify({ terraform: { backend: { [type]: {} } } }));
+    const file = join(root, backendFile);
+    const text = backendText(run.backend);
+    if (text === null) await rm(file, { force: true });
+    else await writeFile(file, text);
   }
 
   async #run(command: string, args: readonly string[], call: CallContext, good: readonly number[] = [0]): Promise<CommandEnd> {
@@ -210,26 +212,18 @@ class Session implements TerraformSession {
     call.signal.throwIfAborted();
     const folders = ['data', 'home', 'tmp'].map((name) => join(run.folder, name));
     for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const { path, content } of run.files) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await writeFile(path, content, { mode: 0o600 });
-    }
-    const common =
-      command === 'state' ? [] : command === 'output' || command === 'show' ? ['-no-color'] : ['-input=false', '-no-color'];
+    const places = await this.#writeFiles();
+    const own = Object.entries(run.environment).map(([name, value]) => [name, places.get(value) ?? value] as const);
     const end = await runCommand(
       {
         program,
-        arguments: [command, ...common, ...args],
+        arguments: withCommon(command, args),
         folder: root,
         environment: {
           ...passedOn(),
-          ...run.environment,
-          HOME: join(run.folder, 'home'),
-          TMPDIR: join(run.folder, 'tmp'),
-          TF_DATA_DIR: join(run.folder, 'data'),
-          TF_IN_AUTOMATION: '1',
-          CHECKPOINT_DISABLE: '1',
-          ...this.#argumentsOf(command),
+          ...Object.fromEntries(own),
+          ...commonVariables(run.folder),
+          ...argumentVariables(run, command),
           ...server?.environment,
         },
         limits: run.limits,
@@ -245,23 +239,14 @@ class Session implements TerraformSession {
     throw failureOf(command, end);
   }
 
-  /**
-   * What a user adds, through the environment: arguments that hold secrets would stand in the list of processes. Only the plan
-   * takes variables: it stores them for what follows.
-   */
-  #argumentsOf(command: string): Record<string, string> {
-    const { run } = this.#input;
-    const extra = run.extraArguments[command] ?? [];
-    if (command !== 'plan') return extra.length === 0 ? {} : { [`TF_CLI_ARGS_${command}`]: extra.map(quoted).join(' ') };
-    const files = run.variableFiles.map((file) => `-var-file=${file}`);
-    const values = Object.entries(run.variables).map(([name, value]) => `-var=${name}=${value}`);
-    return { TF_CLI_ARGS_plan: [...files, ...values, ...extra].map(quoted).join(' ') };
+  /** Files of variables, in the run's own folder; answers where each is, by the path that its variable tells. */
+  async #writeFiles(): Promise<ReadonlyMap<string, string>> {
+    const { folder, files } = this.#input.run;
+    const places = files.map(({ path }, index) => [path, join(folder, 'files', String(index))] as const);
+    if (files.length > 0) await mkdir(join(folder, 'files'), { recursive: true, mode: 0o700 });
+    for (const [index, [, place]] of places.entries()) await writeFile(place, files[index]?.content ?? '', { mode: 0o600 });
+    return new Map(places);
   }
-}
-
-/** For Terraform, which takes such a list apart as a shell does. */
-function quoted(argument: string): string {
-  return `'${argument.replaceAll("'", `'"'"'`)}'`;
 }
 
 /** What of Davit's environment programs need to reach the world. */
@@ -278,21 +263,6 @@ function passedOn(): Record<string, string> {
     'SSL_CERT_DIR',
   ];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
-}
-
-function failureOf(command: string, end: CommandEnd): DriverError {
-  const text = end.lines.join('\n');
-  const evidence = { lines: end.lines, exit: { code: end.code, outOfMemory: false } };
-  // Whose lock it is, is told only where there is one: not where the place of the state did not answer.
-  if (text.includes('Error acquiring the state lock') && /Lock Info:|already locked/i.test(text)) {
-    return new DriverError({ cause: 'TERRAFORM_STATE_LOCKED', message: 'the state is locked by another run', evidence });
-  }
-  const said = end.lines.map((line) => /Error: (.*)/.exec(line)?.[1]).find((line) => line !== undefined);
-  return new DriverError({
-    cause: 'TERRAFORM_FAILED',
-    message: `terraform ${command} failed with exit code ${end.code}${said === undefined ? '' : `: ${said}`}`,
-    evidence,
-  });
 }
 
 async function exists(path: string): Promise<boolean> {

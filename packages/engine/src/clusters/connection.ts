@@ -3,6 +3,7 @@ import {
   type ClusterBuilder,
   type ClusterDriver,
   type ClusterRoutes,
+  type ClusterScaling,
   type ClusterUpgrades,
   type ClusterSchedules,
   type Gateway,
@@ -134,11 +135,21 @@ export class ClusterConnection {
 
   #drivers(workshop: Workshop): DriverSet {
     const presently = (): ClusterDrivers | null => this.#presently();
+    // Without this what a tenant wrote would run on this machine when the credentials of its cluster cannot be used.
+    const connected = (): ClusterDrivers => {
+      const { drivers } = this.#open();
+      if (drivers instanceof DriverError) throw drivers;
+      return drivers;
+    };
     const [images, gateway, imageStore] = [this.#images(), this.#gateway(), this.#imageStore()];
     const overLine = (builder: ClusterBuilder): ClusterBuilder => this.#clusterBuilder(builder);
     const own = (): EngineImages | null => (presently()?.builder === undefined ? null : images);
+    const cluster = this.#cluster();
     return {
-      cluster: this.#cluster(),
+      cluster,
+      get terraform() {
+        return connected().terraform?.(cluster);
+      },
       source: workshop.source,
       get builder() {
         const registry = presently()?.imageRegistry;
@@ -174,6 +185,7 @@ export class ClusterConnection {
   #cluster(): ClusterDriver {
     const presently = (): ClusterDrivers | null => this.#presently();
     const routes = this.#routes();
+    const scaling = this.#scaling();
     const upgrades = this.#upgrades();
     const schedules = this.#schedules();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
@@ -208,6 +220,9 @@ export class ClusterConnection {
       },
       get routes() {
         return presently()?.cluster.routes === undefined ? undefined : routes;
+      },
+      get scaling() {
+        return presently()?.cluster.scaling === undefined ? undefined : scaling;
       },
       get schedules() {
         return presently()?.cluster.schedules === undefined ? undefined : schedules;
@@ -247,6 +262,23 @@ export class ClusterConnection {
     return {
       apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
       remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
+    };
+  }
+
+  #scaling(): ClusterScaling {
+    const present = ({ cluster }: ClusterDrivers): ClusterScaling => {
+      if (cluster.scaling === undefined) throw this.#away('it is being connected anew');
+      return cluster.scaling;
+    };
+    const use = <Result>(signal: AbortSignal, action: (scaling: ClusterScaling, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, (drivers, within) => action(present(drivers), within));
+    return {
+      missing: (by, signal) => use(signal, (scaling, within) => scaling.missing(by, within)),
+      apply: (scaled, signal) => use(signal, (scaling, within) => scaling.apply(scaled, within)),
+      remove: (owner, signal) => use(signal, (scaling, within) => scaling.remove(owner, within)),
+      wanted: (signal) => use(signal, (scaling, within) => scaling.wanted(within)),
+      report: (owner, running, signal) => use(signal, (scaling, within) => scaling.report(owner, running, within)),
+      watch: (onChange, signal) => this.#use(signal, (drivers, within) => present(drivers).watch(onChange, within), false),
     };
   }
 

@@ -5,10 +5,11 @@ import {
   type EngineImages,
   type Gateway,
   type ImageStore,
+  type TerraformDriver,
 } from '@davit/drivers';
 import type { ClusterAccess } from '../port/clusters.ts';
 
-/** What one cluster is worked with, apart from what an installation has once (git, Terraform). */
+/** What one cluster is worked with, apart from what an installation has once (git). */
 export interface ClusterDrivers {
   readonly cluster: ClusterDriver;
   /** Left out: it brings images from their registries by itself. */
@@ -21,6 +22,8 @@ export interface ClusterDrivers {
   readonly gateway?: Gateway;
   /** Left out: what it keeps of images is not looked after. */
   readonly imageStore?: ImageStore;
+  /** What runs Terraform configurations there, by way of what the cluster is worked with; left out: this machine does. */
+  readonly terraform?: (cluster: ClusterDriver) => TerraformDriver;
   /** Lets go of connections. Calls that are under way may fail. */
   close?(): void;
 }

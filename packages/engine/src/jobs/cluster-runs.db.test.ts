@@ -321,13 +321,37 @@ describe('a deployment', () => {
     const [run] = await statuses(tick, 'RUNNING');
     expect(run?.by_cluster).toBe(false);
     east.fake.schedules.unable = null;
-    // What Davit began it ends.
+    // What Davit began it ends, and the cluster begins nothing meanwhile.
     await deploy(tick);
+    expect(east.fake.schedules.armed.get(tick.serviceId)?.isSuspended).toBe(true);
     const instance = await eventually(async () => east.fake.instances[0], 'its instance');
     expect(instance.scheduled).toBeUndefined();
     east.fake.kill(instance.id, 0);
     await statuses(tick, 'SUCCEEDED');
     expect(await schedule(tick)).toEqual({ driver: east.id, at: 'infinity' });
+    await world.restart();
+    await expect.poll(() => east.fake.schedules.armed.get(tick.serviceId)?.isSuspended).toBe(false);
+  });
+
+  test.each(['applySchedule', 'resumeSchedule'])('goes on where it was when the server ends at %s', async (method) => {
+    const tick = await armed();
+    const release = east.fake.schedules.armed.get(tick.serviceId)?.workload.release;
+    let isReached: () => void = () => undefined;
+    const reached = new Promise<void>((resolve) => (isReached = resolve));
+    let isOver = false;
+    east.onCall = async (call) => {
+      if (call.method !== method || isOver) return;
+      isReached();
+      await new Promise(() => undefined);
+    };
+    const id = await world.deploy([tick], { place: east.place });
+    await reached;
+    isOver = true;
+    await world.restart();
+    expect(await ended(id)).toBe('SUCCEEDED');
+    const there = east.fake.schedules.armed.get(tick.serviceId);
+    expect(there?.isSuspended).toBe(false);
+    expect(there?.workload.release).not.toBe(release);
   });
 });
 

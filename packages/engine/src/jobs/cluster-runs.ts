@@ -28,10 +28,13 @@ interface Looked {
 
 export class ClusterRuns {
   readonly #parts: EngineParts;
+  readonly #isUnderWay: (run: string) => boolean;
   readonly #looked = new Map<string, Looked>();
 
-  constructor(parts: EngineParts) {
+  /** `isUnderWay`: whether somebody in this process waits for the end of a run, and removes it then. */
+  constructor(parts: EngineParts, isUnderWay: (run: string) => boolean) {
     this.#parts = parts;
+    this.#isUnderWay = isUnderWay;
   }
 
   /** Looks at each cluster that it has not looked at for a while; one that does not answer keeps no other waiting. */
@@ -79,15 +82,31 @@ export class ClusterRuns {
     if (valid.length === 0) return;
     const rows = await this.#parts.database.many(store.knownRuns, [valid.map(({ id }) => id)]);
     const known = new Map(rows.map(({ id, status }) => [id, status]));
-    const isEnded = ({ id }: ScheduledRun): boolean => known.has(id) && known.get(id) !== 'RUNNING';
-    await Promise.all(
-      [...Map.groupBy(valid, ({ service }) => service).values()].map(async (own) => {
-        // Whoever recorded their end did not come to remove them.
-        for (const run of own.filter(isEnded)) await this.#remove(driver, run, signal);
-        const next = own.find(({ id }) => !known.has(id));
-        if (next !== undefined) await this.#noteOne(driver, next);
-      }),
-    );
+    for (const own of Map.groupBy(valid, ({ service }) => service).values()) {
+      try {
+        await this.#noteNext(driver, own, known, signal);
+      } catch (error) {
+        if (signal.aborted || error instanceof ClusterAway) throw error;
+        this.#parts.log.warn({ err: error, service: own[0]?.service }, 'the runs of a schedule could not be noted');
+      }
+    }
+  }
+
+  /** Of the runs of one job. */
+  async #noteNext(
+    driver: string,
+    own: readonly ScheduledRun[],
+    known: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const run of own) {
+      if (!known.has(run.id) || known.get(run.id) === 'RUNNING') continue;
+      if (this.#isUnderWay(run.id)) return;
+      // Whoever recorded its end did not come to remove it.
+      await this.#remove(driver, run, signal);
+    }
+    const next = own.find(({ id }) => !known.has(id));
+    if (next !== undefined) await this.#noteOne(driver, next);
   }
 
   async #remove(driver: string, { id, service }: ScheduledRun, signal: AbortSignal): Promise<void> {
@@ -133,6 +152,7 @@ export class ClusterRuns {
     signal: AbortSignal,
   ): Promise<void> {
     const { service_id: service, environment_id: environment, rollout, image_id, config } = row;
+    if (row.waits) return;
     if (is?.rollout === rollout) {
       await schedules.resume({ environment, service, rollout }, signal);
       return;

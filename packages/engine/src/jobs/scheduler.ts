@@ -43,7 +43,7 @@ export class Scheduler {
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.connectionString, name: 'job scheduler' });
-    this.#clusterRuns = new ClusterRuns(parts);
+    this.#clusterRuns = new ClusterRuns(parts, (run) => this.#running.has(run));
   }
 
   start(): void {

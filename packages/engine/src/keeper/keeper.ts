@@ -144,8 +144,8 @@ export class Keeper {
       const life = instance.startedAt;
       if (life === null || this.#followed.get(instance.id) === life) continue;
       const config = seen.configs.get(instance.release);
-      // The output of a job is stored by what waits for its end, as its container goes right after that.
-      if (config === undefined || config.job !== undefined) continue;
+      // The output of a job, and of Terraform, is stored by what waits for its end, as its container goes right after that.
+      if (config === undefined || config.job !== undefined || config.source.type === 'TERRAFORM') continue;
       this.#followed.set(instance.id, life);
       this.#logs.follow(instance, config);
     }
@@ -162,11 +162,13 @@ export class Keeper {
     const others = instances.filter((instance) => !mine.includes(instance));
     await this.#retire(runtime.service_id, others, terminationGrace(runtime.config, this.#parts.settings));
     if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
-    const { existing, serving } = instanceCounts(runtime, runtime.config);
+    const { existing, serving, lasting } = instanceCounts(runtime, runtime.config);
     const kept = mine.filter((instance) => instance.index < existing);
     if (kept.length < mine.length) await this.#retireFrom(runtime, existing);
-    for (const instance of kept) if (instance.state !== 'RUNNING') await this.#revive(instance);
-    if (kept.length < existing) await this.#startMissing(runtime);
+    // One that is being taken away ends because it is to.
+    const staying = kept.filter((instance) => instance.index < lasting);
+    for (const instance of staying) if (instance.state !== 'RUNNING') await this.#revive(instance);
+    if (staying.length < lasting) await this.#startMissing(runtime);
     const up = kept.filter(
       (instance) => instance.index < serving && instance.state === 'RUNNING' && this.#probers.isReady(instance),
     ).length;

@@ -15,5 +15,5 @@ export async function workloadOf(parts: EngineParts, runtime: Kept, withSecrets:
   const { config, release_id, rollout, image_id } = runtime;
   if (config === null || release_id === null || rollout === null || image_id === null) return null;
   const workload = await placedWorkload(parts, { ...runtime, config, release_id, rollout, image_id }, withSecrets);
-  return { ...workload, instances: instanceCounts(runtime, config).existing };
+  return { ...workload, instances: instanceCounts(runtime, config).lasting };
 }

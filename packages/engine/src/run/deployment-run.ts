@@ -288,6 +288,8 @@ export class DeploymentRun {
     await crashPoint('undo:before');
     const call = {
       signal: abandon,
+      leave: abandon,
+      force: this.#input.force,
       log: (message: string) => this.#log.add('undo', message, { serviceId: member.task.serviceId }),
     };
     const context: StepContext = { parts, deployment, task: member.task, journal: this.#journal, call };

@@ -203,8 +203,9 @@ export class Runner {
     const isCancel = word === 'cancel' || word === 'force';
     if (isCancel) this.#waiting.delete(id);
     const run = isCancel ? this.#running.get(id) : undefined;
-    run?.cancel.abort();
+    // In this order: what hears of the cancel sees whether it is one with force.
     if (word === 'force') run?.force.abort();
+    run?.cancel.abort();
     this.wake();
   }
 
@@ -218,8 +219,8 @@ export class Runner {
         const row = rows.get(id);
         // A row that is gone was finished or taken over; what of this run still writes fails at its fence.
         if (row !== undefined && row.fence !== run.fence) run.abandon.abort();
-        if (row?.canceling === true) run.cancel.abort();
         if (row?.forced === true) run.force.abort();
+        if (row?.canceling === true) run.cancel.abort();
       }
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the runner could not renew its leases');

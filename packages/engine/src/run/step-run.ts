@@ -77,7 +77,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
     deployment: input.deployment,
     journal: input.journal,
     task,
-    call: { signal, log: line },
+    call: { signal, log: line, leave: input.abandon, force: input.force },
   };
   const seconds = typeof step.deadlineSeconds === 'number' ? step.deadlineSeconds : step.deadlineSeconds(context);
   const timer = setTimeout(() => deadline.abort(), seconds * 1_000);

@@ -9,6 +9,7 @@ import { Semaphore } from '../run/semaphore.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import * as store from '../store/scaling.ts';
 import { terminationGrace } from '../workload.ts';
+import { ClusterNumbers } from './cluster-numbers.ts';
 import { scalingObstacle } from './instances.ts';
 import { decide, type InstanceLoad, type ScalingMemory } from './decide.ts';
 
@@ -21,6 +22,9 @@ import { decide, type InstanceLoad, type ScalingMemory } from './decide.ts';
  * first, then both numbers are equal and the keeper sends requests there. Fewer: the keeper takes the last ones out of the gateway
  * as soon as the number is written, their requests end, they stop, then both are equal. Whoever finds the numbers different goes
  * on, so a process may die anywhere in between.
+ *
+ * Where the cluster decides (`cluster-numbers.ts`) its number is taken in place of a decision, and looked at when it changes; all else
+ * is the same.
  *
  * A deployment goes first: nothing begins while one runs in the environment, what is under way lets go, and the deployment decides
  * with how many instances it begins.
@@ -42,19 +46,24 @@ export class Scaler {
   readonly #pausedUntil = new Map<string, number>();
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
+  readonly #numbers: ClusterNumbers;
   #looking: Promise<void> | null = null;
+  #last: Pass | null = null;
+  #again = false;
   #described: { readonly at: number; readonly cluster: ClusterDescription } | null = null;
 
   constructor(parts: EngineParts, driver: string, keeper: Keeper) {
     this.#parts = parts;
     this.#driver = driver;
     this.#keeper = keeper;
+    this.#numbers = new ClusterNumbers(parts, driver, () => this.#lookAgain());
   }
 
   /** Lets go of everything at once; whoever decides next goes on. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#looking;
+    await this.#numbers.stop();
     await Promise.all(this.#underWay.values());
   }
 
@@ -67,20 +76,44 @@ export class Scaler {
       })
       .finally(() => {
         this.#looking = null;
+        if (this.#again) this.#lookAgain();
       });
   }
 
+  /** Looks as soon as possible, with what was measured last, while this process decides. */
+  #lookAgain(): void {
+    this.#again = this.#looking !== null;
+    if (this.#again || this.#last === null || this.#last.signal.aborted) return;
+    this.look(this.#last);
+  }
+
   async #look(pass: Pass): Promise<void> {
+    // What was measured decides once: what came of it is not in it.
+    const isNew = pass !== this.#last;
+    this.#last = pass;
     const rows = await this.#parts.database.many(store.scaledServices, [this.#driver, null]);
     const services = new Set(rows.map((row) => row.service_id));
+    const numbers = await this.#numbers.read(rows, AbortSignal.any([this.#stop.signal, pass.signal]));
     for (const row of rows) {
-      if (this.#underWay.has(row.service_id)) continue;
-      if (row.instances !== row.settled_instances || (await this.#decides(row, pass))) this.#begin(row.service_id, pass.signal);
+      const { service_id: id, instances, settled_instances: settled } = row;
+      if (this.#underWay.has(id)) continue;
+      const wanted = numbers.get(id);
+      const decides = async (): Promise<boolean> => isNew && (await this.#decides(row, pass));
+      if (instances !== settled || (await (wanted === undefined ? decides() : this.#follows(row, wanted))))
+        this.#begin(id, pass.signal);
     }
     // A service that is being deployed is missing here: what is known of it must be there again afterwards.
     if (this.#memory.size > 2 * services.size + 100) {
       for (const id of this.#memory.keys()) if (!services.has(id)) this.#memory.delete(id);
     }
+  }
+
+  /** The same where the cluster decides; null: it does not say yet. */
+  async #follows(row: store.ScaledRow, wanted: number | null): Promise<boolean> {
+    if (wanted === null || wanted === row.instances) return false;
+    if (wanted > row.instances && (this.#pausedUntil.get(row.service_id) ?? 0) > Date.now()) return false;
+    const by = row.config.scaling?.events === undefined ? 'HorizontalPodAutoscaler' : 'ScaledObject';
+    return this.#write(row, { count: wanted, reason: `the cluster wants ${wanted} (its ${by} says why)` });
   }
 
   /** Whether there is something to do now. */
@@ -146,27 +179,34 @@ export class Scaler {
 
   #begin(serviceId: string, leads: AbortSignal): void {
     const done = this.#places
-      .use(() => this.#scale(serviceId, leads))
+      .use(async () => {
+        if (await this.#scale(serviceId, leads)) this.#again = true;
+      })
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted && !leads.aborted) {
           this.#parts.log.warn({ err: error, service: serviceId }, 'a service could not be scaled; it is tried again');
         }
       })
-      .finally(() => this.#underWay.delete(serviceId));
+      .finally(() => {
+        this.#underWay.delete(serviceId);
+        if (this.#again) this.#lookAgain();
+      });
     this.#underWay.set(serviceId, done);
   }
 
-  async #scale(serviceId: string, leads: AbortSignal): Promise<void> {
+  /** Whether the number is reached. */
+  async #scale(serviceId: string, leads: AbortSignal): Promise<boolean> {
     const row = await this.#read(serviceId);
-    if (row === undefined || row.instances === row.settled_instances) return;
+    if (row === undefined || row.instances === row.settled_instances) return false;
     const letGo = new AbortController();
     const timer = setInterval(() => void this.#letGoWhenDeployed(row, letGo), watchEveryMilliseconds);
     const signal = AbortSignal.any([this.#stop.signal, leads, letGo.signal]);
     const call: CallContext = { signal, log: (line) => this.#parts.log.info({ service: serviceId }, line) };
     try {
-      await (row.instances > row.settled_instances ? this.#add(row, call) : this.#takeAway(row, call));
+      return await (row.instances > row.settled_instances ? this.#add(row, call) : this.#takeAway(row, call));
     } catch (error) {
       if (!signal.aborted) throw error;
+      return false;
     } finally {
       clearInterval(timer);
     }
@@ -187,7 +227,7 @@ export class Scaler {
     if (!(await this.#isStill(row).catch(() => true))) letGo.abort(new Error('a deployment goes first'));
   }
 
-  async #add(row: store.ScaledRow, call: CallContext): Promise<void> {
+  async #add(row: store.ScaledRow, call: CallContext): Promise<boolean> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     const { database } = this.#parts;
     try {
@@ -197,10 +237,11 @@ export class Scaler {
     } catch (error) {
       if (call.signal.aborted || isPassing(error)) throw error;
       await this.#giveUp(row, error, call);
-      return;
+      return false;
     }
-    if ((await database.maybe(store.settleScaling, [row.service_id, row.rollout, row.instances])) === undefined) return;
+    if ((await database.maybe(store.settleScaling, [row.service_id, row.rollout, row.instances])) === undefined) return false;
     await this.#keeper.lookAnew();
+    return true;
   }
 
   /** The instances that serve go on; what was added goes, before the number is put back, so that the keeper does not keep it. */
@@ -222,7 +263,7 @@ export class Scaler {
     if (done) await this.#tell(row, `Back from ${instances} to ${settled}: ${reason}. ${failure.message}`);
   }
 
-  async #takeAway(row: store.ScaledRow, call: CallContext): Promise<void> {
+  async #takeAway(row: store.ScaledRow, call: CallContext): Promise<boolean> {
     const { settings, database, gateways } = this.#parts;
     const { cluster } = driversOf(this.#parts, this.#driver);
     const { service_id: service, rollout, instances } = row;
@@ -231,14 +272,15 @@ export class Scaler {
     const gateway = gateways[this.#driver];
     // The keeper leaves routes alone while something is deployed, and begins anew when a deployment has changed them.
     for (let look = 0; gateway?.serves(ids) !== false; look += 1) {
-      if (look === looksForGateway) return;
+      if (look === looksForGateway) return false;
       await this.#keeper.lookAnew();
     }
     await abortable(gateway.awaitDrained(ids, settings.drainSeconds * 1000), call.signal);
-    if (!(await this.#isStill(row)) || gateway.serves(ids)) return;
+    if (!(await this.#isStill(row)) || gateway.serves(ids)) return false;
     await cluster.retire(leaving, terminationGrace(row.config, settings), call);
     await database.maybe(store.settleScaling, [service, rollout, instances]);
     await this.#keeper.lookAnew();
+    return true;
   }
 
   async #workload(row: store.ScaledRow): Promise<Workload> {

@@ -7,7 +7,7 @@ import { publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
 import { startWithImage } from '../registry-image.ts';
-import { removeSchedule, setSchedule } from '../store/jobs.ts';
+import { hasOwnRun, removeSchedule, setSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { terminationGrace } from '../workload.ts';
 import {
@@ -141,7 +141,9 @@ export const arm: Step = {
       if (next === null) await journal.writeAny(removeSchedule, [task.serviceId], tx);
       else await journal.write(setSchedule, due, tx);
     });
-    if (byCluster) await schedulesOf(parts, task.driver)?.resume({ ...owner, rollout: task.rollout }, call.signal);
+    // Whoever keeps schedules resumes it after the end of a run that Davit has begun.
+    const isFree = byCluster && !(await parts.database.one(hasOwnRun, [task.serviceId])).has;
+    if (isFree) await schedulesOf(parts, task.driver)?.resume({ ...owner, rollout: task.rollout }, call.signal);
     await leaveOthers(parts, task, terminationGrace(task.former?.config ?? null, parts.settings), call);
     const who = byCluster ? 'on the cluster, which starts its runs' : 'armed';
     if (next !== null) call.log(`The schedule is ${who}; the next run is at ${next.toISOString()}.`);

@@ -1,5 +1,6 @@
 import { assertSpace } from '../housekeeping/images.ts';
 import { pinnedName, pullImage, taggedName } from '../registry-image.ts';
+import { assertDecides } from '../scaling/by-cluster.ts';
 import * as store from '../store/journal.ts';
 import { configOf, type Step } from './step.ts';
 
@@ -16,6 +17,7 @@ export const pull: Step = {
     const { source } = configOf(task);
     if (source.type !== 'IMAGE') throw new Error(`${task.name} has no image to pull`);
     const reference = pinnedName(task.imageName) ?? taggedName(source);
+    await assertDecides(parts, task.driver, configOf(task), call.signal);
     await assertSpace(parts, task.driver, call);
     call.log(`Pulling ${reference}.`);
     const { driver } = task;

@@ -1,3 +1,4 @@
+import { assertDecides } from '../scaling/by-cluster.ts';
 import * as store from '../store/journal.ts';
 import type { BuildCommit } from '../model.ts';
 import { builderOf } from '../parts.ts';
@@ -14,6 +15,7 @@ export const resolve: Step = {
     const { task, parts, call } = context;
     // Before anything is fetched for nothing.
     builderOf(parts, task.driver);
+    await assertDecides(parts, task.driver, configOf(task), call.signal);
     const id = task.commit?.id ?? (await driverSet(context).source.resolve(await sourceOf(context), call));
     const source = JSON.stringify(configOf(task).source);
     const known = await parts.database.maybe(store.knownCommit, [task.serviceId, id, source]);

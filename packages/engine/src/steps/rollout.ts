@@ -2,13 +2,14 @@ import { DriverError, type Instance } from '@davit/drivers';
 import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
 import { leaveOthers, moveNotes } from '../clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
+import { assertDecides, letDecide } from '../scaling/by-cluster.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import { startWithImage } from '../registry-image.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
-import { removeFolder } from './terraform.ts';
+import { removeRun } from './terraform.ts';
 
 /** Of the instances that are replaced. */
 const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(task.former?.config ?? null, parts.settings);
@@ -19,8 +20,9 @@ export const halt: Step = {
   deadlineSeconds: (context) => 120 + graceSeconds(context),
   cancelable: true,
   async run(context) {
+    const { task, call, parts } = context;
+    await assertDecides(parts, task.driver, configOf(task), call.signal);
     if (await isUnchanged(context)) return {};
-    const { task, call } = context;
     if (task.former?.desired === 'RUNNING' && task.former.driver === task.driver)
       call.log(`${reasonToHalt(configOf(task))}: the running instances stop first.`);
     await driverSet(context).cluster.retire(
@@ -45,6 +47,7 @@ export const start: Step = {
   async run(context) {
     const { task, call, parts } = context;
     const config = configOf(task);
+    await assertDecides(parts, task.driver, config, call.signal);
     const former = await runtimeNow(context);
     if (await isUnchanged(context)) {
       task.kept = true;
@@ -156,9 +159,16 @@ export const route: Step = {
     const led = await leadRequests(parts, task.driver, to, call.signal);
     if (led !== null) for (const remark of routeRemarks(config, led)) call.log(remark);
     else if (config.ports.some((port) => port.public)) call.log('The gateway sends requests to the new instances.');
+    const scaled = { owner: ownerOf(context), rollout: task.rollout, config, instances: count };
+    if (await letDecide(parts, task.driver, scaled, call.signal)) call.log(decisionRemark(config));
     return {};
   },
 };
+
+function decisionRemark({ instances, scaling }: ReleaseConfig): string {
+  const by = scaling?.events === undefined ? 'the use of its instances' : 'events';
+  return `From now on the cluster decides by ${by} how many instances there are: from ${instances} to ${scaling?.most ?? 'as many as it holds'}.`;
+}
 
 async function runningInstances(context: StepContext, count: number): Promise<readonly Instance[]> {
   const { task, call } = context;
@@ -194,7 +204,7 @@ export async function undoRollout(context: StepContext): Promise<void> {
   const { task, call, parts } = context;
   if (task.serviceType === 'TERRAFORM') {
     // What was made is in the state; nothing of it is taken back.
-    await removeFolder(context);
+    await removeRun(context);
     return;
   }
   if (task.kept) return;

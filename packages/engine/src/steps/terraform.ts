@@ -1,33 +1,25 @@
-import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import {
-  DriverError,
-  type StateLock,
-  type StateStore,
-  type TerraformBackend,
-  type TerraformResource,
-  type TerraformRun,
-  type TerraformSession,
-} from '@davit/drivers';
-import type { BuildCommit, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
+import { DriverError, type TerraformDriver, type TerraformResource, type TerraformSession } from '@davit/drivers';
+import { ClusterAway } from '../clusters/drivers.ts';
+import type { ReleaseConfig } from '../model.ts';
 import { terraformAction } from '../plan/terraform.ts';
 import { withoutSecrets } from '../terraform-resources.ts';
 import * as journal from '../store/journal.ts';
 import * as store from '../store/terraform.ts';
-import { joined, secretIds } from '../workload.ts';
+import { endRuns } from '../store/terraform-runs.ts';
+import { secretIds } from '../workload.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceAt } from './source.ts';
-import { configOf, driverSet, type Step, type StepContext } from './step.ts';
+import { configOf, driverSet, ownerOf, type Step, type StepContext } from './step.ts';
+import { checkout, graceOf, isEmpty, runOf, terraformOf } from './terraform-run.ts';
 
 /*
- * A Terraform configuration is planned and applied by a program of this machine, in a folder of the deployment. What it made is told
- * by its state, which Davit keeps sealed unless the configuration says otherwise, so that a crash costs no more than the work since.
+ * A Terraform configuration is planned and applied in a pod of its environment's cluster, or by a program of this machine, in a folder of
+ * the deployment. What it made is told by its state, which Davit keeps sealed unless the configuration says otherwise, so that a crash
+ * costs no more than the work since. A pod that a crash left alone is found again, and followed.
  */
 
 const fetchSeconds = 1_800;
-/** The default of the contract's setting: longer than a process of a service gets, as a half-made resource costs more. */
-const graceSeconds = 60;
 const longestSeconds = 7 * 86_400;
 
 /** Fetches the commit that is meant. */
@@ -44,6 +36,9 @@ export const obtain: Step = {
         message: `${task.name} has a dockerfile_fragment, and there is no image to put it into`,
       });
     }
+    const { cluster, terraform } = driverSet(context);
+    if (cluster.kind === 'kubernetes' && terraform === undefined)
+      call.log('Runs on the machine of Davit and not on the cluster, as the settings of the cluster have no davit_address.');
     const git = await sourceAt(context, source.git);
     const id = task.commit?.id ?? (await driverSet(context).source.resolve(git, call));
     const commit = await checkout(context, configOf(task), id);
@@ -79,7 +74,7 @@ export const terraformPlan: Step = {
       if (!isNew) await session.init(call);
       return session.plan(call);
     });
-    if (isPlan) await removeFolder(context);
+    if (isPlan) await removeRun(context);
     return changes || isPlan ? {} : { skip: ['terraform-apply'] };
   },
 };
@@ -137,7 +132,7 @@ export const settle: Step = {
       await context.journal.write(store.writeResources, [...place, sealed]);
     }
     if (outputs.length > 0) call.log(`Outputs: ${outputs.map(({ name }) => name).join(', ')}.`);
-    await removeFolder(context);
+    await removeRun(context);
     return {};
   },
 };
@@ -159,10 +154,16 @@ export const destroy: Step = {
       former.commit?.id ??
       (await driverSet(context).source.resolve(await sourceAt(context, terraformOf(config).source.git), call));
     await checkout(context, config, commit);
-    await using(context, config, async (session) => {
-      await session.init(call);
-      if ((await session.plan(call, { destroy: true })).changes) await session.apply(call);
-    });
+    try {
+      await using(context, config, async (session) => {
+        await session.init(call);
+        if ((await session.plan(call, { destroy: true })).changes) await session.apply(call);
+      });
+    } catch (error) {
+      // A deployment that takes away is not undone; nobody else would end the run at once.
+      if (call.leave?.aborted !== true && !(error instanceof ClusterAway)) await endFailed(context);
+      throw error;
+    }
     return {};
   },
 };
@@ -180,7 +181,7 @@ export const forget: Step = {
       await writer.writeAny(store.removeResources, [task.serviceId], tx);
       await writer.writeAny(journal.removeRuntime, [task.serviceId], tx);
     });
-    await removeFolder(context);
+    await removeRun(context);
     call.log('The state is removed.');
     return {};
   },
@@ -235,24 +236,30 @@ export const migrate: Step = {
         hint: 'Deploy it: the state then begins in the backend that is configured now.',
       });
     }
-    const state = await using(context, former, async (session) => {
-      await session.init(call);
-      return session.pull(call);
-    });
+    const state = await using(
+      context,
+      former,
+      async (session) => {
+        await session.init(call);
+        return session.pull(call);
+      },
+      'FORMER',
+    );
     await using(context, configOf(task), async (session) => {
       await session.init(call);
       await session.push(state, call);
     });
-    await removeFolder(context);
+    await removeRun(context);
     return {};
   },
 };
 
-/** Removes what a run wrote on this machine; the plan and the providers' files may hold secrets. */
-export async function removeFolder(context: StepContext): Promise<void> {
+/** Removes what a run left on the cluster and on this machine; the plan and the providers' files may hold secrets. */
+export async function removeRun(context: StepContext): Promise<void> {
   const folder = checkoutFolder(context);
   const { config, former } = context.task;
-  const { terraform } = context.parts;
+  const terraform = terraformOn(context);
+  await endOnCluster(context, terraform);
   for (const one of [config, former?.config ?? null]) {
     if (one?.source.type !== 'TERRAFORM' || !(await terraform.hasUnstoredState(folder, one.source.git.rootPath))) continue;
     context.call.log(`A state could not be stored: it stays in ${folder}. Push it by hand before anything else is applied.`);
@@ -261,10 +268,26 @@ export async function removeFolder(context: StepContext): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-function terraformOf(config: ReleaseConfig): { readonly source: TerraformReleaseSource } {
-  const { source } = config;
-  if (source.type !== 'TERRAFORM') throw new Error(`${config.name} is no Terraform configuration`);
-  return { source };
+/** Its token is good for nothing from then on, so that what it would still write does not arrive. */
+async function endOnCluster(context: StepContext, terraform: TerraformDriver): Promise<void> {
+  const { task, call, journal: writer } = context;
+  const grace = call.force?.aborted === true ? 0 : graceOf(task.config ?? task.former?.config ?? null);
+  await terraform.remove(ownerOf(context), grace, call);
+  await writer.writeAny(endRuns, [task.serviceId]);
+}
+
+/** The same after a failure, which is what the user must see: what cannot be removed now is removed by the keeper. */
+async function endFailed(context: StepContext): Promise<void> {
+  const { call } = context;
+  const own = { ...context, call: { ...call, signal: call.leave ?? call.signal } };
+  await endOnCluster(own, terraformOn(context)).catch((error: unknown) => {
+    call.log(`The run could not be removed at once: ${error instanceof Error ? error.message : String(error)}`);
+  });
+}
+
+/** What runs it: the cluster itself where it can. */
+function terraformOn(context: StepContext): TerraformDriver {
+  return driverSet(context).terraform ?? context.parts.terraform;
 }
 
 function commandSeconds(config: ReleaseConfig | null): number {
@@ -272,17 +295,13 @@ function commandSeconds(config: ReleaseConfig | null): number {
   return seconds === 0 ? longestSeconds : seconds;
 }
 
-async function checkout(context: StepContext, config: ReleaseConfig, commit: string): Promise<BuildCommit> {
-  const git = await sourceAt(context, terraformOf(config).source.git);
-  return driverSet(context).source.checkout({ ...git, commit }, join(checkoutFolder(context), 'source'), context.call);
-}
-
 async function using<T>(
   context: StepContext,
   config: ReleaseConfig,
   work: (session: TerraformSession) => Promise<T>,
+  which: 'NOW' | 'FORMER' = 'NOW',
 ): Promise<T> {
-  const session = await context.parts.terraform.open(await runOf(context, config), context.call);
+  const session = await terraformOn(context).open(await runOf(context, config, which), context.call);
   try {
     return await work(session);
   } finally {
@@ -294,84 +313,9 @@ async function using<T>(
  * The same for a step behind `obtain`. Where the files are gone, as they are another machine's or the step had removed them before it was
  * recorded, they are fetched and connected again: the session `isNew`, and knows of no plan.
  */
-async function usingObtained<T>(
-  context: StepContext,
-  work: (session: TerraformSession, isNew: boolean) => Promise<T>,
-): Promise<T> {
-  const { task, call } = context;
-  const config = configOf(task);
-  const isNew = !existsSync(join(checkoutFolder(context), 'source'));
-  if (isNew && task.commit !== null) await checkout(context, config, task.commit.id);
-  return using(context, config, async (session) => {
-    if (isNew) await session.init(call);
-    return work(session, isNew);
+function usingObtained<T>(context: StepContext, work: (session: TerraformSession, isNew: boolean) => Promise<T>): Promise<T> {
+  return using(context, configOf(context.task), async (session) => {
+    if (session.isNew) await session.init(context.call);
+    return work(session, session.isNew);
   });
-}
-
-async function runOf(context: StepContext, config: ReleaseConfig): Promise<TerraformRun> {
-  const { source } = terraformOf(config);
-  const secrets = await context.parts.hooks.secrets(secretIds(config));
-  const files = config.files.map(({ path, parts }) => ({ path, content: joined(parts, secrets, path) }));
-  const folder = checkoutFolder(context);
-  const places = new Map(files.map(({ path }, index) => [path, join(folder, 'files', String(index))]));
-  return {
-    engine: source.engine,
-    version: source.version,
-    folder,
-    rootPath: source.git.rootPath,
-    backend: backendOf(context, source),
-    // A variable of the type FILE tells where its file is: of a program of this machine that is in its own folder.
-    environment: Object.fromEntries(
-      config.environment.map(({ name, parts }) => {
-        const value = joined(parts, secrets, name);
-        return [name, places.get(value) ?? value];
-      }),
-    ),
-    files: files.map(({ path, content }) => ({ path: places.get(path) ?? '', content })),
-    variableFiles: source.variableFiles,
-    variables: Object.fromEntries(source.variables.map(({ name, parts }) => [name, joined(parts, secrets, name)])),
-    extraArguments: source.extraArguments,
-    limits: {
-      cpuMillicores: config.cpuMillicores,
-      memoryMiB: config.memoryMiB,
-      storageGiB: source.storageGiB,
-      graceSeconds: config.options?.terminationGraceSeconds ?? graceSeconds,
-    },
-  };
-}
-
-function backendOf(context: StepContext, { backend }: TerraformReleaseSource): TerraformBackend {
-  if (backend.user_provided !== undefined) return { type: 'FILES' };
-  if (backend.blueprint !== undefined) return backend.blueprint;
-  return { type: 'DAVIT', store: stateStore(context) };
-}
-
-/** The state of a task with Davit. Each write names the fence: a run that was taken over changes nothing any more. */
-function stateStore({ parts, deployment, task, journal: writer }: StepContext): StateStore {
-  const { hooks, database } = parts;
-  const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
-  return {
-    read: async () => {
-      const sealed = (await database.maybe(store.readState, [task.serviceId]))?.sealed ?? null;
-      return sealed === null ? null : hooks.open(task.serviceId, sealed);
-    },
-    write: (state) => writer.write(store.writeState, [...place, hooks.seal(task.serviceId, state)]),
-    lock: async (info) => {
-      const values = [deployment.id, deployment.fence, ...place, JSON.stringify(info)];
-      if ((await database.maybe(store.lockState, values)) !== undefined) return null;
-      const held: StateLock | null = (await database.maybe(store.readState, [task.serviceId]))?.lock ?? null;
-      return held ?? { ID: 'unknown' };
-    },
-    unlock: async (id) =>
-      (await database.maybe(store.unlockState, [deployment.id, deployment.fence, task.serviceId, id])) !== undefined,
-  };
-}
-
-/** Whether a state with Davit names nothing. One that is elsewhere has to be asked. */
-async function isEmpty(context: StepContext, config: ReleaseConfig): Promise<boolean> {
-  if (terraformOf(config).source.backend.kubernetes === undefined) return false;
-  const text = await stateStore(context).read();
-  if (text === null) return true;
-  const state: { readonly resources?: readonly unknown[] } = JSON.parse(text);
-  return (state.resources ?? []).length === 0;
 }

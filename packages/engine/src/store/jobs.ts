@@ -87,6 +87,12 @@ export const openRuns = statement<RunRow>(
     WHERE j.status = 'RUNNING' ORDER BY j.created_at`,
 );
 
+/** Service: whether a run that Davit began is under way. */
+export const hasOwnRun = statement<{ has: boolean }>(
+  'hasOwnJobRun',
+  `SELECT EXISTS (SELECT FROM job_run WHERE service_id = $1 AND status = 'RUNNING' AND NOT by_cluster) AS has`,
+);
+
 export const runningRollouts = statement<{ id: string }>('runningJobRollouts', `SELECT id FROM job_run WHERE status = 'RUNNING'`);
 
 /** Services: the rollouts of their runs that somebody waits for, by a schedule or by a deployment. */
@@ -131,12 +137,15 @@ export const setJobStatus = statement(
 export interface ClusterScheduleRow extends Placed {
   /** With which it was put on the cluster. */
   readonly rollout: string;
+  /** A run that Davit began itself is under way: until its end the schedule stays suspended. */
+  readonly waits: boolean;
 }
 
 /** Driver: the schedules that it should have. */
 export const clusterSchedules = statement<ClusterScheduleRow>(
   'clusterJobSchedules',
-  `SELECT ${placedColumns}, t.driver, t.rollout
+  `SELECT ${placedColumns}, t.driver, t.rollout,
+          EXISTS (SELECT FROM job_run j WHERE j.service_id = t.service_id AND j.status = 'RUNNING' AND NOT j.by_cluster) AS waits
      FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
     WHERE s.driver = $1 AND s.next_at = 'infinity' AND t.driver = $1 AND t.desired = 'RUNNING'`,
 );

@@ -10,6 +10,8 @@ export interface ScaledRow {
   readonly rollout: string;
   readonly instances: number;
   readonly settled_instances: number;
+  /** As many as were found ready last; null: not known yet. */
+  readonly running_instances: number | null;
   readonly config: ReleaseConfig;
   readonly image_id: string;
   readonly commit: ReleaseCommit | null;
@@ -21,7 +23,7 @@ const isFree = (table: string): string =>
 /** Services of a driver that scale and that nothing is deployed to now. Service, or null for all of them. */
 export const scaledServices = statement<ScaledRow>(
   'scaledServices',
-  `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.release_id, t.rollout, t.instances, t.settled_instances,
+  `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.release_id, t.rollout, t.instances, t.settled_instances, t.running_instances,
           r.config, r.image_id, r.commit
      FROM service_runtime t JOIN release r ON r.id = t.release_id
     WHERE t.driver = $1 AND t.desired = 'RUNNING' AND t.instances IS NOT NULL AND t.settled_instances IS NOT NULL

@@ -52,7 +52,13 @@ export interface WorldClusters {
 }
 
 // oxlint-disable-next-line max-lines-per-function -- one object of parts that belong together
-export async function createWorld(overrides: Partial<EngineSettings> = {}, clusters?: WorldClusters): Promise<World> {
+export async function createWorld(
+  {
+    decides = false,
+    ...overrides
+  }: Partial<EngineSettings> & { /** The cluster decides on numbers of instances. */ decides?: boolean } = {},
+  clusters?: WorldClusters,
+): Promise<World> {
   const database = await createTestDatabase();
   const fake = createFakeCluster();
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
@@ -96,7 +102,7 @@ export async function createWorld(overrides: Partial<EngineSettings> = {}, clust
     ...(clusters !== undefined && { makeCluster: clusters.make }),
     drivers: {
       fake: {
-        cluster: fake.cluster,
+        cluster: decides ? { ...fake.cluster, scaling: fake.scaling.power } : fake.cluster,
         builder: fake.builder,
         carrier: fake.carrier,
         source: fake.source,

@@ -118,6 +118,7 @@ test('the lists that were looked at had something in them', () => {
 const terraform: TerraformDriver = {
   versions: () => Promise.resolve([{ engine: 'TERRAFORM', version: '1.9.0' }]),
   open: () => Promise.reject(new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: 'only its version is asked for here' })),
+  remove: () => Promise.resolve(),
   hasUnstoredState: () => Promise.resolve(false),
 };
 

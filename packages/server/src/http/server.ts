@@ -18,6 +18,7 @@ import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
 import { RateLimiter } from './rate-limit.ts';
 import { addOperation } from './route.ts';
+import { addTerraformState } from './terraform-state.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -101,6 +102,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   handleErrors(app, room);
   for (const mounted of options.mounted) addOperation(app, room, mounted);
   await addGitInbox(app, room, options.gitInbox);
+  await addTerraformState(app, room);
   await addPages(app, room);
   return app;
 }

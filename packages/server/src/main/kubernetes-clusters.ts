@@ -1,4 +1,10 @@
-import type { ClusterBuilder, ClusterDriver, ClusterUpgrades } from '@davit/drivers';
+import {
+  ClusterTerraform,
+  defaultTerraformImages,
+  type ClusterBuilder,
+  type ClusterDriver,
+  type ClusterUpgrades,
+} from '@davit/drivers';
 import type { BuildSettings, ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
@@ -38,8 +44,10 @@ export function kubernetesClusters(
     });
     const { image_registry: registryId, image_folder: folder = 'davit' } = own;
     const builds = own.builds ?? (localEngine ? 'engine' : 'cluster');
+    const terraform = terraformOf(own);
     return {
       cluster: lateKubernetes(open, settings.kubernetesVersion !== undefined),
+      ...(terraform !== null && { terraform }),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
       ...(builds === 'cluster' && { clusterBuilder: lateBuilder(open, toBuildSettings(own)) }),
       close: () => closed.abort(),
@@ -58,6 +66,14 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
     routes: {
       apply: async (served, signal) => (await open(signal)).routes.apply(served, signal),
       remove: async (owner, signal) => (await open(signal)).routes.remove(owner, signal),
+    },
+    scaling: {
+      missing: async (by, signal) => (await open(signal)).scaling.missing(by, signal),
+      apply: async (scaled, signal) => (await open(signal)).scaling.apply(scaled, signal),
+      remove: async (owner, signal) => (await open(signal)).scaling.remove(owner, signal),
+      wanted: async (signal) => (await open(signal)).scaling.wanted(signal),
+      report: async (owner, running, signal) => (await open(signal)).scaling.report(owner, running, signal),
+      watch: async (onChange, signal) => (await open(signal)).scaling.watch(onChange, signal),
     },
     ...(canUpgrade && {
       upgrades: {
@@ -85,6 +101,17 @@ function lateBuilder(open: (signal: AbortSignal) => Promise<KubernetesDriver>, {
     declaredArguments: async (source) => (await open(forever)).builder.declaredArguments(source),
     build: async (request, context) => (await open(context.signal)).builder.build(request, context),
   };
+}
+
+/** null: its pods reach no API of Davit that could serve them their state. */
+function terraformOf(own: OneClusterSettings): ((cluster: ClusterDriver) => ClusterTerraform) | null {
+  const { davit_address: address } = own;
+  if (address === undefined) return null;
+  const images = {
+    TERRAFORM: own.terraform_image ?? defaultTerraformImages.TERRAFORM,
+    OPEN_TOFU: own.opentofu_image ?? defaultTerraformImages.OPEN_TOFU,
+  };
+  return (cluster) => new ClusterTerraform({ cluster, address, images });
 }
 
 function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Partial<ClusterSettings> {

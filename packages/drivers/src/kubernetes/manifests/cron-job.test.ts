@@ -173,6 +173,12 @@ describe('a run', () => {
     expect(instance(over)).toMatchObject({ state: 'EXITED', exit: { code: 255, at: '2025-11-13T08:10:00Z' } });
   });
 
+  test('has not succeeded where its time was over, however its process took that', () => {
+    const over = job({ failed: 1, conditions: condition('Failed') });
+    const late = { phase: 'Failed', reason: 'DeadlineExceeded' };
+    expect(instance(over, pod(ended(0), late))).toMatchObject({ state: 'EXITED', exit: { code: 143 } });
+  });
+
   test('says when nobody read its outputs in time', () => {
     const helper = { name: 'helper', image: '', imageID: '', ready: false, restartCount: 0, state: ended(foldersLostCode) };
     const over = job({ conditions: condition('Complete') });

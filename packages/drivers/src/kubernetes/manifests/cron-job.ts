@@ -109,10 +109,10 @@ function withHeldFolders(spec: PodSpec, holdSeconds: number): PodSpec {
 function holding({ volumeMounts = [] }: Container, holdSeconds: number): string {
   const quoted = volumeMounts.map(({ mountPath }) => `'${mountPath.replaceAll("'", String.raw`'\''`)}'`);
   const all = quoted.flatMap((folder) => [`${folder}/*`, `${folder}/.[!.]*`]).join(' ');
-  const wait = `sleep ${holdSeconds} & wait; exit ${foldersLostCode}`;
+  const wait = `sleep ${holdSeconds} & wait $!; exit ${foldersLostCode}`;
   return [
     `hold() { for file in ${all}; do if [ -e "$file" ]; then ${wait}; fi; done; exit 0; }`,
     'trap hold TERM',
-    'while :; do sleep 3600 & wait; done',
+    'while :; do sleep 3600 & wait $!; done',
   ].join('\n');
 }

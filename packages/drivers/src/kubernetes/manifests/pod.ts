@@ -78,7 +78,10 @@ function toContainer(
     ...toReadiness(workload),
     ...(workload.liveness && { livenessProbe: toLivenessProbe(workload.liveness) }),
     ...(linger > 0 && { lifecycle: { preStop: { sleep: { seconds: linger } } } }),
-    securityContext: toSecurityContext(settings, workload.readOnlyRootFilesystem === true),
+    securityContext: {
+      ...toSecurityContext(settings, workload.readOnlyRootFilesystem === true),
+      ...(workload.runsAsAnyUser === true && { runAsUser: helperUser(settings) }),
+    },
     ...(mounts.length > 0 && { volumeMounts: [...mounts] }),
   };
 }
@@ -152,7 +155,8 @@ function toVolumes(workload: Workload): Mounted {
       })),
     );
   }
-  volumes.push(...folders.map((_, position) => ({ name: `folder-${position}`, emptyDir: {} })));
+  const emptyDir = workload.folderGiB === undefined ? {} : { sizeLimit: `${workload.folderGiB}Gi` };
+  volumes.push(...folders.map((_, position) => ({ name: `folder-${position}`, emptyDir })));
   mounts.push(...folderMounts(workload));
   return { volumes, mounts };
 }
@@ -171,11 +175,15 @@ function toHelper(workload: Workload, settings: ClusterSettings): Container {
     resources: { requests: amounts, limits: amounts },
     securityContext: {
       ...toSecurityContext(settings, true),
-      // Reads what the process left, whoever that ran as; where it must not be root, only what everybody may read.
-      runAsUser: settings.podSecurity === 'baseline' ? 0 : 65_534,
+      runAsUser: helperUser(settings),
     },
     volumeMounts: folderMounts(workload),
   };
+}
+
+// Reads what the process left, whoever that ran as; where it must not be root, only what everybody may read, or is its own.
+function helperUser({ podSecurity }: ClusterSettings): number {
+  return podSecurity === 'baseline' ? 0 : 65_534;
 }
 
 /** On different nodes where there are some: one that is lost takes one instance with it. */

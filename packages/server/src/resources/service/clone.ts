@@ -28,8 +28,8 @@ interface Copying {
   readonly secrets: IdMap;
 }
 
-/** Members of a spec whose elements are the service's own: their ids name volumes and routes, so copies need others. */
-const ownParts = new Set(['ports', 'storage']);
+/** Members of a spec that are, or whose elements are, the service's own: their ids name volumes and routes, so copies need others. */
+const ownParts = new Set(['ports', 'storage', 'autoscaling', 'scalers', 'trigger_authentication']);
 
 /**
  * Copies the services of an environment, of whatever type: what a service is, its spec says. Those that are being deleted are left

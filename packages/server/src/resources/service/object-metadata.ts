@@ -17,9 +17,8 @@ const kindOfScope: Readonly<Record<AnnotationScope, Kind | null>> = {
   SECRETS: 'Secret',
   JOBS: 'Job',
   GATEWAY_API_ROUTES: 'HTTPRoute',
-  // Schedules and scaling are Davit's own doing.
+  HPA: 'HorizontalPodAutoscaler',
   CRON_JOBS: 'CronJob',
-  HPA: null,
 };
 
 /**

@@ -156,7 +156,11 @@ test('on a Kubernetes cluster the groups of a service are part of its release, b
   const metadata = (driver: string) => composeRelease(facts({ driver }, spec), [], settings, groups).config.metadata;
   expect(metadata(clusterId)).toEqual({
     labels: { team: 'shop', tier: 'web' },
-    annotations: { Pod: { 'example.org/a': '1' }, Ingress: { 'example.org/a': '2' } },
+    annotations: {
+      Pod: { 'example.org/a': '1' },
+      Ingress: { 'example.org/a': '2' },
+      HorizontalPodAutoscaler: { 'example.org/a': '1' },
+    },
   });
   expect(metadata('docker')).toBeUndefined();
   expect(composeRelease(facts({ driver: clusterId }), [], settings, groups).config).not.toHaveProperty('metadata');
@@ -188,6 +192,28 @@ test('between two numbers of instances a release scales, by settings; without a 
   });
   for (const spec of [{ max_running_instances: 2 }, { min_running_instances: 0 }])
     expect(release(spec)).not.toHaveProperty('scaling');
+});
+
+test('with autoscaling a release scales by events, also from nothing; with no scaler enabled as if there were none', () => {
+  const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' };
+  const scaler = { id: 's', ...times, scaler_type: 'cron', role: 'PRIMARY', config_json: null, config_yaml: 'a: 1' } as const;
+  const release = (enabled: boolean, id = 'a') => {
+    const scalers = [{ ...scaler, enabled, trigger_authentication: null }];
+    const autoscaling = {
+      id,
+      ...times,
+      mode: 'KEDA' as const,
+      polling_interval_seconds: 5,
+      cooldown_period_seconds: 60,
+      scalers,
+    };
+    const spec = { storage: [], min_running_instances: 0, max_running_instances: 2, autoscaling };
+    return composeRelease(facts({}, spec), [], settings).config;
+  };
+  const events = { pollingSeconds: 5, cooldownSeconds: 60, triggers: [{ type: 'cron', metadata: { a: '1' } }] };
+  expect(release(true)).toMatchObject({ instances: 0, scaling: { most: 2, events } });
+  expect(release(false)).not.toHaveProperty('scaling');
+  expect(release(true, 'b')).toEqual(release(true));
 });
 
 test('ids of built-in variables stay when names change, and differ between services only for what tells of the service', () => {

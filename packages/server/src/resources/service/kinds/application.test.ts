@@ -18,7 +18,7 @@ const port = (internal_port: number, more: Partial<PortRequest> = {}): PortReque
 function rules(changes: Partial<SpecRules> = {}): SpecRules {
   const reserved = new Map([[4480, 'the gateway of Davit']]);
   const given = { problems: new Problems(), caps, reserved, allowLocalRepositories: false, autoPreview: true };
-  return { ...given, databases, isInstalled: false, newSecret: () => '', ...changes };
+  return { ...given, databases, isInstalled: false, scalesByEvents: true, newSecret: () => '', ...changes };
 }
 
 /** What is wrong with a request, as `path: message`. */
@@ -277,11 +277,34 @@ describe('resources', () => {
     ]);
   });
 
-  test('are scaled by cpu and memory; scaling by events is refused, and says so', () => {
-    expect(faults({ autoscaling: { mode: 'KEDA', scalers: [] } })).toEqual([
-      expect.stringMatching(/^autoscaling: is not offered/),
+  test('scale by events where the cluster is of a kind that can; elsewhere that is refused, and says what to do', () => {
+    const autoscaling = {
+      mode: 'KEDA' as const,
+      scalers: [{ scaler_type: 'cron', role: 'PRIMARY' as const, config_yaml: 'timezone: Etc/UTC' }],
+    };
+    expect(faults({ autoscaling }, { scalesByEvents: false })).toEqual([
+      expect.stringMatching(/^autoscaling: is not offered on this cluster: .* Leave it out/),
     ]);
-    expect(faults({ autoscaling: null })).toEqual([]);
+    expect(faults({ autoscaling: null }, { scalesByEvents: false })).toEqual([]);
+    expect(faults({ autoscaling })).toEqual([]);
+    const storage = [{ type: 'FAST_SSD' as const, size: 4, mount_point: '/data' }];
+    expect(faults({ autoscaling, storage })).toEqual([expect.stringMatching(/^autoscaling: cannot be had with storage/)]);
+    expect(faults({ autoscaling, min_running_instances: 0, max_running_instances: 0 })).toEqual([
+      'max_running_instances: must be above 0 with autoscaling, or -1',
+    ]);
+    const ofCpu = { ...autoscaling, scalers: [{ scaler_type: 'cpu', role: 'SAFETY' as const, config_json: { value: 60 } }] };
+    expect(faults({ autoscaling: ofCpu })).toEqual([]);
+    expect(faults({ autoscaling: ofCpu, min_running_instances: 0 })).toEqual([
+      expect.stringMatching(/^autoscaling\.scalers: must have one that is not cpu or memory/),
+    ]);
+  });
+
+  test('keep what scales them through edits of something else; null takes it away', () => {
+    const former = made({
+      autoscaling: { mode: 'KEDA', scalers: [{ scaler_type: 'cron', role: 'PRIMARY', config_yaml: 'timezone: Etc/UTC' }] },
+    });
+    expect(edited(former, { healthchecks: {}, cpu: 600 }).autoscaling).toEqual(former.autoscaling);
+    expect(edited(former, { healthchecks: {}, autoscaling: null })).not.toHaveProperty('autoscaling');
   });
 });
 

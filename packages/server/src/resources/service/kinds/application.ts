@@ -3,6 +3,7 @@ import { hasControlCharacter, invalid, leavesRoot, type Problems } from '../../s
 import { toCommit } from '../../shared/history-details.ts';
 import type { Groups } from '../groups.ts';
 import type { ServiceRow } from '../rows.ts';
+import { toAutoscalingRecord } from '../shapes/autoscaling.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
 import { toGitRecord } from '../shapes/git-record.ts';
 import type { ApplicationRecord, CreateRequest, DeployRequest, EditRequest } from '../shapes/request.ts';
@@ -116,6 +117,7 @@ export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps
     ...(caps === null ? {} : { maximum_cpu: caps.cpuMillicores, maximum_memory: caps.memoryMiB }),
     maximun_gpu: maximumGpu,
     ...processRecord(spec, groups),
+    ...toAutoscalingRecord(spec.autoscaling, row),
     git_repository: toGitRecord(spec.git_repository, row.git_token_name, row.deployed_commit),
   };
 }

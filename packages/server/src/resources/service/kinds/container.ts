@@ -4,6 +4,7 @@ import { invalid, type Problems } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { RegistryDetails, ServiceRow } from '../rows.ts';
 import { commandLine } from '../../shared/command-line.ts';
+import { toAutoscalingRecord } from '../shapes/autoscaling.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
 import { defineKind, type Caps, type SourceRow, type SpecRules } from './kind.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
@@ -117,5 +118,6 @@ function toContainerRecord(row: ServiceRow<ContainerSpec>, caps: Caps | null, gr
     maximum_memory: caps?.memoryMiB ?? spec.memory,
     maximum_gpu: maximumGpu,
     ...processRecord(spec, groups),
+    ...toAutoscalingRecord(spec.autoscaling, row),
   };
 }

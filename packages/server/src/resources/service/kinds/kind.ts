@@ -23,6 +23,8 @@ export interface SpecRules {
   readonly caps: Caps | null;
   readonly reserved: ReservedPorts;
   readonly allowLocalRepositories: boolean;
+  /** Whether the cluster is of a kind that can scale by events; if it has what that needs is seen when it is deployed. */
+  readonly scalesByEvents: boolean;
   /** Of the environment: what a new service has when its request says nothing. */
   readonly autoPreview: boolean;
   readonly databases: DatabaseCatalogue;

@@ -1,4 +1,5 @@
 import { toGroupRecords, type Groups } from '../groups.ts';
+import { toAutoscaling, toEvents, type AutoscalingSpec } from '../shapes/autoscaling.ts';
 import { parseCommand } from '../shapes/command.ts';
 import { toGroups } from '../shapes/groups.ts';
 import { toPorts, type PortSpec } from '../shapes/ports.ts';
@@ -22,6 +23,8 @@ export interface ProcessSpec extends ServiceSpec {
   readonly ports: readonly PortSpec[];
   readonly storage: readonly StorageSpec[];
   readonly healthchecks: HealthchecksSpec;
+  /** Absent: by cpu and memory between the numbers of instances. */
+  readonly autoscaling?: AutoscalingSpec;
 }
 
 /** Those that make instances and their addresses. */
@@ -36,6 +39,7 @@ export type ProcessParts = Pick<
   | 'min_running_instances'
   | 'max_running_instances'
   | 'healthchecks'
+  | 'autoscaling'
 >;
 
 /** Of a service whose instances, if it has any, are not Davit's to make. */
@@ -97,12 +101,13 @@ export function mergedProcess(request: ProcessRequest, former: ProcessSpec, rule
     storage: request.storage ? toStorage(request.storage, former.storage, problems) : former.storage,
     healthchecks: request.healthchecks ? toHealthchecks(request.healthchecks, problems) : former.healthchecks,
     ...toGroups(request, former),
+    ...withAutoscaling(request, former, rules),
     ...(former.advanced_settings !== undefined && { advanced_settings: former.advanced_settings }),
   };
   const command = parseCommand(spec.entrypoint ?? '');
   if ('fault' in command) problems.add('entrypoint', `${command.fault}; quote it as for a shell`);
   checkResources(spec, request, rules);
-  checkScaling(request, rules);
+  checkAutoscaling(spec, request, rules);
   return spec;
 }
 
@@ -128,13 +133,38 @@ function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, 
   if (request.gpu && spec.gpu > maximumGpu) problems.add('gpu', `must be ${maximumGpu}: the cluster has no GPU (maximun_gpu)`);
 }
 
-/** What cannot be had is refused: stored without effect it would be taken for done. */
-function checkScaling(request: ProcessRequest, { problems }: SpecRules): void {
-  if (request.autoscaling === undefined || request.autoscaling === null) return;
+function withAutoscaling(
+  { autoscaling }: ProcessRequest,
+  former: ProcessSpec,
+  { problems, scalesByEvents }: SpecRules,
+): Pick<ProcessSpec, 'autoscaling'> {
+  if (autoscaling === null) return {};
+  if (autoscaling === undefined) return former.autoscaling === undefined ? {} : { autoscaling: former.autoscaling };
+  if (scalesByEvents) return { autoscaling: toAutoscaling(autoscaling, former.autoscaling, problems) };
+  // What cannot be had is refused: stored without effect it would be taken for done.
   problems.add(
     'autoscaling',
-    'is not offered: scaling by events needs a cluster that has it. Leave it out; between min_running_instances and max_running_instances instances follow cpu and memory (advanced settings hpa.…)',
+    'is not offered on this cluster: scaling by events needs a Kubernetes cluster with KEDA. Leave it out; between min_running_instances and max_running_instances instances follow cpu and memory (advanced settings hpa.…)',
   );
+  return {};
+}
+
+/** What could be stored and would not be done. Not of edits of something else. */
+function checkAutoscaling(spec: ProcessSpec, request: ProcessRequest, { problems }: SpecRules): void {
+  const events = toEvents(spec.autoscaling);
+  const { storage, ports, min_running_instances, max_running_instances } = request;
+  const concerned = [request.autoscaling, storage, ports, min_running_instances, max_running_instances];
+  if (events === null || concerned.every((member) => member === undefined)) return;
+  if (spec.storage.length > 0)
+    problems.add('autoscaling', 'cannot be had with storage: a volume has one writer. Leave one of them out');
+  if (spec.max_running_instances === 0) problems.add('max_running_instances', 'must be above 0 with autoscaling, or -1');
+  const isOfResources = events.triggers.every(({ type }) => type === 'cpu' || type === 'memory');
+  if (spec.min_running_instances === 0 && isOfResources) {
+    problems.add(
+      'autoscaling.scalers',
+      'must have one that is not cpu or memory where min_running_instances is 0: what does not run uses nothing, so nothing would ever start it',
+    );
+  }
 }
 
 /** What records of such services share. `groups`: those that the spec names. */

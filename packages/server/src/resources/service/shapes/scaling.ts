@@ -1,14 +1,16 @@
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { ProcessParts } from '../kinds/process.ts';
+import { toEvents } from './autoscaling.ts';
 import { settingDefault, type AdvancedSettingsSpec } from './advanced-settings.ts';
 
 /**
- * What a release says of its scaling: between two numbers instances follow their use. Nothing where there is nothing to scale, so that
- * its hash is what it was; with a minimum of 0 none runs, whatever the maximum.
+ * What a release says of its scaling: between two numbers instances follow their use, or events. Nothing where there is nothing to scale,
+ * so that its hash is what it was; with a minimum of 0 and no events none runs, whatever the maximum.
  */
 export function toScaling(spec: ProcessParts, settings: AdvancedSettingsSpec): Pick<ReleaseConfig, 'scaling'> {
   const { min_running_instances: least, max_running_instances: most } = spec;
-  if (least === 0 || (most !== -1 && most <= least)) return {};
+  const events = toEvents(spec.autoscaling);
+  if (events === null && (least === 0 || (most !== -1 && most <= least))) return {};
   const percent = (name: string): number | null => {
     const value = settings[name] ?? settingDefault('CONTAINER', name);
     return typeof value === 'number' ? value : null;
@@ -18,6 +20,7 @@ export function toScaling(spec: ProcessParts, settings: AdvancedSettingsSpec): P
       most: most === -1 ? null : most,
       cpuPercent: percent('hpa.cpu.average_utilization_percent') ?? 60,
       memoryPercent: percent('hpa.memory.average_utilization_percent'),
+      ...(events !== null && { events }),
     },
   };
 }

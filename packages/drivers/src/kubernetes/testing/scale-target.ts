@@ -1,0 +1,31 @@
+import { call, type Api, type KubernetesObject } from '../api.ts';
+import { scaleTargetDefinition } from '../manifests/scale-target.ts';
+
+const signal = new AbortController().signal;
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+/** Makes the cluster know ScaleTargets, as its operator would. It stays: other tests may be at it. */
+export async function defineScaleTargets(api: Api): Promise<void> {
+  const path = `${definitions}/${scaleTargetDefinition.metadata?.name}`;
+  const query = { fieldManager: 'davit-tests', force: 'true' };
+  const contentType = 'application/apply-patch+yaml';
+  await call(api, { method: 'PATCH', path, query, body: scaleTargetDefinition, contentType, signal });
+  while (!(await isServed(api, '/apis/davit.dev/v1/scaletargets'))) await new Promise((resolve) => setTimeout(resolve, 100));
+}
+
+/** Whether an API is there: `/apis/keda.sh/v1alpha1`. */
+export async function isServed(api: Api, path: string): Promise<boolean> {
+  return (await call(api, { method: 'GET', path, signal, accept: [404, 429, 503] })).status === 200;
+}
+
+/** Writes the number of an object by its subresource `scale`, as autoscalers do. */
+export async function writeScale(api: Api, path: string, replicas: number): Promise<void> {
+  const contentType = 'application/merge-patch+json';
+  await call<KubernetesObject>(api, {
+    method: 'PATCH',
+    path: `${path}/scale`,
+    body: { spec: { replicas } },
+    contentType,
+    signal,
+  });
+}

@@ -1,0 +1,102 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CallContext, ClusterDriver } from '../../driver.ts';
+import { DriverError } from '../../errors.ts';
+import type { TerraformDriver, TerraformRun, TerraformSession } from '../../terraform-driver.ts';
+import type { Instance, Ownership } from '../../workload.ts';
+import { erroredFile, filesMissing } from '../commands.ts';
+import { filesOf } from './files.ts';
+import { instanceOf, progress, type RunPlace } from './follow.ts';
+import { imageOf, toRunWorkload, type TerraformImages } from './pod.ts';
+import { ClusterSession } from './session.ts';
+import { places, runFolder } from './supervisor.ts';
+
+export interface ClusterTerraformInput {
+  readonly cluster: ClusterDriver;
+  /** Where pods of the cluster reach the API, as `http://davit.davit-system.svc:4440`. */
+  readonly address: string;
+  readonly images: TerraformImages;
+}
+
+/**
+ * Terraform and OpenTofu on a cluster: a run is a workload that runs once, in the environment of its service, with its commands one after
+ * the other. What runs is found by the id of the run, so that another process goes on with it. Works with any cluster driver.
+ */
+export class ClusterTerraform implements TerraformDriver {
+  readonly #input: ClusterTerraformInput;
+
+  constructor(input: ClusterTerraformInput) {
+    this.#input = input;
+  }
+
+  /** Nobody asks a cluster: which versions there are is up to the images. */
+  versions(): Promise<readonly never[]> {
+    return Promise.resolve([]);
+  }
+
+  async open(run: TerraformRun, call: CallContext): Promise<TerraformSession> {
+    const attached = await this.#attach(run, call.signal);
+    if (attached !== null) return attached;
+    const source = join(run.folder, 'source');
+    if (!(await isThere(source))) await run.fetch();
+    if (!(await isThere(join(source, run.rootPath)))) throw filesMissing(run);
+    const image = imageOf(run, this.#input.images);
+    const session = new ClusterSession(run, await this.#make(run, image, call), null);
+    if (run.version !== null) await session.checkVersion(image, call);
+    return session;
+  }
+
+  async remove(
+    { environment, service }: Pick<Ownership, 'environment' | 'service'>,
+    graceSeconds: number,
+    call: CallContext,
+  ): Promise<void> {
+    await this.#input.cluster.retire({ environment, service }, graceSeconds, call);
+  }
+
+  hasUnstoredState(folder: string, rootPath: string): Promise<boolean> {
+    return isThere(join(folder, 'source', rootPath, erroredFile));
+  }
+
+  async #make(run: TerraformRun, image: string, call: CallContext): Promise<RunPlace> {
+    const { cluster, address } = this.#input;
+    // One that was made and got no files knows a password that is no longer good.
+    await cluster.retire({ service: run.owner.service, rollout: run.id }, 0, call);
+    const state = 'admit' in run.backend ? { ...(await run.backend.admit()), address } : null;
+    call.log(`Runs on the cluster with the image ${image}.`);
+    await cluster.start(toRunWorkload(run, image, state), call);
+    const instance = await this.#find(run, call.signal);
+    if (instance === null) throw new DriverError({ cause: 'TERRAFORM_INTERRUPTED', message: 'its pod is gone already' });
+    await cluster.putInto(instance.id, { folder: runFolder, archive: filesOf(run) }, call.signal);
+    return this.#placeOf(run, instance.id);
+  }
+
+  /** A session of the pod that the run has already, also where its process has ended; null: there is none, or it got no files. */
+  async #attach(run: TerraformRun, signal: AbortSignal): Promise<ClusterSession | null> {
+    const instance = await this.#find(run, signal);
+    if (instance === null) return null;
+    const place = this.#placeOf(run, instance.id);
+    const { begun } = await progress(place, signal);
+    if (begun.size > 0) return new ClusterSession(run, place, begun);
+    const file = { path: `${runFolder}/${places.ready}`, mostBytes: 1 };
+    const isReady = (await this.#input.cluster.readFile(instance.id, file, signal)) !== null;
+    // Of a pod that is lost nothing can be read: whoever gives it a command hears so.
+    return isReady || instance.state === 'EXITED' ? new ClusterSession(run, place, begun) : null;
+  }
+
+  #find(run: TerraformRun, signal: AbortSignal): Promise<Instance | null> {
+    return instanceOf(this.#placeOf(run, ''), signal);
+  }
+
+  #placeOf({ id, owner, limits }: TerraformRun, instanceId: string): RunPlace {
+    const { cluster } = this.#input;
+    return { cluster, runId: id, service: owner.service, instanceId, memoryMiB: limits.memoryMiB };
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

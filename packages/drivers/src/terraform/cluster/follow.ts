@@ -1,0 +1,150 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClusterDriver } from '../../driver.ts';
+import { DriverError, type Evidence } from '../../errors.ts';
+import type { Instance } from '../../workload.ts';
+import type { CommandResult } from '../commands.ts';
+import { outputLine, places, progressOf, type CommandEnd, type Progress } from './supervisor.ts';
+
+/** A run on a cluster. */
+export interface RunPlace {
+  readonly cluster: ClusterDriver;
+  readonly runId: string;
+  readonly service: string;
+  readonly instanceId: string;
+  readonly memoryMiB: number;
+}
+
+const keptLines = 60;
+const mostJournalBytes = 1024 * 1024;
+/** Output may be lost, or stall without an end of its connection: what the journal says counts. */
+const lookEveryMilliseconds = 10_000;
+const lookAgainMilliseconds = 500;
+
+export interface FollowedEnd extends CommandResult, CommandEnd {
+  /** The time in the output as far as which it was read. */
+  readonly until: string | null;
+}
+
+/** What has begun and ended in a run, also of one whose process has ended. */
+export async function progress({ cluster, instanceId }: RunPlace, signal: AbortSignal): Promise<Progress> {
+  return progressOf(await cluster.readFile(instanceId, { path: places.journal, mostBytes: mostJournalBytes }, signal));
+}
+
+/**
+ * Waits for the end of a command and hands on its lines. `since`: a time in the output before its beginning; null: the output is read
+ * from its start. Fails with OUT_OF_MEMORY and TERRAFORM_INTERRUPTED where the process of the run ends before the command.
+ */
+export async function followCommand(
+  place: RunPlace,
+  command: { readonly key: string; readonly since: string | null },
+  onLine: (line: string) => void,
+  signal: AbortSignal,
+): Promise<FollowedEnd> {
+  const reader = new OutputReader(place, command, onLine);
+  for (;;) {
+    await reader.read(signal);
+    reader.end ??= (await progress(place, signal)).ended.get(command.key) ?? null;
+    const { end, lines, until } = reader;
+    if (end !== null) return { ...end, lines, until };
+    await refuseEnded(place, lines, signal);
+    await pause(lookAgainMilliseconds, undefined, { signal });
+  }
+}
+
+/** Reads the output of a run as far as the end of one command, in as many connections as it takes. */
+class OutputReader {
+  readonly #place: RunPlace;
+  readonly #key: string;
+  readonly #onLine: (line: string) => void;
+  readonly lines: string[] = [];
+  until: string | null;
+  end: CommandEnd | null = null;
+  #isOwn = false;
+
+  constructor(place: RunPlace, command: { readonly key: string; readonly since: string | null }, onLine: (line: string) => void) {
+    this.#place = place;
+    this.#key = command.key;
+    this.#onLine = onLine;
+    this.until = command.since;
+  }
+
+  /** Until the end of the command, of the output, or of some seconds after the journal tells of the end. */
+  async read(signal: AbortSignal): Promise<void> {
+    const { cluster, instanceId } = this.#place;
+    const done = new AbortController();
+    const both = AbortSignal.any([signal, done.signal]);
+    const watch = this.#watchJournal(done, both);
+    try {
+      await cluster.followLogs(
+        instanceId,
+        this.until,
+        ({ timestamp, text }) => {
+          if (this.end !== null) return;
+          this.#take(text);
+          this.until = timestamp;
+          if (this.end !== null) done.abort();
+        },
+        both,
+      );
+    } finally {
+      done.abort();
+      await watch;
+    }
+    signal.throwIfAborted();
+  }
+
+  #take(text: string): void {
+    const line = outputLine(text, this.#place.runId);
+    const isMark = line.begun !== null || line.ended !== null;
+    if (this.#isOwn && (!isMark || line.text !== '')) {
+      this.lines.push(line.text);
+      if (this.lines.length > keptLines) this.lines.shift();
+      this.#onLine(line.text);
+    }
+    if (line.begun === this.#key) this.#isOwn = true;
+    if (line.ended?.key === this.#key) this.end = line.ended;
+  }
+
+  async #watchJournal(done: AbortController, signal: AbortSignal): Promise<void> {
+    let wasEnded = false;
+    while (!signal.aborted) {
+      try {
+        await pause(lookEveryMilliseconds, undefined, { signal });
+        const ended = (await progress(this.#place, signal)).ended.has(this.#key);
+        // The last lines get the time until the next look.
+        if (ended && wasEnded) done.abort();
+        wasEnded = ended;
+      } catch {
+        // The output tells as well when the cluster is away, and its reader is heard.
+      }
+    }
+  }
+}
+
+export async function instanceOf({ cluster, service, runId }: RunPlace, signal: AbortSignal): Promise<Instance | null> {
+  return (await cluster.observe({ service, rollout: runId }, signal))[0] ?? null;
+}
+
+/** Fails as `followCommand` does where the process of a run has ended, or its pod is gone. */
+export async function refuseEnded(place: RunPlace, lines: readonly string[], signal: AbortSignal): Promise<void> {
+  const instance = await instanceOf(place, signal);
+  if (instance?.state === 'RUNNING' || instance?.state === 'CREATED') return;
+  const exit = instance?.exit ?? null;
+  const evidence = { lines, ...(exit !== null && { exit: { code: exit.code, outOfMemory: exit.outOfMemory } }) };
+  if (exit?.outOfMemory === true) throw outOfMemory(place, evidence);
+  const what = exit === null ? 'its pod is gone' : `its pod ended with exit code ${exit.code}`;
+  throw new DriverError({
+    cause: 'TERRAFORM_INTERRUPTED',
+    message: `the run ended before its command did: ${what}`,
+    evidence,
+  });
+}
+
+export function outOfMemory({ memoryMiB }: Pick<RunPlace, 'memoryMiB'>, evidence: Evidence): DriverError {
+  return new DriverError({
+    cause: 'OUT_OF_MEMORY',
+    message: `Terraform or one of its providers used more than the ${memoryMiB} MiB of memory and was killed`,
+    hint: 'Raise job_resources.ram_mib. If the state is locked now, deploy with the action FORCE_UNLOCK before the next apply.',
+    evidence,
+  });
+}

@@ -1,0 +1,132 @@
+import { DriverError } from '../errors.ts';
+import type { CommandLimits, TerraformBackend, TerraformEngine, TerraformOutput, TerraformRun } from '../terraform-driver.ts';
+
+/* What Terraform is told and what it tells, wherever it runs. Pure. */
+
+export const words: Readonly<Record<TerraformEngine, string>> = { TERRAFORM: 'Terraform', OPEN_TOFU: 'OpenTofu' };
+
+export const planFile = 'plan';
+/** Where a command leaves a state that it could not store. */
+export const erroredFile = 'errored.tfstate';
+/** Overrides whatever backend the files name. */
+export const backendFile = 'davit_override.tf.json';
+
+/** How a command ended. */
+export interface CommandResult {
+  readonly code: number;
+  /** The last lines of both outputs. */
+  readonly lines: readonly string[];
+}
+
+/** Text of `backendFile`; null: the backend of the files is meant, and it must not be there. */
+export function backendText(backend: TerraformBackend): string | null {
+  if (backend.type === 'FILES') return null;
+  const type = backend.type === 'DAVIT' ? 'http' : backend.type;
+  return JSON.stringify({ terraform: { backend: { [type]: {} } } });
+}
+
+const plain = ['state', 'version'];
+const withoutInput = ['output', 'show'];
+
+/** A command with the arguments that it always has. */
+export function withCommon(command: string, args: readonly string[]): string[] {
+  if (plain.includes(command)) return [command, ...args];
+  return [command, ...(withoutInput.includes(command) ? [] : ['-input=false']), '-no-color', ...args];
+}
+
+export function initArguments({ backend }: TerraformRun): string[] {
+  const config = 'config' in backend ? backend.config : {};
+  return [...Object.entries(config).map(([name, value]) => `-backend-config=${name}=${value}`), '-reconfigure'];
+}
+
+export function planArguments(file: string, destroy: boolean): string[] {
+  return [`-out=${file}`, '-detailed-exitcode', ...(destroy ? ['-destroy'] : [])];
+}
+
+/**
+ * What a user adds to a command, through the environment: arguments that hold secrets would stand in the list of processes. Only the
+ * plan takes variables: it stores them for what follows.
+ */
+export function argumentVariables(run: TerraformRun, command: string): Record<string, string> {
+  const extra = run.extraArguments[command] ?? [];
+  if (command !== 'plan') return extra.length === 0 ? {} : { [`TF_CLI_ARGS_${command}`]: extra.map(quoted).join(' ') };
+  const files = run.variableFiles.map((file) => `-var-file=${file}`);
+  const values = Object.entries(run.variables).map(([name, value]) => `-var=${name}=${value}`);
+  return { TF_CLI_ARGS_plan: [...files, ...values, ...extra].map(quoted).join(' ') };
+}
+
+/** What every command gets, when the run's own things are below that folder. */
+export function commonVariables(folder: string): Record<string, string> {
+  return {
+    HOME: `${folder}/home`,
+    TMPDIR: `${folder}/tmp`,
+    TF_DATA_DIR: `${folder}/data`,
+    TF_IN_AUTOMATION: '1',
+    CHECKPOINT_DISABLE: '1',
+  };
+}
+
+/** Read by the runtime of Go, in which Terraform and its providers are written. */
+export function limitVariables({ cpuMillicores, memoryMiB }: CommandLimits): Record<string, string> {
+  return {
+    GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
+    GOMEMLIMIT: `${Math.max(64, Math.floor(memoryMiB * 0.9))}MiB`,
+  };
+}
+
+/** One argument for a shell, and for Terraform, which takes lists of them apart as a shell does. */
+export function quoted(argument: string): string {
+  return `'${argument.replaceAll("'", `'"'"'`)}'`;
+}
+
+/** The outputs by `output -json`. */
+export function outputsOf(text: string): TerraformOutput[] {
+  const parsed: Readonly<Record<string, { readonly value: unknown; readonly sensitive?: boolean }>> = JSON.parse(
+    text === '' ? '{}' : text,
+  );
+  return Object.entries(parsed).map(([name, { value, sensitive }]) => ({
+    name,
+    value: typeof value === 'string' ? value : JSON.stringify(value),
+    sensitive: sensitive === true,
+  }));
+}
+
+export function failureOf(command: string, { code, lines }: CommandResult): DriverError {
+  const text = lines.join('\n');
+  const evidence = { lines, exit: { code, outOfMemory: false } };
+  // Whose lock it is, is told only where there is one: not where the place of the state did not answer.
+  if (text.includes('Error acquiring the state lock') && /Lock Info:|already locked/i.test(text)) {
+    return new DriverError({ cause: 'TERRAFORM_STATE_LOCKED', message: 'the state is locked by another run', evidence });
+  }
+  const said = lines.map((line) => /Error: (.*)/.exec(line)?.[1]).find((line) => line !== undefined);
+  return new DriverError({
+    cause: 'TERRAFORM_FAILED',
+    message: `terraform ${command} failed with exit code ${code}${said === undefined ? '' : `: ${said}`}`,
+    evidence,
+  });
+}
+
+/** The version in what `version -json` prints; null: it is no Terraform. */
+export function versionOf(text: string): string | null {
+  try {
+    const parsed: { readonly terraform_version?: unknown } | null = JSON.parse(text);
+    return typeof parsed?.terraform_version === 'string' ? parsed.terraform_version : null;
+  } catch {
+    return null;
+  }
+}
+
+export function wrongVersion({ engine, version }: TerraformRun, found: string, place: string): DriverError {
+  return new DriverError({
+    cause: 'TERRAFORM_VERSION_UNAVAILABLE',
+    message: `provider_version.explicit_version asks for ${words[engine]} ${version ?? ''}, but ${place} has ${found}`,
+  });
+}
+
+export function filesMissing({ rootPath }: TerraformRun, error?: unknown): DriverError {
+  return new DriverError({
+    cause: 'TERRAFORM_FILES_MISSING',
+    message: `the folder ${rootPath} is not in the repository at this commit`,
+    error,
+  });
+}

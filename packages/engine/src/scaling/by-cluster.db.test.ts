@@ -1,0 +1,229 @@
+import { DriverError, type FakeScaled, type Instance } from '@davit/drivers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ReleaseConfig, RequestedService } from '../port.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+/* On a cluster in memory that decides by itself; tests write its numbers, as autoscalers do. */
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld({ decides: true, metricsSeconds: 0.1, scaleDownSeconds: 0.2 });
+});
+afterEach(() => world.close());
+
+const byUse: ReleaseConfig['scaling'] = { most: 4, cpuPercent: 60, memoryPercent: null };
+const byEvents: ReleaseConfig['scaling'] = {
+  ...byUse,
+  events: { pollingSeconds: 30, cooldownSeconds: 300, triggers: [{ type: 'cron', metadata: { timezone: 'Etc/UTC' } }] },
+};
+const configOf = ({ release }: RequestedService): ReleaseConfig => {
+  if (release === undefined || !('config' in release)) throw new Error('no configuration');
+  return release.config;
+};
+const scaled = (
+  scaling: ReleaseConfig['scaling'],
+  overrides: Partial<ReleaseConfig> = {},
+  shop = service(),
+): RequestedService => {
+  const { scaling: _, ...plain } = configOf(shop);
+  return { ...shop, release: { config: { ...plain, ...(scaling && { scaling }), ...overrides }, commitId: null } };
+};
+const of = (shop: RequestedService): Instance[] => world.fake.instances.filter(({ service: id }) => id === shop.serviceId);
+const served = (shop: RequestedService): number =>
+  world.fake.routes.http.find(({ id }) => id === `port-${shop.serviceId}`)?.backends.length ?? 0;
+const told = (shop: RequestedService): FakeScaled | undefined => world.fake.scaling.services.get(shop.serviceId);
+const want = (shop: RequestedService, instances: number): void => world.fake.scaling.write(shop.serviceId, instances);
+
+async function deployed(shop: RequestedService, number = 1): Promise<void> {
+  await world.deploy([shop]);
+  await eventually(async () => {
+    const view = await world.view(shop.serviceId);
+    return view.state === 'DEPLOYED' && view.executionId?.endsWith(`-${number}`) === true ? true : undefined;
+  }, `deployment ${number}`);
+}
+
+async function reaches(shop: RequestedService, count: number): Promise<void> {
+  await eventually(async () => {
+    const { wantedInstances, runningInstances } = await world.view(shop.serviceId);
+    const isThere = of(shop).length === count && served(shop) === count && wantedInstances === count;
+    return isThere && runningInstances === count && told(shop)?.running === count ? true : undefined;
+  }, `${count} instances that serve and are reported`);
+}
+
+test('the number of the cluster is followed within the limits, told, reported, and Davit decides nothing itself', async () => {
+  const shop = scaled(byUse);
+  await deployed(shop);
+  expect(told(shop)).toMatchObject({ instances: 1, scaled: { least: 1, most: 4, by: { type: 'USE', cpuPercent: 60 } } });
+  for (const { id } of of(shop)) world.fake.use(id, { cpuMillicores: 500, memoryMiB: 16 });
+  const routedWhenStopped: string[] = [];
+  world.fake.script = {
+    before: ({ method, detail }) => {
+      if (method === 'retire' && served(shop) >= of(shop).length) routedWhenStopped.push(detail);
+    },
+  };
+  want(shop, 3);
+  await reaches(shop, 3);
+  want(shop, 40);
+  await reaches(shop, 4);
+  want(shop, 1);
+  await reaches(shop, 1);
+  expect(routedWhenStopped).toEqual([]);
+  const { scalings } = await world.engine.port.metrics(world.database.database, shop.serviceId, 60);
+  expect(scalings.map(({ from, to }) => [from, to])).toEqual([
+    [4, 1],
+    [3, 4],
+    [1, 3],
+  ]);
+  expect(scalings[0]?.reason).toContain('HorizontalPodAutoscaler');
+});
+
+test('a change is acted on when it happens, not with the next measurement', async () => {
+  await world.close();
+  world = await createWorld({ decides: true, metricsSeconds: 3 });
+  const shop = scaled(byUse);
+  await deployed(shop);
+  // Watching has begun: it does with the first measurement that finds the service.
+  await eventually(async () => (world.fake.calls.some(({ method }) => method === 'wanted') ? true : undefined), 'a look');
+  const began = performance.now();
+  want(shop, 2);
+  await eventually(async () => (of(shop).length === 2 ? true : undefined), 'the second instance');
+  expect(performance.now() - began).toBeLessThan(1_500);
+});
+
+test('a deployment goes first: it takes the number as it is, and changes limits and rollout', async () => {
+  const shop = scaled(byUse);
+  await deployed(shop);
+  want(shop, 3);
+  await reaches(shop, 3);
+  const former = told(shop)?.scaled.rollout;
+  let whileStarting = 0;
+  world.fake.script = {
+    before: ({ method, detail }) => {
+      if (method !== 'awaitReady' || detail === former || whileStarting > 0) return;
+      whileStarting = of(shop).filter(({ rollout }) => rollout === detail).length;
+      want(shop, 4);
+    },
+  };
+  await deployed(scaled({ ...byUse, most: 5 }, { memoryMiB: 256 }, shop), 2);
+  expect(whileStarting).toBe(3);
+  expect(told(shop)?.scaled).toMatchObject({ most: 5, rollout: of(shop).at(-1)?.rollout });
+  expect(told(shop)?.scaled.rollout).not.toBe(former);
+  // What was written meanwhile is neither lost nor overwritten.
+  await reaches(shop, 4);
+  // A stopped service is nobody's to decide on.
+  await world.deploy([shop], { action: 'STOP' });
+  await world.reaches(shop.serviceId, 'STOPPED');
+  expect(told(shop)).toBeUndefined();
+  await deployed(scaled(undefined, {}, shop), 4);
+  expect(told(shop)).toBeUndefined();
+});
+
+test('what a process began by the cluster’s number, the next one ends; what it was not told, it is told', async () => {
+  const shop = scaled(byUse);
+  await deployed(shop);
+  world.fake.script = { before: ({ method }) => (method === 'awaitReady' ? new Promise(() => undefined) : undefined) };
+  want(shop, 2);
+  await eventually(async () => (of(shop).length === 2 ? true : undefined), 'a second instance');
+  await world.engine.stop();
+  world.fake.script = {};
+  world.fake.scaling.services.delete(shop.serviceId);
+  await world.restart();
+  await eventually(async () => (told(shop)?.instances === 2 ? true : undefined), 'the cluster to be told again');
+  await reaches(shop, 2);
+  expect(told(shop)?.scaled).toMatchObject({ most: 4 });
+  world.fake.script = { before: ({ method }) => (method === 'awaitDrained' ? new Promise(() => undefined) : undefined) };
+  want(shop, 1);
+  await eventually(async () => (served(shop) === 1 ? true : undefined), 'a route less');
+  await world.engine.stop();
+  world.fake.script = {};
+  await world.restart();
+  await reaches(shop, 1);
+});
+
+test('events bring a service to nothing and back; a deployment meanwhile shows that its release gets ready', async () => {
+  const shop = scaled(byEvents, { instances: 0 });
+  await deployed(shop);
+  expect(told(shop)).toMatchObject({ instances: 1, scaled: { least: 0, by: { type: 'EVENTS', pollingSeconds: 30 } } });
+  want(shop, 0);
+  await reaches(shop, 0);
+  expect(await world.view(shop.serviceId)).toMatchObject({ state: 'DEPLOYED', runningStatus: 'STOPPED' });
+  want(shop, 2);
+  await reaches(shop, 2);
+  want(shop, 0);
+  await reaches(shop, 0);
+  let most = 0;
+  world.fake.script = { after: () => void (most = Math.max(most, of(shop).length)) };
+  await deployed(scaled(byEvents, { instances: 0, memoryMiB: 256 }, shop), 2);
+  expect(most).toBe(1);
+  await reaches(shop, 0);
+});
+
+test('without what it needs, autoscaling fails before anything is touched, and use is Davit’s to decide on', async () => {
+  const shop = scaled(byUse);
+  world.fake.scaling.lacks = ['KEDA (keda.sh/v1alpha1)'];
+  await deployed(shop);
+  const before = of(shop).map(({ id }) => id);
+  const seen = world.fake.calls.length;
+  await world.deploy([scaled(byEvents, {}, shop)]);
+  const failed = await world.reaches(shop.serviceId, 'DEPLOYMENT_ERROR', 'BUILD_ERROR');
+  expect(failed.failure).toMatchObject({
+    code: 'AUTOSCALING_UNAVAILABLE',
+    message: expect.stringContaining('lacks KEDA (keda.sh/v1alpha1)'),
+  });
+  const since = world.fake.calls.slice(seen).map(({ method }) => method);
+  for (const touching of ['start', 'build', 'scale']) expect(since).not.toContain(touching);
+  expect(of(shop).map(({ id }) => id)).toEqual(before);
+  for (const { id } of of(shop)) world.fake.use(id, { cpuMillicores: 500, memoryMiB: 16 });
+  await eventually(async () => (of(shop).length > 1 ? true : undefined), 'a second instance by Davit’s own decision');
+  expect(told(shop)).toBeUndefined();
+  // From the moment on when the cluster can, it decides.
+  world.fake.scaling.lacks = [];
+  await eventually(async () => (told(shop) === undefined ? undefined : true), 'the cluster to decide');
+});
+
+test('instances that do not get ready go again and are not asked for at once, and fewer still are', async () => {
+  const shop = scaled(byUse);
+  await deployed(shop);
+  want(shop, 2);
+  await reaches(shop, 2);
+  world.fake.script = {
+    before: ({ method }) => {
+      if (method === 'awaitReady') throw new DriverError({ cause: 'PORT_NOT_LISTENING', message: 'nobody listens' });
+    },
+  };
+  want(shop, 3);
+  const { database } = world.database;
+  const back = await eventually(async () => {
+    const { scalings } = await world.engine.port.metrics(database, shop.serviceId, 60);
+    return scalings.find(({ from, to }) => from === 3 && to === 2);
+  }, 'the way back');
+  expect(back.reason).toContain('PORT_NOT_LISTENING');
+  want(shop, 1);
+  await reaches(shop, 1);
+});
+
+test('the keeper brings nothing back that is being taken away', async () => {
+  const shop = scaled(byUse);
+  await deployed(shop);
+  want(shop, 2);
+  await reaches(shop, 2);
+  const last = of(shop).find(({ index }) => index === 1)?.id ?? '';
+  let begun = 0;
+  const looks = (): number => world.fake.calls.filter(({ method }) => method === 'observe').length;
+  world.fake.script = {
+    before: async ({ method }) => {
+      if (method !== 'retire' || begun > 0) return;
+      begun = world.fake.calls.length;
+      // As on a cluster on which it takes its time: the process has ended, and what it was in is still there.
+      world.fake.kill(last, 0);
+      const seen = looks();
+      await eventually(async () => (looks() > seen ? true : undefined), 'a look of the keeper');
+    },
+  };
+  want(shop, 1);
+  await reaches(shop, 1);
+  const since = world.fake.calls.slice(begun).map(({ method }) => method);
+  expect(begun).toBeGreaterThan(0);
+  expect(since).not.toContain('revive');
+  expect(since).not.toContain('start');
+});

@@ -1,0 +1,105 @@
+import type { ClusterScaling, WantedInstances } from '@davit/drivers';
+import { driversOf, type EngineParts } from '../parts.ts';
+import type { ScaledRow } from '../store/scaling.ts';
+import { isScaled, letDecide, markOf, withinLimits } from './by-cluster.ts';
+
+// Somebody else may have changed what decides; looking costs some requests for each service. What a cluster lacks may come at any time.
+const tellAgainMilliseconds = 300_000;
+
+/**
+ * The numbers of a cluster that decides by itself, for the one process that makes them so. Also tells the cluster what a deployment would
+ * have told it: of services that ran before it could decide, and after a crash.
+ */
+export class ClusterNumbers {
+  readonly #parts: EngineParts;
+  readonly #driver: string;
+  readonly #onChange: () => void;
+  /** When a service was told of last, and whether the cluster decides on it since. */
+  readonly #told = new Map<string, { readonly at: number; readonly decides: boolean }>();
+  #watching: Promise<void> | null = null;
+
+  constructor(parts: EngineParts, driver: string, onChange: () => void) {
+    this.#parts = parts;
+    this.#driver = driver;
+    this.#onChange = onChange;
+  }
+
+  /** Ends with the signals of what it was asked. */
+  async stop(): Promise<void> {
+    await this.#watching;
+  }
+
+  /**
+   * By service: how many instances the cluster wants, null where it should decide and does not yet. Services that are not among them are
+   * Davit's to decide on.
+   */
+  async read(rows: readonly ScaledRow[], signal: AbortSignal): Promise<ReadonlyMap<string, number | null>> {
+    const { scaling } = driversOf(this.#parts, this.#driver).cluster;
+    const scaled = rows.filter(({ config }) => isScaled(config));
+    if (scaling === undefined || scaled.length === 0) return new Map();
+    try {
+      return await this.#readAll(scaling, scaled, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#parts.log.warn({ err: error, driver: this.#driver }, 'numbers of instances could not be read');
+      // Who decides is not known: nobody, until it is.
+      return new Map(scaled.map((row) => [row.service_id, null]));
+    }
+  }
+
+  async #readAll(
+    scaling: ClusterScaling,
+    rows: readonly ScaledRow[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, number | null>> {
+    const known = new Map((await scaling.wanted(signal)).map((one) => [one.service, one]));
+    if (known.size > 0) this.#watch(scaling, signal);
+    const numbers = new Map<string, number | null>();
+    for (const row of rows) {
+      const found = known.get(row.service_id);
+      const decides = await this.#tell(row, found, signal);
+      if (found === undefined && !decides && row.config.scaling?.events === undefined) continue;
+      numbers.set(row.service_id, found === undefined ? null : withinLimits(found.instances, row.config));
+      const running = row.running_instances ?? row.settled_instances;
+      if (found !== undefined && found.running !== running)
+        await scaling.report({ environment: row.environment_id, service: row.service_id }, running, signal);
+    }
+    return numbers;
+  }
+
+  /** Whether the cluster decides. */
+  async #tell(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
+    const { service_id: service, rollout, config, instances } = row;
+    const { installation, metricsSeconds, scaleDownSeconds } = this.#parts.settings;
+    const told = this.#told.get(service);
+    const isCurrent = found === undefined ? told?.decides === false : found.mark === markOf(row, scaleDownSeconds);
+    const again = found === undefined ? 4_000 * metricsSeconds : tellAgainMilliseconds;
+    if (isCurrent && (told?.at ?? 0) > Date.now() - again) return found !== undefined;
+    const owner = {
+      installation,
+      organization: row.organization_id,
+      project: row.project_id,
+      environment: row.environment_id,
+      service,
+    };
+    try {
+      const decides = await letDecide(this.#parts, this.#driver, { owner, rollout, config, instances }, signal);
+      this.#told.set(service, { at: Date.now(), decides });
+      return decides;
+    } catch (error) {
+      if (!signal.aborted) this.#parts.log.warn({ err: error, service }, 'the cluster could not be told how a service scales');
+      return found !== undefined;
+    }
+  }
+
+  /** What ends it (the cluster is away) ends it until the next look. */
+  #watch(scaling: ClusterScaling, signal: AbortSignal): void {
+    this.#watching ??= scaling
+      .watch(this.#onChange, signal)
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#parts.log.info({ err: error, driver: this.#driver }, 'numbers of instances are not watched');
+      })
+      .finally(() => {
+        this.#watching = null;
+      });
+  }
+}

@@ -1,0 +1,134 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { statement } from '@davit/db';
+import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+
+/* Where runs of Terraform on clusters have their state. */
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { DAVIT_BODY_LIMIT_BYTES: '20000' } });
+});
+afterAll(() => server.close());
+
+const makeDeployment = statement(
+  'test_state_deployment',
+  `insert into deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, origin, triggered_by, actor, status)
+   values ($1, $1, $1, $1, $1, 'docker', 'DEPLOY', 'API', 'tester', 'tester', 'RUNNING')`,
+);
+const endDeployment = statement('test_state_end', `update deployment set status = 'FAILED' where id = $1`);
+const makeRun = statement(
+  'test_state_run',
+  `insert into terraform_run (id, deployment_id, service_id, organization_id, environment_id, token_hash) values ($1, $2, $3, $3, $3, $4)
+   on conflict (id) do update set token_hash = excluded.token_hash`,
+);
+const endRun = statement('test_state_end_run', 'delete from terraform_run where id = $1');
+const stored = statement<{ shows: boolean }>(
+  'test_state_stored',
+  `select position('canary'::bytea in sealed) > 0 as shows from terraform_state where service_id = $1`,
+);
+
+interface Run {
+  readonly id: string;
+  readonly deployment: string;
+  readonly service: string;
+  readonly token: string;
+}
+
+/** A run of a service that is under way. */
+async function begin(service: string = randomUUID()): Promise<Run> {
+  const run = { id: randomUUID(), deployment: randomUUID(), service, token: randomUUID() };
+  const { database } = server.database;
+  await database.run(makeDeployment, [run.deployment]);
+  await database.run(makeRun, [run.id, run.deployment, service, createHash('sha256').update(run.token).digest()]);
+  return run;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** As Terraform asks; `fetch` sends no LOCK with a body. */
+function ask(method: string, { id, token }: Pick<Run, 'id' | 'token'>, body = ''): Promise<Answer> {
+  const authorization = `Basic ${Buffer.from(`davit:${token}`).toString('base64')}`;
+  const headers = { authorization, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const sent = request(`${server.baseUrl}/internal/terraform-state/${id}`, { method, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+}
+
+let run: Run;
+beforeEach(async () => {
+  run = await begin();
+});
+const lock = (id: string): string => JSON.stringify({ ID: id, Operation: 'OperationTypeApply', Who: 'somebody' });
+
+test('a run reads and writes its state, which is stored sealed, also one of many MiB', async () => {
+  expect(await ask('GET', run)).toEqual({ status: 204, text: '' });
+  const state = JSON.stringify({ serial: 1, secret: 'canary', filling: 'x'.repeat(20 * 1024 * 1024) });
+  expect(await ask('POST', run, state)).toEqual({ status: 200, text: '' });
+  const read = await ask('GET', run);
+  expect(read.status).toBe(200);
+  expect(read.text === state).toBe(true);
+  expect(await server.database.database.one(stored, [run.service])).toEqual({ shows: false });
+});
+
+test('a state that is too large is refused, and the one before it stays', async () => {
+  await ask('POST', run, '{"serial":1}');
+  expect(await ask('POST', run, 'x'.repeat(64 * 1024 * 1024 + 1))).toMatchObject({ status: 413 });
+  expect(await ask('GET', run)).toEqual({ status: 200, text: '{"serial":1}' });
+});
+
+test('who has the lock is told to who asks for it, unless that is the same deployment; unlocked it is free', async () => {
+  const other = await begin(run.service);
+  expect(await ask('LOCK', run, lock('one'))).toEqual({ status: 200, text: lock('one') });
+  const refused = await ask('LOCK', other, lock('two'));
+  expect(refused.status).toBe(423);
+  expect(JSON.parse(refused.text)).toMatchObject({ ID: 'one', Who: 'somebody' });
+  expect(await ask('UNLOCK', other, lock('two'))).toMatchObject({ status: 409 });
+  // After a crash of the pod.
+  expect(await ask('LOCK', run, lock('three'))).toMatchObject({ status: 200 });
+  expect(await ask('UNLOCK', run, lock('three'))).toMatchObject({ status: 200 });
+  expect(await ask('LOCK', other, lock('two'))).toMatchObject({ status: 200 });
+});
+
+test('nobody but the run comes to its state: no other run, no API token, nobody without', async () => {
+  const other = await begin();
+  await ask('POST', run, '{"serial":1}');
+  for (const token of [other.token, server.adminToken, '', 'x']) {
+    for (const method of ['GET', 'POST', 'LOCK', 'UNLOCK']) {
+      expect(await ask(method, { id: run.id, token }, lock('two'))).toMatchObject({ status: 401 });
+    }
+  }
+  expect(await ask('GET', { id: 'no-uuid', token: run.token })).toMatchObject({ status: 401 });
+  const headers = { authorization: `Token ${server.adminToken}` };
+  expect((await fetch(`${server.baseUrl}/internal/terraform-state/${run.id}`, { headers })).status).toBe(401);
+  expect(await ask('GET', run)).toEqual({ status: 200, text: '{"serial":1}' });
+});
+
+test('a token is good no longer than its run, its deployment, and until the run gets another one', async () => {
+  const { database } = server.database;
+  const again = 'another-token';
+  await database.run(makeRun, [run.id, run.deployment, run.service, createHash('sha256').update(again).digest()]);
+  expect(await ask('GET', run)).toMatchObject({ status: 401 });
+  expect(await ask('GET', { id: run.id, token: again })).toMatchObject({ status: 204 });
+  await database.run(endDeployment, [run.deployment]);
+  expect(await ask('POST', { id: run.id, token: again }, '{}')).toMatchObject({ status: 401 });
+  const other = await begin();
+  await database.run(endRun, [other.id]);
+  expect(await ask('LOCK', other, lock('one'))).toMatchObject({ status: 401 });
+});
+
+test('it is no operation of the API', async () => {
+  const document = await (await fetch(`${server.baseUrl}/openapi.json`)).text();
+  expect(document).not.toContain('terraform-state');
+  expect(await ask('DELETE', run)).toMatchObject({ status: 404 });
+});
