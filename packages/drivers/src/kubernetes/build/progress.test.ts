@@ -65,6 +65,11 @@ test('of what an image is made and sent in, each is told once', () => {
   expect(read(text).log).toEqual(['#1 exporting to image', '#1 exporting layers', '#1 pushing layers']);
 });
 
+test('what a registry answers on lines of its own belongs to the failure', () => {
+  const text = 'error: failed to solve: failed to push r.example/a:1: errors:\ndenied: requested access is denied\n';
+  expect(read(text).message).toBe('failed to push r.example/a:1: errors:\ndenied: requested access is denied');
+});
+
 test('where it says nothing that is known, all its words count', () => {
   expect(read('sh: buildctl: not found\n').message).toBe('sh: buildctl: not found');
   expect(read('{"broken').message).toBe('{"broken');

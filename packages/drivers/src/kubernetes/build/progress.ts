@@ -3,7 +3,7 @@ import type { Trace } from '../../shared/build/trace.ts';
 
 /*
  * What `buildctl build --progress=rawjson` prints: BuildKit's progress as lines of JSON (`SolveStatus` of its client/graph.go, version
- * 0.32), and at the end of a build that failed some lines of text, of which the last begins with `error:`.
+ * 0.32), and at the end of a build that failed some lines of text, of which one begins with `error:`.
  */
 
 interface SolveStatus {
@@ -46,8 +46,10 @@ export class BuildctlOutput {
   end(): string {
     this.#line(this.#rest);
     this.#rest = '';
-    const said = this.#text.findLast((line) => line.startsWith('error: '));
-    return said === undefined ? this.#text.join('\n') : said.replace(/^error: (?:failed to solve: )?/, '');
+    // What a registry answers may follow on lines of its own.
+    const from = this.#text.findLastIndex((line) => line.startsWith('error: '));
+    const said = this.#text.slice(Math.max(from, 0)).join('\n');
+    return said.replace(/^error: (?:failed to solve: )?/, '');
   }
 
   #line(line: string): void {
