@@ -23,7 +23,7 @@ export const causes = {
     'An image of a FROM line could not be had. Check its name and tag, whether it is private, and that this machine can reach the registry.',
   BUILD_COMMAND_FAILED: 'A command of the Dockerfile failed. The lines before the end of the build log say why.',
   BUILD_OUT_OF_MEMORY:
-    'The build needed more memory than it may use. Make the build need less, or have the operator raise DAVIT_BUILD_MEMORY_MIB.',
+    'The build needed more memory than it may use. Make the build need less, or have the operator raise DAVIT_BUILD_MEMORY_MIB, or build_memory_mib in the settings of a cluster that builds itself.',
   IMAGE_MISSING: 'The image of this release is no longer on the engine. Deploy again to build it anew.',
   IMAGE_NOT_FOUND:
     'The registry has no such image, or does not show it without credentials. Check image_name and tag, and the registry’s username and password where it is private.',

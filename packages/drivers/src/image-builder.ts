@@ -25,6 +25,8 @@ export interface BuildRequest extends BuildSource {
   readonly memoryMiB: number;
   /** Every step runs anew, whatever earlier builds left. */
   readonly withoutCache?: boolean;
+  /** After so long nobody waits for it any more: what builds it beside this process ends then by itself. Default an hour. */
+  readonly timeoutSeconds?: number;
 }
 
 export interface BuiltImage {
@@ -61,6 +63,47 @@ export interface PushRequest {
 export interface PushedImage {
   /** `sha256:…` under which the registry gives it. */
   readonly digest: string;
+}
+
+export interface ClusterBuildRequest extends BuildRequest {
+  /** What the registry is to call it: `registry.example.org:5000/davit/<service>:<key>`. */
+  readonly reference: string;
+  readonly registry: BuildRegistry;
+}
+
+/** Where images that are built in a cluster go. */
+export interface BuildRegistry {
+  /** Under which its credentials are looked for: `registry.example.org:5000`; of Docker Hub `https://index.docker.io/v1/`. */
+  readonly host: string;
+  /** May write there. Commands of the Dockerfile never see them. */
+  readonly credentials: RegistryCredentials | null;
+  /** It speaks http. */
+  readonly isPlain: boolean;
+  /**
+   * Images below this name are those of all services that are built for the cluster: `registry.example.org:5000/davit`. As the credentials
+   * may read them, a Dockerfile that begins with one of them is refused.
+   */
+  readonly folder: string;
+}
+
+/** What a build may use, of processors and memory. */
+export type BuildLimits = Pick<BuildRequest, 'cpuMillicores' | 'memoryMiB'>;
+
+/** Builds images in a cluster, and pushes them from there. */
+export interface ClusterBuilder {
+  /** At most. Its nodes build, and not this machine. */
+  readonly limits: BuildLimits;
+
+  /** See `ImageBuilder.declaredArguments`. */
+  declaredArguments(source: BuildSource): Promise<readonly string[]>;
+
+  /**
+   * Builds, pushes, and leaves nothing on the cluster; output lines go to the log as they come. What a former build of the same
+   * reference left, of a process that died, is ended first. Layers are kept in the registry for the next build of the same name. Fails
+   * as `ImageBuilder.build` and `ImageCarrier.push`, and with BUILD_UNAVAILABLE, UNSCHEDULABLE, QUOTA_EXCEEDED or ADMISSION_REFUSED where
+   * the cluster does not let it begin. On abort the build is killed.
+   */
+  build(request: ClusterBuildRequest, context: CallContext): Promise<PushedImage>;
 }
 
 /** Builds images where the cluster can run them. */

@@ -1,6 +1,7 @@
 import type { Database } from '@davit/db';
 import {
   DriverError,
+  type BuildLimits,
   type ClusterDriver,
   type Gateway,
   type HelmDriver,
@@ -25,6 +26,8 @@ export interface DriverSet {
   readonly imageRegistryId?: string | undefined;
   /** The `driver` on whose engine its images are built; left out: its own. */
   readonly buildsOn?: string | undefined;
+  /** What a build may use at most; left out: what the settings say of this machine. */
+  readonly buildLimits?: BuildLimits | undefined;
   readonly source: SourceDriver;
   readonly gateway: Gateway;
   /** Left out: what the engine keeps is not looked after. */

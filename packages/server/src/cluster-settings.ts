@@ -20,6 +20,17 @@ export interface OneClusterSettings {
   readonly image_registry?: string;
   /** Before the names of such images. Default `davit`. */
   readonly image_folder?: string;
+  /** Where images for it are built. Left out: by this machine's engine, or on the cluster where this machine has none. */
+  readonly builds?: 'engine' | 'cluster';
+  /** With BuildKit. Left out: the one of its makers that fits `build_isolation`. */
+  readonly builder_image?: string;
+  readonly build_isolation?: 'rootless' | 'user_namespace' | 'privileged';
+  /** What a build may use at most. Defaults 2000, 2048 and 20. */
+  readonly build_cpu_millicores?: number;
+  readonly build_memory_mib?: number;
+  readonly build_disk_gib?: number;
+  /** Besides that of `image_registry`: those that builds on the cluster speak http with, as `registry.example.org:5000`. */
+  readonly http_registries?: readonly string[];
   readonly helper_image?: string;
   readonly linger_seconds?: number;
   /** Where pods of the cluster reach the API of Davit. Left out: Terraform runs on the machine of Davit. */
@@ -50,6 +61,13 @@ const members = {
   source_networks: { type: 'array', items: { type: 'string', pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' } },
   image_registry: { type: 'string', pattern: uuid },
   image_folder: { type: 'string', maxLength: 100, pattern: '^[a-z0-9]+([._/-][a-z0-9]+)*$' },
+  builds: { type: 'string', enum: ['engine', 'cluster'] },
+  builder_image: { type: 'string', minLength: 1, maxLength: 500 },
+  build_isolation: { type: 'string', enum: ['rootless', 'user_namespace', 'privileged'] },
+  build_cpu_millicores: { type: 'integer', minimum: 100, maximum: 1_024_000 },
+  build_memory_mib: { type: 'integer', minimum: 64, maximum: 1_048_576 },
+  build_disk_gib: { type: 'integer', minimum: 1, maximum: 10_000 },
+  http_registries: { type: 'array', items: { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?(:[0-9]{1,5})?$' } },
   helper_image: { type: 'string', minLength: 1, maxLength: 500 },
   linger_seconds: { type: 'integer', minimum: 0, maximum: 600 },
   davit_address: { type: 'string', maxLength: 500, pattern: '^https?://[^/?#@\\s]+(/[^?#@\\s]*)?$' },

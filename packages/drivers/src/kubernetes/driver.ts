@@ -8,6 +8,7 @@ import type {
   ClusterUpgrades,
   InstanceEvent,
 } from '../driver.ts';
+import type { ClusterBuilder } from '../image-builder.ts';
 import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
@@ -15,6 +16,7 @@ import type { ClusterCharts } from '../helm-driver.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
 import { clusterCharts } from './charts/index.ts';
+import { clusterBuilder } from './build/cluster-builder.ts';
 import { askVersion, describeCluster, isAtLeast } from './describe.ts';
 import { findSelected, toInstance } from './instances.ts';
 import { readKubeconfig } from './kubeconfig.ts';
@@ -57,10 +59,8 @@ export async function openKubernetesDriver(
   const api = openApi(kubeconfig === null ? readServiceAccount() : readKubeconfig(kubeconfig));
   try {
     const [version, canMeasure] = await Promise.all([askVersion(api, signal), hasMetrics(api, signal)]);
-    const traits = {
-      canLinger: isAtLeast(version, { major: 1, minor: 30 }),
-      hasSidecars: isAtLeast(version, { major: 1, minor: 29 }),
-    };
+    const is130 = isAtLeast(version, { major: 1, minor: 30 });
+    const traits = { canLinger: is130, canBuild: is130, hasSidecars: isAtLeast(version, { major: 1, minor: 29 }) };
     return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits }, canMeasure);
   } catch (error) {
     closeApi(api);
@@ -78,6 +78,7 @@ export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
   readonly metrics?: ClusterMetrics;
   readonly routes: ClusterRoutes;
+  readonly builder: ClusterBuilder;
   readonly scaling: ClusterScaling;
   readonly charts: ClusterCharts;
   readonly upgrades?: ClusterUpgrades;
@@ -87,6 +88,7 @@ export class KubernetesDriver implements ClusterDriver {
   constructor(scope: ClusterScope, canMeasure: boolean) {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
+    this.builder = clusterBuilder(scope);
     this.scaling = clusterScaling(scope);
     this.charts = clusterCharts(scope);
     this.schedules = clusterSchedules(scope);

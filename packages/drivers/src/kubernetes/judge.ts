@@ -36,7 +36,12 @@ const mostEnds = 3;
 const steadyMilliseconds = 2000;
 
 /** Whether the process of an instance has been started. Pure. */
-export function judgeStart(_: Workload | null, seen: Seen): Judgement {
+export function judgeStart(_: Workload, seen: Seen): Judgement {
+  return judgeBegin(seen);
+}
+
+/** The same of any pod with a `mainContainer`. Pure. */
+export function judgeBegin(seen: Seen): Judgement {
   const { pod, began, now } = seen;
   if (pod === null) return judgeUnmade(seen);
   const status = mainStatus(pod);

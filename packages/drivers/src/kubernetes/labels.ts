@@ -18,6 +18,8 @@ export const label = {
   object: 'davit.object',
   /** Of a pod and what makes it: the name that the instance has in its namespace. */
   instance: 'davit.instance',
+  /** Of what builds an image: which one, so that what a dead process left is found. */
+  build: 'davit.build',
   /** Of runs that a schedule of the cluster began, and of its values: the rollout of the schedule. */
   schedule: 'davit.schedule',
 } as const;
@@ -42,7 +44,8 @@ export type ObjectKind =
   | 'route'
   | 'account'
   | 'scaling'
-  | 'schedule';
+  | 'schedule'
+  | 'build';
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -11,6 +11,11 @@ export function namespaceName(installation: string, environment: string): string
   return `davit-${digest(16, installation, environment)}`;
 }
 
+/** Namespace in which images are built, for all environments. */
+export function buildNamespaceName(installation: string): string {
+  return `davit-builds-${digest(16, installation)}`;
+}
+
 /** What all instances of a rollout share: their secret is called so. */
 export function rolloutName(workload: Pick<Workload, 'owner' | 'name' | 'rollout'>): string {
   const { installation, service } = workload.owner;

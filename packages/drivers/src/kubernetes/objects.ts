@@ -12,6 +12,7 @@ export interface Scope {
 /** Where objects of a kind are; without namespace: all of the cluster. */
 const places: Readonly<Record<string, { readonly base: string; readonly plural: string }>> = {
   Namespace: { base: '/api/v1', plural: 'namespaces' },
+  Node: { base: '/api/v1', plural: 'nodes' },
   Secret: { base: '/api/v1', plural: 'secrets' },
   Service: { base: '/api/v1', plural: 'services' },
   Pod: { base: '/api/v1', plural: 'pods' },

@@ -1,6 +1,7 @@
 import {
   DriverError,
   type ClusterCharts,
+  type ClusterBuilder,
   type ClusterDriver,
   type ClusterRoutes,
   type ClusterScaling,
@@ -14,6 +15,7 @@ import type { DriverSet } from '../parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
 import { toFailure } from '../run/failure.ts';
 import { ClusterAway, noGateway, type ClusterDrivers, type ClusterMaker } from './drivers.ts';
+import { createInsideBuilder } from './inside-builder.ts';
 import { createPushingBuilder, type Workshop } from './pushing-builder.ts';
 
 const askTimeoutMilliseconds = 5_000;
@@ -141,6 +143,7 @@ export class ClusterConnection {
       return drivers;
     };
     const [images, gateway, imageStore] = [this.#images(), this.#gateway(), this.#imageStore()];
+    const overLine = (builder: ClusterBuilder): ClusterBuilder => this.#clusterBuilder(builder);
     const own = (): EngineImages | null => (presently()?.builder === undefined ? null : images);
     const cluster = this.#cluster();
     return {
@@ -151,7 +154,10 @@ export class ClusterConnection {
       source: workshop.source,
       get builder() {
         const registry = presently()?.imageRegistry;
-        return own() ?? (registry === undefined ? null : createPushingBuilder(workshop, registry));
+        if (registry === undefined || own() !== null) return own();
+        const inside = presently()?.clusterBuilder;
+        if (inside === undefined) return createPushingBuilder(workshop, registry);
+        return createInsideBuilder(workshop.hooks, registry, overLine(inside));
       },
       get carrier() {
         return own();
@@ -160,7 +166,10 @@ export class ClusterConnection {
         return presently()?.imageRegistry?.id;
       },
       get buildsOn() {
-        return own() === null ? workshop.driver : undefined;
+        return own() === null && presently()?.clusterBuilder === undefined ? workshop.driver : undefined;
+      },
+      get buildLimits() {
+        return own() === null ? presently()?.clusterBuilder?.limits : undefined;
       },
       gateway,
       get imageStore() {
@@ -323,6 +332,19 @@ export class ClusterConnection {
       pull: (request, call) => use(call.signal, (builder, signal) => builder.pull(request, { ...call, signal })),
       push: (request, call) => use(call.signal, (builder, signal) => builder.push(request, { ...call, signal })),
       removeImages: (ids, call) => use(call.signal, (builder, signal) => builder.removeImages(ids, { ...call, signal })),
+    };
+  }
+
+  #clusterBuilder({ limits }: ClusterBuilder): ClusterBuilder {
+    const use = <Result>(signal: AbortSignal, action: (builder: ClusterBuilder, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, ({ clusterBuilder }, within) => {
+        if (clusterBuilder === undefined) throw this.#away('it is being connected anew');
+        return action(clusterBuilder, within);
+      });
+    return {
+      limits,
+      declaredArguments: (source) => use(forever, (builder) => builder.declaredArguments(source)),
+      build: (request, call) => use(call.signal, (builder, signal) => builder.build(request, { ...call, signal })),
     };
   }
 

@@ -1,5 +1,6 @@
 import {
   DriverError,
+  type ClusterBuilder,
   type ClusterDriver,
   type EngineImages,
   type Gateway,
@@ -13,8 +14,10 @@ export interface ClusterDrivers {
   readonly cluster: ClusterDriver;
   /** Left out: it brings images from their registries by itself. */
   readonly builder?: EngineImages;
-  /** Where that is so: what is built for it on this machine is pushed there. Left out: nothing is built for it. */
+  /** Where that is so: what is built for it is pushed there. Left out: nothing is built for it. */
   readonly imageRegistry?: ImageRegistry;
+  /** Builds what is built for it inside of it, and pushes it to its registry. Left out: the engine of this machine builds. */
+  readonly clusterBuilder?: ClusterBuilder;
   /** Left out: requests are led to its instances by the cluster itself, or not at all. */
   readonly gateway?: Gateway;
   /** Left out: what it keeps of images is not looked after. */

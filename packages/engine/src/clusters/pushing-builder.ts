@@ -1,9 +1,8 @@
-import { isAppError } from '@davit/base';
 import { DriverError, type CallContext, type ImageBuilder, type SourceDriver } from '@davit/drivers';
 import type { DriverSet } from '../parts.ts';
-import type { EngineHooks } from '../port/hooks.ts';
 import { credentialsOf } from '../registry-credentials.ts';
 import type { ImageRegistry } from './drivers.ts';
+import { digestOf, nameThere, type NamedThere, type RegistryHooks } from './registry-names.ts';
 
 /** Where images are built for clusters that build none, and what the installation has once. */
 export interface Workshop {
@@ -11,7 +10,7 @@ export interface Workshop {
   readonly driver: string;
   readonly set: Pick<DriverSet, 'builder' | 'carrier'>;
   readonly source: SourceDriver;
-  readonly hooks: Pick<EngineHooks, 'imageDigest' | 'imageName' | 'registryCredentials'>;
+  readonly hooks: RegistryHooks;
 }
 
 /**
@@ -51,33 +50,5 @@ export function createPushingBuilder({ set, hooks }: Workshop, registry: ImageRe
     const wanted = { registryId: registry.id, serviceName: 'the cluster' };
     const { digest } = await carrier.push({ image, reference, credentials: await credentialsOf(hooks, wanted) }, context);
     return digest;
-  }
-}
-
-interface NamedThere {
-  /** Whole: `registry.example.org:5000/folder/davit/<service>`. */
-  readonly name: string;
-  readonly tag: string;
-}
-
-/** What the registry calls an image that the engine calls `davit/<service>:<key>`. */
-async function nameThere(hooks: Workshop['hooks'], { id, folder }: ImageRegistry, image: string): Promise<NamedThere> {
-  const [path = '', tag = ''] = image.split(':');
-  const name = await hooks.imageName?.(id, `${folder}/${path.slice(path.indexOf('/') + 1)}`);
-  if (name !== undefined) return { name, tag };
-  throw new DriverError({
-    cause: 'BUILD_UNAVAILABLE',
-    message: `the container registry ${id}, to which images for this cluster are pushed, does not exist`,
-    hint: 'Have the operator name an existing container registry as image_registry in the settings of the cluster.',
-  });
-}
-
-/** null also where Davit cannot ask: the engine may reach what it does not, and finds then what is there already. */
-async function digestOf(hooks: Workshop['hooks'], { id }: ImageRegistry, image: NamedThere): Promise<string | null> {
-  try {
-    return (await hooks.imageDigest?.(id, image)) ?? null;
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    return null;
   }
 }

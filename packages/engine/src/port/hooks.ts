@@ -30,6 +30,8 @@ export interface EngineHooks {
   helmChart?(repositoryId: string, chart: { readonly name: string; readonly version: string }): Promise<Uint8Array>;
   /** What an image of a container registry is called as a whole, as in `registry.example.org/team/web`; undefined: there is no such registry. */
   imageName?(registryId: string, name: string): Promise<string | undefined>;
+  /** Whether a container registry is spoken to over http; false also where there is none. Left out: none is. */
+  isPlainRegistry?(registryId: string): Promise<boolean>;
   /**
    * What DNS says against the custom domains of a service, a line each; for the log of its deployment. Answers within seconds and
    * never fails.

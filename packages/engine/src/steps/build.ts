@@ -40,9 +40,13 @@ async function ensureSource(context: StepContext): Promise<BuildCommit> {
 
 function buildImage(context: StepContext, image: string, commit: BuildCommit) {
   const { settings } = context.parts;
+  const limits = driversOf(context.parts, context.task.driver).buildLimits ?? {
+    cpuMillicores: settings.buildCpuMillicores,
+    memoryMiB: settings.buildMemoryMiB,
+  };
   const config = configOf(context.task);
   const source = gitSourceOf(context.task);
-  const { cpuMillicores, memoryMiB, withoutCache } = config.options?.build ?? {};
+  const { cpuMillicores, memoryMiB, timeoutSeconds, withoutCache } = config.options?.build ?? {};
   return builderOf(context.parts, context.task.driver).build(
     {
       owner: ownerOf(context),
@@ -53,9 +57,10 @@ function buildImage(context: StepContext, image: string, commit: BuildCommit) {
       targetStage: source.targetStage,
       arguments: buildArguments(context, commit.declaredArguments ?? []),
       secretNames: secretNames(config),
-      cpuMillicores: Math.min(cpuMillicores ?? Infinity, settings.buildCpuMillicores),
-      memoryMiB: Math.min(memoryMiB ?? Infinity, settings.buildMemoryMiB),
+      cpuMillicores: Math.min(cpuMillicores ?? Infinity, limits.cpuMillicores),
+      memoryMiB: Math.min(memoryMiB ?? Infinity, limits.memoryMiB),
       ...(withoutCache === true && { withoutCache }),
+      ...(timeoutSeconds !== undefined && { timeoutSeconds }),
     },
     context.call,
   );

@@ -4,6 +4,7 @@ import { statement } from '@davit/db';
 import {
   createFakeCluster,
   DriverError,
+  type ClusterBuilder,
   type ClusterDriver,
   type ClusterRoutes,
   type FakeCall,
@@ -26,6 +27,8 @@ export interface Site {
   onCall: ((call: FakeCall) => Promise<void> | void) | null;
   /** Where what is built for it is pushed, where nothing is built on it. */
   imageRegistry: ImageRegistry | null;
+  /** What builds inside of it, where something does. */
+  clusterBuilder: ClusterBuilder | null;
   /** How often it was connected. */
   connections: number;
   /** By service: what the cluster leads requests from outside to, where it does so itself. */
@@ -66,6 +69,7 @@ export class Sites implements WorldClusters {
       token: 'good',
       onCall: null,
       imageRegistry: null,
+      clusterBuilder: null,
       connections: 0,
       led: new Map(),
       place: {
@@ -106,7 +110,7 @@ export class Sites implements WorldClusters {
       },
     };
     const { builder, gateway, imageStore } = fake;
-    const { imageRegistry } = site;
+    const { imageRegistry, clusterBuilder } = site;
     const cluster: ClusterDriver = {
       ...fake.cluster,
       start: (workload, call) => {
@@ -124,6 +128,7 @@ export class Sites implements WorldClusters {
       imageStore,
       ...(this.#builds && { builder }),
       ...(imageRegistry !== null && { imageRegistry }),
+      ...(clusterBuilder !== null && { clusterBuilder }),
       close: () => ended.abort(),
     };
   };

@@ -102,6 +102,7 @@ export async function createWorld(
         fetched.push(chart);
         return new Uint8Array();
       },
+      isPlainRegistry: (id) => Promise.resolve(registries.has(id)),
       deploymentStarted: () => Promise.resolve(),
       deploymentEnded: () => Promise.resolve(),
       serviceDeleted: (_tx, id) => Promise.resolve(void deleted.push(id)),

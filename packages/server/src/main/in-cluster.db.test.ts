@@ -19,6 +19,7 @@ let other: { organizationId: string; clusterId: string };
 /** A server process of the installation, with these settings of clusters. */
 async function started(settings: object, beside?: TestServer): Promise<TestServer> {
   writeFileSync(file, JSON.stringify(settings));
+  const clusterSettings = settings as Record<string, object>; // oxlint-disable-line typescript/no-unsafe-type-assertion -- as written above
   const server = await startTestServer({
     ...(beside !== undefined && { beside }),
     environment: { DAVIT_CLUSTER_SETTINGS: file },
@@ -26,7 +27,7 @@ async function started(settings: object, beside?: TestServer): Promise<TestServe
       createEngine({
         ...parts,
         drivers: { docker: createFakeCluster() },
-        makeCluster: kubernetesClusters({ clusterSettings: settings as Record<string, object> }, parts.settings.installation), // oxlint-disable-line typescript/no-unsafe-type-assertion -- as written above
+        makeCluster: kubernetesClusters({ localEngine: true, clusterSettings }, parts.settings.installation),
       }),
   });
   await server.api.engine.start();

@@ -46,7 +46,7 @@ beforeAll(async () => {
       createEngine({
         ...parts,
         drivers: { docker: local },
-        makeCluster: kubernetesClusters({ clusterSettings: {} }, parts.settings.installation),
+        makeCluster: kubernetesClusters({ localEngine: true, clusterSettings: {} }, parts.settings.installation),
       }),
   });
   await server.api.engine.start();

@@ -1,11 +1,12 @@
 import {
   ClusterTerraform,
   defaultTerraformImages,
+  type ClusterBuilder,
   type ClusterCharts,
   type ClusterDriver,
   type ClusterUpgrades,
 } from '@davit/drivers';
-import type { ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
+import type { BuildSettings, ClusterSettings, KubernetesDriver } from '@davit/drivers/kubernetes';
 import type { ClusterMaker } from '@davit/engine';
 import {
   clusterDoor,
@@ -15,14 +16,14 @@ import {
   type OneClusterSettings,
 } from '../cluster-settings.ts';
 import type { Configuration } from './config.ts';
-import { lateCluster, rememberSuccess } from './late-cluster.ts';
+import { forever, lateCluster, rememberSuccess } from './late-cluster.ts';
 
 /**
  * Makes what Kubernetes clusters are worked with. They bring images and lead requests by themselves, so there is neither builder nor
  * gateway; what is built for them comes to them by way of a registry. The code for them is loaded with the first one: most installations have none.
  */
 export function kubernetesClusters(
-  { clusterSettings }: Pick<Configuration, 'clusterSettings'>,
+  { clusterSettings, localEngine }: Pick<Configuration, 'clusterSettings' | 'localEngine'>,
   installation: string,
 ): ClusterMaker {
   return ({ id, kubeconfig }) => {
@@ -47,11 +48,13 @@ export function kubernetesClusters(
       return driver;
     });
     const { image_registry: registryId, image_folder: folder = 'davit' } = own;
+    const builds = own.builds ?? (localEngine ? 'engine' : 'cluster');
     const terraform = terraformOf(own);
     return {
       cluster: lateKubernetes(open, settings.kubernetesVersion !== undefined),
       ...(terraform !== null && { terraform }),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
+      ...(builds === 'cluster' && { clusterBuilder: lateBuilder(open, toBuildSettings(own)) }),
       close: () => closed.abort(),
     };
   };
@@ -98,6 +101,14 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
   };
 }
 
+function lateBuilder(open: (signal: AbortSignal) => Promise<KubernetesDriver>, { limits }: BuildSettings): ClusterBuilder {
+  return {
+    limits,
+    declaredArguments: async (source) => (await open(forever)).builder.declaredArguments(source),
+    build: async (request, context) => (await open(context.signal)).builder.build(request, context),
+  };
+}
+
 /** null: its pods reach no API of Davit that could serve them their state. */
 function terraformOf(own: OneClusterSettings): ((cluster: ClusterDriver) => ClusterTerraform) | null {
   const { davit_address: address } = own;
@@ -135,8 +146,19 @@ function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Part
     ...(own.ingress_class !== undefined && { ingressClass: own.ingress_class }),
     ...(own.helper_image !== undefined && { helperImage: own.helper_image }),
     ...(own.linger_seconds !== undefined && { lingerSeconds: own.linger_seconds }),
+    builds: toBuildSettings(own),
     ...(own.kubernetes_version !== undefined && { kubernetesVersion: own.kubernetes_version }),
     sources: { namespaces: own.source_namespaces ?? [], networks: own.source_networks ?? [] },
+  };
+}
+
+function toBuildSettings(own: OneClusterSettings): BuildSettings {
+  return {
+    image: own.builder_image ?? null,
+    isolation: own.build_isolation ?? 'rootless',
+    limits: { cpuMillicores: own.build_cpu_millicores ?? 2_000, memoryMiB: own.build_memory_mib ?? 2_048 },
+    diskGiB: own.build_disk_gib ?? 20,
+    plainRegistries: own.http_registries ?? [],
   };
 }
 

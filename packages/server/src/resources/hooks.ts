@@ -4,7 +4,7 @@ import type { Configuration } from '../main/config.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { gatewayDomains } from './certificate/index.ts';
 import { readClusterAccess } from './cluster/index.ts';
-import { imageDigest, imageName, registryCredentials } from './container-registry/index.ts';
+import { imageDigest, imageName, isPlainRegistry, registryCredentials } from './container-registry/index.ts';
 import { domainRemarks } from './custom-domain/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
@@ -25,6 +25,7 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
     imageDigest: (registryId, image) => imageDigest({ database, vault, config }, registryId, image),
     imageName: (registryId, name) => imageName(database, registryId, name),
     helmChart: (repositoryId, chart) => readChartArchive({ database, vault, config }, repositoryId, chart),
+    isPlainRegistry: (registryId) => isPlainRegistry(database, registryId),
     domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
     gatewayDomains: gatewayDomains(database, vault),
     clusters: () => readClusterAccess(database, vault),

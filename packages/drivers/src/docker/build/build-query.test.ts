@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { labelDockerfile, planBuild, type BuildPlan, type PlanInput } from './build-query.ts';
-import { parseDockerfile } from './dockerfile.ts';
-import { buildRequest, testOwner } from './testing.ts';
+import { parseDockerfile } from '../../shared/build/dockerfile.ts';
+import { buildRequest, testOwner } from '../../shared/build/testing.ts';
 
 const docker = { engine: 'docker', canLimitMemory: true, canLimitCpu: true, isRootless: false } as const;
 const podman = { ...docker, engine: 'podman' } as const;

@@ -1,6 +1,7 @@
 import type { BuildRequest } from '../../image-builder.ts';
 import { serviceLabels } from '../labels.ts';
-import type { Dockerfile } from './dockerfile.ts';
+import { offeredArguments } from '../../shared/build/arguments.ts';
+import type { Dockerfile } from '../../shared/build/dockerfile.ts';
 import type { BuildTraits } from './engine-traits.ts';
 
 export type Builder = 'classic' | 'buildkit' | 'podman';
@@ -92,21 +93,4 @@ function capRemarks({ request, dockerfile, traits }: PlanInput, builder: Builder
   }
   if (!traits.canLimitMemory) return [`This host cannot limit memory: the build is not held to ${request.memoryMiB} MiB`];
   return [];
-}
-
-/** The arguments that the Dockerfile declares, without secrets. Others would be refused or, worse, end in the image's history. */
-function offeredArguments(request: BuildRequest, dockerfile: Dockerfile): { offered: Record<string, string>; remarks: string[] } {
-  const declared = [...dockerfile.argumentNames];
-  const secret = new Set(request.secretNames);
-  const kept = declared.filter((name) => secret.has(name));
-  const offered = declared.flatMap((name): [string, string][] => {
-    const value = Object.hasOwn(request.arguments, name) ? request.arguments[name] : undefined;
-    return value === undefined || secret.has(name) ? [] : [[name, value]];
-  });
-  return {
-    offered: Object.fromEntries(offered),
-    remarks: kept.map(
-      (name) => `ARG ${name} gets no value: ${name} is a secret, and build arguments can be read in the image's history`,
-    ),
-  };
 }

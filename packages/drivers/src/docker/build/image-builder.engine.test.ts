@@ -7,7 +7,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { ImageBuilder } from '../../image-builder.ts';
 import { call } from '../engine-api.ts';
 import { createImageBuilder } from './image-builder.ts';
-import { buildRequest, failureOf, processesWith, recordedCall, TestCheckout, testOwner, type RecordedCall } from './testing.ts';
+import {
+  buildRequest,
+  failureOf,
+  processesWith,
+  recordedCall,
+  TestCheckout,
+  testOwner,
+  type RecordedCall,
+} from '../../shared/build/testing.ts';
 
 const kinds = testEngineKinds();
 const builderOf = (docker: Dockerode): ImageBuilder => createImageBuilder({ docker, installation: testOwner.installation });

@@ -6,16 +6,17 @@ import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
 import { pause } from '../../shared/pause.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
-import { buildFailure } from './build-failure.ts';
+import { buildFailure } from '../../shared/build/build-failure.ts';
 import { labelDockerfile, planBuild, type BuildPlan } from './build-query.ts';
-import { openContext, packContext, packDockerfile, type BuildContext } from './context.ts';
+import { openContext, packContext, packDockerfile, type BuildContext } from '../../shared/build/context.ts';
 import { endOrphanGroups, killControlGroup, newGroupName, removeControlGroup, wasKilledForMemory } from './control-group.ts';
 import { takesConnections } from './listening.ts';
-import { findStage, parseDockerfile, type Dockerfile } from './dockerfile.ts';
+import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
+import type { Dockerfile } from '../../shared/build/dockerfile.ts';
 import { askBuildTraits, type BuildTraits } from './engine-traits.ts';
 import { pullImage } from './image-pull.ts';
 import { pushImage } from './image-push.ts';
-import { BuildOutput, type BuildOutcome } from './output.ts';
+import { BuildOutput, type BuildOutcome } from '../../shared/build/output.ts';
 
 export interface ImageBuilderInput {
   readonly docker: Dockerode;
@@ -35,13 +36,7 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
   let known: BuildTraits | null = null;
   const traits = async (signal: AbortSignal): Promise<BuildTraits> => (known ??= await askBuildTraits(docker, signal));
   return {
-    declaredArguments: async (source) => {
-      try {
-        return [...parseDockerfile((await openContext(source)).dockerfile).argumentNames];
-      } catch {
-        return [];
-      }
-    },
+    declaredArguments,
     find: async (image, signal) => {
       const found = await inspect(docker, image, signal);
       return found && toBuiltImage(found);
@@ -208,25 +203,6 @@ class Build {
       return sawOutOfMemory(this.#docker, outcome.container, context.signal);
     return group === null ? null : wasKilledForMemory(group, memoryMiB * 1024 * 1024);
   }
-}
-
-function checkedDockerfile(files: BuildContext, request: BuildRequest): Dockerfile {
-  const dockerfile = parseDockerfile(files.dockerfile);
-  if (dockerfile.fault) {
-    throw new DriverError({
-      cause: 'DOCKERFILE_INVALID',
-      message: `${files.dockerfilePath}, line ${dockerfile.fault.line}: ${dockerfile.fault.message}.`,
-    });
-  }
-  if (request.targetStage !== null && !findStage(dockerfile, request.targetStage)) {
-    const names = dockerfile.stages.flatMap(({ name }) => name ?? []);
-    const there = names.length === 0 ? 'none of its stages has a name' : `its stages are ${names.join(', ')}`;
-    throw new DriverError({
-      cause: 'BUILD_TARGET_MISSING',
-      message: `${files.dockerfilePath} has no stage ${request.targetStage}; ${there}.`,
-    });
-  }
-  return dockerfile;
 }
 
 /** Whether the engine has noted a kill for memory in a container that it has meanwhile removed. */

@@ -1,9 +1,10 @@
 import type Dockerode from 'dockerode';
 import type { CallContext } from '../../driver.ts';
 import type { PulledImage, PullRequest, RegistryCredentials } from '../../image-builder.ts';
-import { DriverError, type Cause } from '../../errors.ts';
+import { DriverError } from '../../errors.ts';
 import { call, chunksOf, EngineRefusal, stream, unreachable, type EngineRequest } from '../engine-api.ts';
-import { BuildOutput } from './output.ts';
+import { BuildOutput } from '../../shared/build/output.ts';
+import { knownWords } from '../../shared/registry-words.ts';
 
 interface Inspection {
   readonly Id: string;
@@ -12,60 +13,6 @@ interface Inspection {
   readonly Os?: string;
   readonly Architecture?: string;
 }
-
-interface KnownWords {
-  readonly pattern: RegExp;
-  readonly cause: Cause;
-  readonly hint?: string;
-}
-
-// Words of Docker Engine 20.10 to 29 and of Podman 4 and 5, and of registries that they repeat.
-const causes: readonly KnownWords[] = [
-  { pattern: /no space left on device|disk quota exceeded/i, cause: 'DISK_FULL' },
-  {
-    pattern: /no matching manifest for|does not match the specified platform|no image found in (image index|manifest list)/i,
-    cause: 'IMAGE_NOT_FOUND',
-    hint: 'The image has no variant for this machine’s processor. Choose a tag that has one, or build it for this processor too.',
-  },
-  {
-    pattern: /toomanyrequests|too many requests|rate limit|429/i,
-    cause: 'REGISTRY_UNREACHABLE',
-    hint: 'The registry was asked too often. Wait, or use a container registry with username and password, which may ask more often; deploying again is safe.',
-  },
-  {
-    pattern: /server gave HTTP response to HTTPS client|first record does not look like a TLS handshake/i,
-    cause: 'REGISTRY_UNREACHABLE',
-    hint: 'The registry speaks plain http, which the container engine takes for this machine only. Give the registry a certificate, or have the operator name it among the engine’s insecure registries.',
-  },
-  {
-    pattern: /x509|certificate|tls:/i,
-    cause: 'REGISTRY_UNREACHABLE',
-    hint: 'The container engine does not trust the registry’s certificate. Renew it or correct its name, or have the operator give the engine its authority (for Docker in /etc/docker/certs.d).',
-  },
-  {
-    pattern: /manifest (?:for .* )?(?:not found|unknown)/i,
-    cause: 'IMAGE_NOT_FOUND',
-    hint: 'The registry has the image under other tags, or not at all. Check tag and image_name, and the registry’s username and password where it is private.',
-  },
-  { pattern: /name unknown|repository .* not found|does not exist|not found: /i, cause: 'IMAGE_NOT_FOUND' },
-  {
-    pattern: /incorrect username|invalid (?:username|credential)|wrong (?:username|password)/i,
-    cause: 'REGISTRY_ACCESS_DENIED',
-    hint: 'Username or password of the container registry is wrong. Correct them in its config, then deploy again.',
-  },
-  {
-    pattern: /no basic auth|authentication required|unauthorized/i,
-    cause: 'REGISTRY_ACCESS_DENIED',
-    hint: 'The registry wants to know who asks. Check that the container registry has username and password, that they are right, and that they may read this image.',
-  },
-  { pattern: /access (?:to the resource is |was )?denied|denied|forbidden/i, cause: 'REGISTRY_ACCESS_DENIED' },
-  {
-    pattern:
-      /no such host|i\/o timeout|timeout|connection (?:refused|reset)|handshake|network is unreachable|lookup |50[0234] |EOF/i,
-    cause: 'REGISTRY_UNREACHABLE',
-  },
-  { pattern: /invalid reference format/i, cause: 'IMAGE_NOT_FOUND' },
-];
 
 /** See `ImageCarrier.pull`. */
 export async function pullImage(docker: Dockerode, request: PullRequest, context: CallContext): Promise<PulledImage> {
@@ -142,12 +89,6 @@ export function pullFailure(reference: string, words: string): DriverError {
     evidence: { original: text },
     retryable: cause === 'REGISTRY_UNREACHABLE',
   });
-}
-
-/** An engine's words without what ends them, and what they are known to mean. */
-export function knownWords(words: string): { readonly text: string; readonly known: KnownWords | undefined } {
-  const text = words.trim().replace(/\.$/, '');
-  return { text, known: causes.find(({ pattern }) => pattern.test(text)) };
 }
 
 function digestOf(reference: string, digests: readonly string[]): string | null {

@@ -5,7 +5,7 @@ import Dockerode from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EngineImages } from '../../image-builder.ts';
 import { createImageBuilder } from './image-builder.ts';
-import { buildRequest, recordedCall, TestCheckout } from './testing.ts';
+import { buildRequest, recordedCall, TestCheckout } from '../../shared/build/testing.ts';
 
 describe.each(testEngineKinds())('pushing on %s', (kind) => {
   let images: EngineImages;

@@ -1,11 +1,12 @@
 import { Sensitive } from '@davit/base';
 import type Dockerode from 'dockerode';
 import type { CallContext } from '../../driver.ts';
-import { DriverError, type Cause } from '../../errors.ts';
+import { DriverError } from '../../errors.ts';
 import type { PushedImage, PushRequest } from '../../image-builder.ts';
 import { call, EngineRefusal } from '../engine-api.ts';
-import { authOf, knownWords, transfer } from './image-pull.ts';
-import { BuildOutput } from './output.ts';
+import { authOf, transfer } from './image-pull.ts';
+import { BuildOutput } from '../../shared/build/output.ts';
+import { pushFailure } from '../../shared/registry-words.ts';
 
 /** See `ImageCarrier.push`. */
 export async function pushImage(docker: Dockerode, request: PushRequest, context: CallContext): Promise<PushedImage> {
@@ -64,21 +65,3 @@ async function send(docker: Dockerode, { reference, credentials }: PushRequest, 
     message: `The engine pushed ${reference} and did not say under which digest.`,
   });
 }
-
-/** Why an image could not be brought to its registry, by the engine's words. Pure. */
-export function pushFailure(reference: string, words: string): DriverError {
-  const { text, known } = knownWords(words);
-  const cause: Cause =
-    known === undefined ? 'ENGINE_FAILED' : known.cause === 'IMAGE_NOT_FOUND' ? 'REGISTRY_ACCESS_DENIED' : known.cause;
-  const hint = cause === 'REGISTRY_ACCESS_DENIED' ? mayWrite : known?.hint;
-  return new DriverError({
-    cause,
-    message: `The image ${reference} could not be pushed: ${text}.`,
-    ...(hint !== undefined && { hint }),
-    evidence: { original: text },
-    retryable: cause === 'REGISTRY_UNREACHABLE',
-  });
-}
-
-const mayWrite =
-  'Davit pushes what it builds for the cluster to this registry. Check that the container registry has username and password, that they may write, and that the registry makes new image names by itself or has this one already.';

@@ -1,2 +1,2 @@
-export { dockerfileFacts, type DockerfileFacts } from './facts.ts';
+export { dockerfileFacts, type DockerfileFacts } from '../../shared/build/facts.ts';
 export { createImageBuilder, type ImageBuilderInput } from './image-builder.ts';

@@ -1,7 +1,7 @@
 import type { Container, ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { Suspicion } from '../failures.ts';
 import { lastEnd } from '../instances.ts';
-import { judgeStart } from '../judge.ts';
+import { judgeBegin } from '../judge.ts';
 import { mainContainer } from '../manifests/pod.ts';
 import { isMadeBy, type Maker } from './members.ts';
 
@@ -73,7 +73,7 @@ function judgeUnmade(maker: Maker, { events, began, now }: SeenRelease): Judged 
   const about = events.filter(
     ({ involvedObject }) => involvedObject.name === name || involvedObject.name?.startsWith(`${name}-`),
   );
-  const judgement = judgeStart(null, { name, pod: null, events: about, began, now });
+  const judgement = judgeBegin({ name, pod: null, events: about, began, now });
   const suspect =
     judgement.type === 'FAILED' ? { what: `${kind} ${name}`, suspicion: judgement.suspicion, container: null } : null;
   return { suspect, againAt: judgement.type === 'WAIT' ? judgement.againAt : Infinity };
@@ -85,7 +85,7 @@ function judgePod(maker: Maker, { pod, since }: SeenRelease['pods'][number], { e
   return containersOf(pod).map((container): Judged => {
     const what = wordsFor(maker, pod, container);
     // Each container as if it were the only one, as it is in the pods of Davit.
-    const judgement = judgeStart(null, { name, pod: alone(pod, container.name), events: about, began: since, now });
+    const judgement = judgeBegin({ name, pod: alone(pod, container.name), events: about, began: since, now });
     if (judgement.type === 'FAILED') return { suspect: { what, suspicion: judgement.suspicion, container }, againAt: Infinity };
     const status = statusOf(pod, container.name);
     if ((status?.restartCount ?? 0) >= mostRestarts && status?.state?.waiting?.reason === 'CrashLoopBackOff') {

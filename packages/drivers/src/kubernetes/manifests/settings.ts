@@ -1,3 +1,5 @@
+import type { BuildLimits } from '../../image-builder.ts';
+
 /** What is the same for all that runs on a cluster. */
 export interface ClusterSettings {
   /**
@@ -32,9 +34,30 @@ export interface ClusterSettings {
   readonly lingerSeconds: number;
   /** Whether charts that ask for it are installed with Davit's own account, so that they may make what is in no namespace. */
   readonly clusterWideCharts: boolean;
+  /** How images are built on the cluster itself. */
+  readonly builds: BuildSettings;
   /** The version that the cluster is to be upgraded to, as `v1.36.2+k3s1`; null: its owner does that. */
   readonly kubernetesVersion: string | null;
 }
+
+export interface BuildSettings {
+  /** An image with BuildKit (`buildkitd`, `buildctl`), `sh` and `tar`; null: the one of BuildKit's makers that fits the isolation. */
+  readonly image: string | null;
+  /** What keeps a build from its node: see docs/adr/0024. */
+  readonly isolation: BuildIsolation;
+  /** What a build may use at most, of processors and memory. */
+  readonly limits: BuildLimits;
+  /** What a build may write: layers, caches, and the files of the repository once more. */
+  readonly diskGiB: number;
+  /** Registries that speak http, as `registry.example.org:5000`. */
+  readonly plainRegistries: readonly string[];
+}
+
+/**
+ * `rootless`: BuildKit runs as user 1000 and makes a user namespace itself. `user_namespace`: the kubelet makes it (Kubernetes 1.33).
+ * `privileged`: none, a command that breaks out is root on the node.
+ */
+export type BuildIsolation = 'rootless' | 'user_namespace' | 'privileged';
 
 /** A Gateway of the Gateway API. */
 export interface GatewayName {
@@ -59,6 +82,13 @@ export const defaultSettings: ClusterSettings = {
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,
   clusterWideCharts: true,
+  builds: {
+    image: null,
+    isolation: 'rootless',
+    limits: { cpuMillicores: 2_000, memoryMiB: 2_048 },
+    diskGiB: 20,
+    plainRegistries: [],
+  },
   kubernetesVersion: null,
 };
 
@@ -66,6 +96,8 @@ export const defaultSettings: ClusterSettings = {
 export interface ClusterTraits {
   /** Whether a container may be made to wait before SIGTERM without a program of its own (Kubernetes 1.30). */
   readonly canLinger: boolean;
+  /** Whether the profile of AppArmor is a field of a container, so that images can be built there (Kubernetes 1.30). */
+  readonly canBuild: boolean;
   /** Whether a container can end with the others of its pod (Kubernetes 1.29). */
   readonly hasSidecars: boolean;
 }

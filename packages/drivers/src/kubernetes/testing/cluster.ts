@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Behaviour, ConformanceSubject } from '../../conformance/index.ts';
 import { openKubernetesDriver, type KubernetesDriver } from '../index.ts';
-import type { ClusterSettings } from '../manifests/settings.ts';
+import { defaultSettings, type BuildSettings, type ClusterSettings } from '../manifests/settings.ts';
 
 /** A cluster to test on. */
 export interface TestCluster {
@@ -28,6 +28,16 @@ export function testCluster(): TestCluster {
   const isAsked = DAVIT_TEST_KUBERNETES === 'true';
   const missing = !isAsked ? 'npm run test:kubernetes runs these' : file === '' ? 'KUBECONFIG names no cluster' : null;
   return { missing, image, kubeconfig: missing === null ? readFileSync(file, 'utf8') : '' };
+}
+
+/**
+ * How images are built on it: DAVIT_TEST_KUBERNETES_BUILDER_IMAGE and DAVIT_TEST_KUBERNETES_BUILD_ISOLATION where the nodes have no BuildKit of
+ * its makers, or no user namespaces.
+ */
+export function testBuilds(): BuildSettings {
+  const { DAVIT_TEST_KUBERNETES_BUILDER_IMAGE: image = null, DAVIT_TEST_KUBERNETES_BUILD_ISOLATION: wanted } = process.env;
+  const isolation = wanted === 'user_namespace' || wanted === 'privileged' ? wanted : 'rootless';
+  return { ...defaultSettings.builds, image, isolation };
 }
 
 const greeting = 'echo hello; echo careful >&2';

@@ -4,7 +4,7 @@ import { defaultSettings, type ClusterSettings, type ClusterTraits } from '../ma
 
 export const cluster: { readonly settings: ClusterSettings; readonly traits: ClusterTraits } = {
   settings: defaultSettings,
-  traits: { canLinger: true, hasSidecars: true },
+  traits: { canLinger: true, canBuild: true, hasSidecars: true },
 };
 
 /** A workload with something of everything. */

@@ -102,6 +102,12 @@ export async function imageName(database: Queryable, registryId: string, name: s
   return row === undefined ? undefined : wholeImageName(row, name);
 }
 
+/** Whether it is one that is spoken to over http, as operators may allow. */
+export async function isPlainRegistry(database: Queryable, registryId: string): Promise<boolean> {
+  const row = await database.maybe(store.containerRegistrySealed, [registryId]);
+  return row !== undefined && new URL(row.url).protocol === 'http:';
+}
+
 /** `registry.example.org:5000/folder/team/web` */
 export function wholeImageName(registry: { readonly url: string }, name: string): string {
   const { host, pathname } = new URL(registry.url);

@@ -1,4 +1,12 @@
 export { registryUses, type Place as RegistryPlace } from './container-registry.ts';
-export { imageDigest, imageName, imagePlatforms, registryCredentials, registrySignIn, wholeImageName } from './images.ts';
+export {
+  imageDigest,
+  imageName,
+  imagePlatforms,
+  isPlainRegistry,
+  registryCredentials,
+  registrySignIn,
+  wholeImageName,
+} from './images.ts';
 export { rulesOf } from './kinds.ts';
 export { mountContainerRegistry } from './routes.ts';

@@ -1,4 +1,4 @@
-import { decodeTrace, type TraceVertex } from './trace.ts';
+import { decodeTrace, type Trace, type TraceVertex } from './trace.ts';
 
 /** What a build's answer said, as far as it has come. */
 export interface BuildOutcome {
@@ -38,7 +38,8 @@ export class BuildOutput {
   #instructionLines: string[] = [];
   #lines: string[] = [];
   #container: string | null = null;
-  readonly #vertexes = new Map<string, { readonly number: number; partial: string; announced: boolean; ended: boolean }>();
+  readonly #vertexes = new Map<string, { number: number; partial: string; ended: boolean }>();
+  #begun = 0;
 
   constructor(log: (line: string) => void) {
     this.#log = log;
@@ -49,6 +50,11 @@ export class BuildOutput {
     const lines = (this.#rest + piece).split('\n');
     this.#rest = lines.pop() ?? '';
     for (const line of lines) this.#message(line);
+  }
+
+  /** Takes a line that is of no step, as it is. */
+  say(line: string): void {
+    this.#line(line);
   }
 
   end(): BuildOutcome {
@@ -68,7 +74,7 @@ export class BuildOutput {
     if (json.trim() === '') return;
     const message = parseMessage(json);
     if (message === null) return;
-    if (message.id === 'moby.buildkit.trace' && typeof message.aux === 'string') this.#trace(message.aux);
+    if (message.id === 'moby.buildkit.trace' && typeof message.aux === 'string') this.trace(decodeTrace(message.aux));
     else if (isObject(message.aux) && typeof message.aux['ID'] === 'string') this.#imageId = message.aux['ID'];
     else if (typeof message.stream === 'string') this.#text(message.stream);
     // Progress of a pull: once per change of state, not once per kilobyte.
@@ -98,8 +104,8 @@ export class BuildOutput {
     this.#line(line);
   }
 
-  #trace(base64: string): void {
-    const trace = decodeTrace(base64);
+  /** Takes the next piece of BuildKit's progress. */
+  trace(trace: Trace): void {
     for (const vertex of trace.vertexes) this.#vertex(vertex);
     for (const { vertex, text } of trace.logs) {
       const state = this.#vertexes.get(vertex);
@@ -112,15 +118,11 @@ export class BuildOutput {
   }
 
   #vertex(vertex: TraceVertex): void {
-    const state = this.#vertexes.get(vertex.digest) ?? {
-      number: this.#vertexes.size + 1,
-      partial: '',
-      announced: false,
-      ended: false,
-    };
+    const state = this.#vertexes.get(vertex.digest) ?? { number: 0, partial: '', ended: false };
     this.#vertexes.set(vertex.digest, state);
-    if (vertex.isStarted && !state.announced) {
-      state.announced = true;
+    if (vertex.isStarted && state.number === 0) {
+      // In the order in which they begin: they are told of long before.
+      state.number = this.#begun += 1;
       this.#line(`#${state.number} ${vertex.name}`);
     }
     if (!vertex.isCompleted || state.ended) return;

@@ -22,7 +22,7 @@ const patterns = {
   parseLine: /(?:dockerfile:|parse error (?:on )?line |\bline )(\d+)/i,
   target: /target stage .* could not be found|failed to reach build target|the target ".*" was not found/i,
   image:
-    /pull access denied|manifest (?:for .* )?(?:not found|unknown)|no such image|image not known|failed to resolve source metadata|initializing source|short-name|pinging container registry|unable to pull|repository .* not found|failed to do request|registry-1\.docker\.io|error response from registry|toomanyrequests|creating build container|invalid reference format|invalid checksum digest/i,
+    /pull access denied|manifest (?:for .* )?(?:not found|unknown)|no such image|image not known|failed to resolve source metadata|initializing source|short-name|pinging container registry|unable to pull|repository .* not found|failed to do request|registry-1\.docker\.io|error response from registry|toomanyrequests|creating build container|invalid reference format|invalid checksum digest|(?:denied|not allowed) by policy/i,
   network:
     /no such host|i\/o timeout|connection refused|connection reset|tls handshake timeout|temporary failure|network is unreachable|lookup .* on |toomanyrequests|50[0234] /i,
   exit: /(?:returned a non-zero code|exit code|exit status)[: ]+(\d+)/i,
@@ -44,7 +44,10 @@ export function buildFailure(build: FailedBuild): DriverError {
   if (isCommand) return commandFailure(build, evidence);
   if (patterns.parse.test(message)) return invalid(build, evidence);
   if (patterns.target.test(message)) return new DriverError({ cause: 'BUILD_TARGET_MISSING', message: `${words}.`, evidence });
-  if (/^FROM\b|load metadata|^(COPY|ADD) --from/i.test(outcome.instruction) || patterns.image.test(message)) {
+  if (
+    /^FROM\b|load metadata|resolve image config|^(COPY|ADD) --from/i.test(outcome.instruction) ||
+    patterns.image.test(message)
+  ) {
     const image = imageOf(build);
     return new DriverError({
       cause: 'BASE_IMAGE_UNAVAILABLE',
@@ -111,7 +114,7 @@ function invalid({ message, dockerfilePath, dockerfile, outcome }: FailedBuild, 
 
 function imageOf({ outcome, message }: FailedBuild): string {
   const written = /^FROM\s+(?:--\S+\s+)*(\S+)/i.exec(outcome.instruction)?.[1] ?? /--from=(\S+)/.exec(outcome.instruction)?.[1];
-  const loaded = /load metadata for (\S+)/.exec(outcome.instruction)?.[1];
+  const loaded = /(?:load metadata|resolve image config) for (?:docker-image:\/\/)?(\S+)/.exec(outcome.instruction)?.[1];
   const named = /docker:\/\/(\S+?):? |pull access denied for ([^,\s]+)|manifest for (\S+) not found/.exec(message);
   return written ?? loaded ?? named?.slice(1).find((name) => name !== undefined) ?? 'of a FROM line';
 }

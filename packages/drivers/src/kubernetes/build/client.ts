@@ -1,0 +1,111 @@
+import { Readable } from 'node:stream';
+import { pack } from 'tar-stream';
+import { DriverError } from '../../errors.ts';
+import type { BuildContext } from '../../shared/build/context.ts';
+import { packContext } from '../../shared/build/context.ts';
+import { BuildOutput, type BuildOutcome } from '../../shared/build/output.ts';
+import type { CallContext } from '../../driver.ts';
+import type { ClusterBuildRequest } from '../../image-builder.ts';
+import { putInto } from '../archives.ts';
+import { execute, runInside, type Place } from '../exec.ts';
+import { helperContainer, mainContainer } from '../manifests/pod.ts';
+import type { Scope } from '../objects.ts';
+import { dockerConfiguration, sourcePolicy } from './configuration.ts';
+import { killsForMemory } from './failures.ts';
+import { ownFile, place } from './place.ts';
+import { BuildctlOutput } from './progress.ts';
+
+/** The pod of a build: `name` is that of its Job, `pod` its own. */
+export interface Site {
+  readonly namespace: string;
+  readonly name: string;
+  readonly pod: string;
+}
+
+/** The exit code of the script below that is not one of `buildctl`. */
+const silentCode = 125;
+/*
+ * Waits for the daemon, then builds. The line now and then keeps what is between the API server and us from taking a long command that prints
+ * nothing for a connection that nobody needs.
+ */
+const script = [
+  '(while :; do sleep 20 >/dev/null 2>&1; echo; done) & beat=$!',
+  'tries=0',
+  'until buildctl debug workers >/dev/null 2>&1; do',
+  `  tries=$((tries + 1)); [ $tries -lt 300 ] || { kill $beat; exit ${silentCode}; }`,
+  '  sleep 0.2',
+  'done',
+  'buildctl "$@" 2>&1; code=$?',
+  'kill $beat; exit $code',
+].join('\n');
+
+export type BuildRun =
+  | { readonly type: 'BUILT' }
+  | { readonly type: 'SILENT' }
+  | { readonly type: 'FAILED'; readonly outcome: BuildOutcome; readonly message: string };
+
+/** Brings the client what it builds from, and what it identifies itself with: in memory, past the cluster's store. */
+export async function fill(
+  scope: Scope,
+  { namespace, name }: Site,
+  what: { readonly files: BuildContext; readonly registry: ClusterBuildRequest['registry'] },
+  signal: AbortSignal,
+): Promise<void> {
+  const id = `${namespace}/${name}`;
+  await putInto(scope, id, { folder: place.context, archive: packContext(what.files) }, signal);
+  const own = packFiles({
+    [ownFile.credentials]: JSON.stringify(dockerConfiguration(what.registry)),
+    [ownFile.policy]: JSON.stringify(sourcePolicy(what.registry)),
+  });
+  await putInto(scope, id, { folder: place.own, archive: own }, signal);
+}
+
+/** Runs `buildctl` to its end; what it tells goes to the log as it comes. */
+export async function runBuildctl(scope: Scope, site: Site, args: readonly string[], context: CallContext): Promise<BuildRun> {
+  const output = new BuildOutput((line) => context.log(line));
+  const said = new BuildctlOutput(output);
+  const command = ['/bin/sh', '-c', script, 'build', ...args];
+  const run = await execute(scope.api, clientOf(site), { command }, context.signal);
+  for await (const piece of run.output as AsyncIterable<Buffer>) said.write(piece);
+  const { code, errors } = await run.end;
+  const message = said.end();
+  if (code === 0) return { type: 'BUILT' };
+  if (code === silentCode) return { type: 'SILENT' };
+  return { type: 'FAILED', outcome: output.end(), message: message === '' ? errors.trim() : message };
+}
+
+/** The digest of what was pushed, by the file that `buildctl` wrote. */
+export async function readDigest(scope: Scope, site: Site, signal: AbortSignal): Promise<string> {
+  const { output } = await runInside(scope.api, clientOf(site), ['cat', `${place.own}/${ownFile.metadata}`], signal);
+  const digest = /"containerimage\.digest":\s*"(sha256:[0-9a-f]{64})"/.exec(output)?.[1];
+  if (digest !== undefined) return digest;
+  throw new DriverError({
+    cause: 'ENGINE_FAILED',
+    message: 'BuildKit ended the build and did not say under which digest it pushed the image.',
+    evidence: { original: output.slice(0, 2_000) },
+  });
+}
+
+/** Whether the kernel killed something of the build for memory; null: nobody knows. */
+export async function wasKilledForMemory(scope: Scope, site: Site, signal: AbortSignal): Promise<boolean | null> {
+  const files = ['/sys/fs/cgroup/memory.events', '/sys/fs/cgroup/memory/memory.oom_control'];
+  try {
+    const { output } = await runInside(scope.api, { ...clientOf(site), container: mainContainer }, ['cat', ...files], signal);
+    const kills = killsForMemory(output);
+    return kills === null ? null : kills > 0;
+  } catch {
+    signal.throwIfAborted();
+    return null;
+  }
+}
+
+function clientOf({ namespace, pod }: Site): Place {
+  return { namespace, pod, container: helperContainer };
+}
+
+function packFiles(files: Readonly<Record<string, string>>): Readable {
+  const archive = pack();
+  for (const [name, content] of Object.entries(files)) archive.entry({ name, mode: 0o600 }, content);
+  archive.finalize();
+  return Readable.from(archive, { objectMode: false });
+}

@@ -1,0 +1,114 @@
+import { DriverError, type Evidence } from '../../errors.ts';
+import { buildFailure, type FailedBuild } from '../../shared/build/build-failure.ts';
+import { describeExit } from '../../shared/exit-code.ts';
+import { pushFailure } from '../../shared/registry-words.ts';
+import type { ClusterBuildRequest } from '../../image-builder.ts';
+import type { Suspicion } from '../failures.ts';
+import { meaningOf } from '../refusals.ts';
+import type { PodEnd } from './pod.ts';
+
+/** Why a build did not begin. Pure. */
+export function beginFailure(suspicion: Suspicion, { memoryMiB }: ClusterBuildRequest, image: string): DriverError {
+  switch (suspicion.type) {
+    case 'REFUSED': {
+      const { words } = suspicion;
+      const cause = meaningOf(words)?.cause ?? 'ADMISSION_REFUSED';
+      const hint =
+        cause === 'ADMISSION_REFUSED'
+          ? 'Builds need a namespace of the Pod Security level privileged (docs/kubernetes.md#builds-on-the-cluster). Have the policy let the namespaces davit-builds-* be, or the operator set another build_isolation.'
+          : 'Raise the quota of the namespace davit-builds-*, or have the operator lower build_memory_mib and build_cpu_millicores in the settings of the cluster.';
+      return failure(cause, `The cluster does not take the pod of the build: ${words}`, { hint, words });
+    }
+    case 'UNSCHEDULED': {
+      const hint = `Add nodes or make room, or have the operator lower build_memory_mib in the settings of the cluster: a build asks for all of the ${memoryMiB} MiB that it may use.`;
+      return failure('UNSCHEDULABLE', `No node takes the build: ${suspicion.words}`, { hint, words: suspicion.words });
+    }
+    case 'IMAGE': {
+      const hint =
+        'Have the operator set builder_image in the settings of the cluster to an image of BuildKit that its nodes can pull.';
+      const message = `The nodes cannot pull the image that builds, ${image}: ${suspicion.words}`;
+      return failure('BUILD_UNAVAILABLE', message, {
+        hint,
+        words: suspicion.words,
+        retryable: suspicion.fault === 'UNREACHABLE',
+      });
+    }
+    default: {
+      const words = 'words' in suspicion ? suspicion.words : suspicion.type;
+      return failure('BUILD_UNAVAILABLE', `The pod of the build cannot be started: ${words}`, { hint: isolationHint, words });
+    }
+  }
+}
+
+/** Why a build ended whose pod ended; `lines`: the last of its output, or of the daemon where that ended. Pure. */
+export function endFailure(end: PodEnd, { memoryMiB }: ClusterBuildRequest, lines: readonly string[]): DriverError {
+  switch (end.type) {
+    case 'OUT_OF_MEMORY':
+      return new DriverError({
+        cause: 'BUILD_OUT_OF_MEMORY',
+        message: `The build used more than its ${memoryMiB} MiB of memory and was killed.`,
+        evidence: { lines, exit: { code: 137, outOfMemory: true } },
+      });
+    case 'EVICTED':
+      if (/emptydir|ephemeral|disk/i.test(end.words)) {
+        const hint =
+          'Make the build write less, or have the operator raise build_disk_gib in the settings of the cluster or make room on its nodes.';
+        return failure('DISK_FULL', `The build wrote more than it may: ${end.words}`, { hint, words: end.words, lines });
+      }
+      return failure('ENGINE_FAILED', `The node gave the build up: ${end.words}`, { words: end.words, lines, retryable: true });
+    case 'GONE':
+      return failure('ENGINE_FAILED', `The pod of the build is gone: ${end.words}.`, {
+        words: end.words,
+        lines,
+        retryable: true,
+      });
+    case 'ENDED':
+      return failure('BUILD_UNAVAILABLE', `BuildKit ended with ${describeExit(end.code)}.`, { hint: isolationHint, lines });
+    default:
+      throw new Error('unknown end of a pod');
+  }
+}
+
+/** BuildKit does not answer in its pod. Pure. */
+export function silentDaemon(lines: readonly string[]): DriverError {
+  return failure('BUILD_UNAVAILABLE', 'BuildKit did not come up in the pod of the build.', { hint: isolationHint, lines });
+}
+
+const isolationHint =
+  'The message says why, or the last lines of BuildKit do. Nodes that cannot make user namespaces in the way that build_isolation asks for need another one in the settings of the cluster (docs/kubernetes.md#builds-on-the-cluster).';
+
+/** Why a build failed that ran to its end. Pure. */
+export function runFailure(build: FailedBuild, reference: string): DriverError {
+  return build.message.startsWith('failed to push ') ? pushFailure(reference, build.message) : buildFailure(build);
+}
+
+/** Whether the last words are those of a client whose daemon went away, or who was killed with it: its pod may have ended. Pure. */
+export function lostPod(words: string): boolean {
+  const lost =
+    /rpc error: code = (?:Unavailable|Canceled)|connection error|error reading from server|transport is closing|\bEOF\b/i;
+  return words === '' || lost.test(words);
+}
+
+/** How often the kernel killed something for memory, as control groups of both versions tell; null: they do not. Pure. */
+export function killsForMemory(text: string): number | null {
+  const counts = [...text.matchAll(/^oom_kill (\d+)$/gm)].map(([, count]) => Number(count));
+  return counts.length === 0 ? null : Math.max(...counts);
+}
+
+interface Told {
+  readonly words?: string;
+  readonly lines?: readonly string[];
+  readonly hint?: string;
+  readonly retryable?: boolean;
+}
+
+function failure(cause: DriverError['code'], message: string, { words, lines, hint, retryable }: Told): DriverError {
+  const evidence: Evidence = { ...(lines && { lines }), ...(words !== undefined && { original: words }) };
+  return new DriverError({
+    cause,
+    message,
+    evidence,
+    ...(hint !== undefined && { hint }),
+    ...(retryable === true && { retryable }),
+  });
+}

@@ -1,0 +1,19 @@
+import type { ClusterBuildRequest } from '../../image-builder.ts';
+import { label, serviceLabels, type Labels } from '../labels.ts';
+import { digest } from '../names.ts';
+
+/** Places in the containers of a build. */
+export const place = {
+  socket: '/davit/socket/buildkitd.sock',
+  context: '/davit/context',
+  /** Of the client, in memory. */
+  own: '/davit/own',
+} as const;
+
+/** Files of the client, in `place.own`. */
+export const ownFile = { credentials: 'config.json', policy: 'policy.json', metadata: 'metadata.json' } as const;
+
+/** Labels by which the Jobs of an image are found. Pure. */
+export function buildLabels({ owner, reference }: Pick<ClusterBuildRequest, 'owner' | 'reference'>): Labels {
+  return { ...serviceLabels(owner, 'build'), [label.build]: digest(16, reference) };
+}

@@ -1,0 +1,136 @@
+import type { Event, Pod } from 'kubernetes-types/core/v1.js';
+import { follow } from '../follow.ts';
+import { mainStatus } from '../instances.ts';
+import { judgeBegin, type Judgement, type Seen } from '../judge.ts';
+import { label } from '../labels.ts';
+import { helperContainer } from '../manifests/pod.ts';
+import { byAge, pathOf, type Scope } from '../objects.ts';
+import type { Suspicion } from '../failures.ts';
+
+/** For how long a node may try to make the pod itself: it never can where it has no user namespaces for pods. */
+const sandboxMilliseconds = 30_000;
+
+/** How the pod of a build ended under it. */
+export type PodEnd =
+  | { readonly type: 'OUT_OF_MEMORY' }
+  /** The node took it away: its disk, or the pod's share of it, is full; or the node is drained. */
+  | { readonly type: 'EVICTED' | 'GONE'; readonly words: string }
+  /** The daemon ended. */
+  | { readonly type: 'ENDED'; readonly code: number };
+
+/** What has become of a pod's daemon; null: nothing has ended. Pure. */
+export function endOf(pod: Pod): PodEnd | null {
+  const { reason, message = '' } = pod.status ?? {};
+  if (reason === 'Evicted') return { type: 'EVICTED', words: message.trim() };
+  const ended = mainStatus(pod)?.state?.terminated;
+  if (ended?.reason === 'OOMKilled') return { type: 'OUT_OF_MEMORY' };
+  if (pod.metadata?.deletionTimestamp !== undefined) return { type: 'GONE', words: disruption(pod) };
+  if (ended !== undefined) return { type: 'ENDED', code: ended.exitCode };
+  return pod.status?.phase === 'Failed' ? { type: 'GONE', words: message } : null;
+}
+
+function disruption(pod: Pod): string {
+  return pod.status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.message ?? 'somebody deleted it';
+}
+
+/** Whether both containers run. Pure. */
+export function isUp(pod: Pod): boolean {
+  const statuses = pod.status?.containerStatuses ?? [];
+  return statuses.length > 0 && statuses.every(({ state }) => state?.running !== undefined);
+}
+
+/** Whether the client runs, so that the daemon's end can be told from a pod that is only beginning. Pure. */
+export function hasClient(pod: Pod): boolean {
+  const status = pod.status?.containerStatuses?.find(({ name }) => name === helperContainer);
+  return status?.state?.running !== undefined;
+}
+
+export type Beginning = { readonly type: 'UP'; readonly pod: Pod } | { readonly type: 'FAILED'; readonly suspicion: Suspicion };
+
+/** Keeps up with the pod of a build, from before there is one until `close`. */
+export class BuildPod {
+  /** Rejects where the cluster can no longer be watched. */
+  readonly begun: Promise<Beginning | { readonly type: 'ENDED'; readonly end: PodEnd }>;
+  /** As `begun`. */
+  readonly ended: Promise<PodEnd>;
+  readonly #begun = Promise.withResolvers<Awaited<BuildPod['begun']>>();
+  readonly #ended = Promise.withResolvers<PodEnd>();
+  readonly #done = new AbortController();
+  readonly #name: string;
+  readonly #since = Date.now();
+  #pod: Pod | null = null;
+  #events: readonly Event[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ api, installation }: Scope, { namespace, name }: { readonly namespace: string; readonly name: string }) {
+    this.#name = name;
+    this.begun = this.#begun.promise;
+    this.ended = this.#ended.promise;
+    // Whoever waits is told; nobody may be.
+    for (const promise of [this.begun, this.ended]) promise.catch(() => undefined);
+    const { signal } = this.#done;
+    const labelSelector = `${label.installation}=${installation},${label.instance}=${name}`;
+    const pods = { path: pathOf('Pod', { namespace }), query: { labelSelector } };
+    const events = { path: pathOf('Event', { namespace }), query: {} };
+    const following = [
+      follow<Pod>(api, pods, { onChange: (items) => this.#seePods([...items.values()]) }, signal),
+      follow<Event>(api, events, { onChange: (items) => this.#seeEvents([...items.values()]) }, signal),
+    ];
+    Promise.all(following).catch((error: unknown) => {
+      this.#begun.reject(error);
+      this.#ended.reject(error);
+    });
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#done.abort();
+  }
+
+  #seePods(pods: readonly Pod[]): void {
+    const was = this.#pod;
+    this.#pod = byAge(pods)[0] ?? null;
+    if (this.#pod === null && was !== null) this.#end({ type: 'GONE', words: disruption(was) });
+    this.#look();
+  }
+
+  #seeEvents(events: readonly Event[]): void {
+    this.#events = events.filter(({ involvedObject }) => {
+      const about = involvedObject.name ?? '';
+      return about === this.#name || about.startsWith(`${this.#name}-`);
+    });
+    this.#look();
+  }
+
+  #end(end: PodEnd): void {
+    this.#ended.resolve(end);
+    this.#begun.resolve({ type: 'ENDED', end });
+  }
+
+  #look(): void {
+    clearTimeout(this.#timer);
+    const pod = this.#pod;
+    const end = pod === null ? null : endOf(pod);
+    if (end !== null) this.#end(end);
+    else if (pod !== null && isUp(pod)) this.#begun.resolve({ type: 'UP', pod });
+    else this.#judge(pod);
+  }
+
+  #judge(pod: Pod | null): void {
+    const now = Date.now();
+    const seen = { name: this.#name, pod, events: this.#events, began: this.#since, now };
+    const judgement = judgeSandbox(seen) ?? judgeBegin(seen);
+    if (judgement.type === 'FAILED') this.#begun.resolve({ type: 'FAILED', suspicion: judgement.suspicion });
+    if (judgement.type === 'WAIT' && judgement.againAt < Infinity)
+      this.#timer = setTimeout(() => this.#look(), Math.max(judgement.againAt - now, 0) + 1);
+  }
+}
+
+/** What a node that cannot make the pod means; null: it says no such thing. Pure. */
+export function judgeSandbox({ events, began, now }: Seen): Judgement | null {
+  const fault = events.find(({ reason }) => reason === 'FailedCreatePodSandBox');
+  if (fault === undefined) return null;
+  const until = began + sandboxMilliseconds;
+  if (now < until) return { type: 'WAIT', againAt: until };
+  return { type: 'FAILED', suspicion: { type: 'UNSTARTABLE', reason: fault.reason ?? '', words: fault.message ?? '' } };
+}

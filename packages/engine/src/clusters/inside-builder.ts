@@ -1,0 +1,34 @@
+import type { ClusterBuilder, ImageBuilder } from '@davit/drivers';
+import { credentialsOf } from '../registry-credentials.ts';
+import { registryHost } from '../registry-image.ts';
+import type { ImageRegistry } from './drivers.ts';
+import { digestOf, folderThere, nameThere, type RegistryHooks } from './registry-names.ts';
+
+/**
+ * Builds inside the cluster, which pushes to its registry by itself. As with the builder that pushes from this machine, images are known
+ * by name and digest, and what the registry has already is not built again.
+ */
+export function createInsideBuilder(hooks: RegistryHooks, registry: ImageRegistry, builder: ClusterBuilder): ImageBuilder {
+  return {
+    declaredArguments: (source) => builder.declaredArguments(source),
+    find: async (image) => {
+      const there = await nameThere(hooks, registry, image);
+      const digest = await digestOf(hooks, registry, there);
+      return digest === null ? null : { id: `${there.name}@${digest}`, sizeBytes: 0 };
+    },
+    build: async (request, context) => {
+      const { name, tag } = await nameThere(hooks, registry, request.image);
+      const wanted = { registryId: registry.id, serviceName: 'the cluster' };
+      const place = {
+        host: registryHost(name),
+        credentials: await credentialsOf(hooks, wanted),
+        isPlain: (await hooks.isPlainRegistry?.(registry.id)) ?? false,
+        folder: await folderThere(hooks, registry),
+      };
+      const { digest } = await builder.build({ ...request, reference: `${name}:${tag}`, registry: place }, context);
+      return { id: `${name}@${digest}`, sizeBytes: 0 };
+    },
+    // Registries have rules of their own for what is old, and few let others remove.
+    removeImages: () => Promise.resolve(),
+  };
+}
