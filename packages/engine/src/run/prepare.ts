@@ -146,7 +146,7 @@ async function credentialsOf(
     return given([await hooks.registryCredentials(config.source.registryId)]);
   }
   const tokens = config === null ? [] : gitTokensOf(config.source);
-  return given(await Promise.all(tokens.map((id) => (id === null ? null : hooks.gitCredentials(id)))));
+  return given(await Promise.all(tokens.map((id) => (id === null ? Promise.resolve(null) : hooks.gitCredentials(id)))));
 }
 
 function given<T>(values: readonly (T | null | undefined)[]): T[] {
