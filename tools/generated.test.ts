@@ -119,6 +119,7 @@ test('what is served beside the public description is known', () => {
     'getJobMetrics',
     'listDatabaseRestore',
     'listEnvironmentDatabaseBackup',
+    'listHelmLog',
     'listJobLog',
     'listOrganizationGitEvents',
     'listServiceGitEvents',

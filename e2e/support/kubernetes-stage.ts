@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallInput } from '../../packages/client/src/index.ts';
 import { call, closeApi, find, openApi, type Api } from '../../packages/drivers/src/kubernetes/api.ts';
+import { readRevisions } from '../../packages/drivers/src/kubernetes/charts/revisions.ts';
 import { list } from '../../packages/drivers/src/kubernetes/follow.ts';
 import { readKubeconfig, type ClusterAccess } from '../../packages/drivers/src/kubernetes/kubeconfig.ts';
 import { namespaceName, serviceObjectName } from '../../packages/drivers/src/kubernetes/names.ts';
@@ -256,9 +257,14 @@ export class KubernetesStage {
 
   /** The same of any service, port and path: `:8080/proxy/index.html`. */
   async asked(service: string, where: string, namespace = this.namespace): Promise<string> {
-    const path = `${pathOf('Service', { namespace, name: this.objectName(service) })}${where}`;
+    return this.answered(this.objectName(service), where, namespace);
+  }
+
+  /** The same of a Service by its name. */
+  async answered(name: string, where: string, namespace = this.namespace): Promise<string> {
+    const path = `${pathOf('Service', { namespace, name })}${where}`;
     const { body, status } = await call(this.#api, { method: 'GET', path, signal, accept: [404, 502, 503] });
-    return status === 200 ? String(body).trim() : `status ${status}`;
+    return status === 200 ? (typeof body === 'string' ? body.trim() : JSON.stringify(body)) : `status ${status}`;
   }
 
   /** The same once it is this. */
@@ -293,6 +299,24 @@ export class KubernetesStage {
   /** Name of what there is once for a service. */
   objectName(service: string): string {
     return serviceObjectName({ installation: this.installation, service });
+  }
+
+  /** Names of all objects of a kind in the namespace, whoever made them. */
+  async allNames(kind: string): Promise<string[]> {
+    const { items } = await list<Named>(this.#api, { path: pathOf(kind, { namespace: this.namespace }), query: {} }, signal);
+    return items.map(({ metadata }) => metadata?.name ?? '');
+  }
+
+  /** What Helm keeps of a release, oldest first. */
+  async revisionsOf(release: string): Promise<readonly { readonly status: string }[]> {
+    const owner = {
+      installation: this.installation,
+      organization: '',
+      project: '',
+      environment: this.environmentId,
+      service: '',
+    };
+    return readRevisions({ api: this.#api, installation: this.installation }, { owner, release }, signal);
   }
 
   async hasNamespace(): Promise<boolean> {

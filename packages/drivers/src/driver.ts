@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ClusterCharts } from './helm-driver.ts';
 import type { ClusterScaling } from './scaling.ts';
 import type { ClusterSchedules } from './schedules.ts';
 import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
@@ -66,6 +67,8 @@ export interface ClusterRoute {
   /** `/` is everything. */
   readonly pathPrefix: string;
   readonly internalPort: number;
+  /** The Service of a chart that gets the requests, by its name or by what it selects; left out: the one that Davit made. */
+  readonly to?: { readonly name: string } | { readonly selectors: Readonly<Record<string, string>> };
 }
 
 /** What of a service is to be reached from outside, and where. */
@@ -197,8 +200,12 @@ export interface ClusterDriver {
   /** Absent: Davit decides how many instances there are. */
   readonly scaling?: ClusterScaling | undefined;
 
+  /** Absent: charts of Helm are not installed on it. */
+  readonly charts?: ClusterCharts | undefined;
+
   /** Absent: whoever installed the cluster upgrades it. */
   readonly upgrades?: ClusterUpgrades | undefined;
+
   /** Absent: Davit starts the runs of schedules. */
   readonly schedules?: ClusterSchedules | undefined;
 

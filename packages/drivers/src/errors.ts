@@ -84,6 +84,22 @@ export const causes = {
   TERRAFORM_FAILED: 'A command of Terraform failed. Its last lines say why; what had been made by then is in the state.',
   TERRAFORM_INTERRUPTED:
     'The pod of the run ended in the middle: its node was lost or had no room left, or somebody deleted it. What had been made by then is in the state as far as it was stored; deploy with the action FORCE_UNLOCK if the state is locked, then again.',
+  HELM_UNAVAILABLE:
+    'No worker of Davit can run charts. Have the operator install Helm 4 on the machine of the workers, or name it in DAVIT_HELM; ./davit doctor looks for it.',
+  HELM_NEEDS_KUBERNETES:
+    'Charts are installed on Kubernetes alone. Put the environment on a Kubernetes cluster (cluster_id), or attach the service to its stage with is_skipped.',
+  HELM_CHART_UNAVAILABLE:
+    'The chart could not be had. Check chart_name, chart_version, and the url and config of the Helm repository; GET …/helmRepository/{helmRepositoryId}/charts lists what there is.',
+  HELM_CHART_INVALID:
+    'This is no chart that can be installed. Check that git_repository.root_path is the folder of its Chart.yaml, and try `helm template` there.',
+  HELM_VALUES_INVALID: 'The values cannot be given to the chart. Correct what the message names in values_override.',
+  HELM_ARGUMENT_REFUSED:
+    'Take the argument out of arguments. docs/helm.md lists those that are taken, and what stands for the others.',
+  HELM_OUTSIDE_ENVIRONMENT:
+    'The chart makes something that is not in the namespace of its environment. Switch that off in its values; or set allow_cluster_wide_resources, where the operator lets charts do that.',
+  HELM_RELEASE_TAKEN:
+    'The namespace has a Helm release of this name that Davit did not install. Remove it with `helm uninstall`, then deploy again.',
+  HELM_FAILED: 'Helm could not do it. Its last lines say why; what was deployed before is there as it was.',
   BACKUP_FAILED:
     'The tool of the database that makes a backup failed. Its last lines say why; the next backup is tried at its time, or ask for one.',
   BACKUP_NOT_PROVEN:

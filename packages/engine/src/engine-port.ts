@@ -33,6 +33,7 @@ export interface PortParts {
   source: EnginePort['source'] & Pick<EnginePort, 'readSource'>;
   clearEndedRuns: EnginePort['clearEndedRuns'];
   servedRoutes: EnginePort['servedRoutes'];
+  chartServices: EnginePort['chartServices'];
   terraformVersions: EnginePort['terraformVersions'];
   terraformResources: EnginePort['terraformResources'];
   isTerraformRun: EnginePort['isTerraformRun'];
@@ -92,6 +93,7 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     source: parts.source,
     clearEndedRuns: (which) => parts.clearEndedRuns(which),
     servedRoutes: (driver, serviceId) => parts.servedRoutes(driver, serviceId),
+    chartServices: (db, serviceId) => parts.chartServices(db, serviceId),
     terraformVersions: () => parts.terraformVersions(),
     terraformResources: (db, serviceId) => parts.terraformResources(db, serviceId),
     isTerraformRun: (run) => parts.isTerraformRun(run),
@@ -161,6 +163,13 @@ async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): Promise
       message: `${endless.name} is a Terraform configuration: nothing of it runs that could be stopped or restarted. Leave it out.`,
     });
   }
+  const chart = request.action === 'RESTART' ? request.services.find(({ serviceType }) => serviceType === 'HELM') : undefined;
+  if (chart !== undefined) {
+    throw new AppError({
+      code: 'NOT_SUPPORTED',
+      message: `${chart.name} is a Helm chart, whose parts are not restarted as a whole. Leave it out, or deploy it.`,
+    });
+  }
   const ids = request.services.map((service) => service.serviceId);
   const deployed = new Set((await tx.many(requests.everDeployed, [ids])).map((row) => row.service_id));
   const missing = request.services.find((service) => !deployed.has(service.serviceId));
@@ -187,7 +196,7 @@ async function assertReleasesUsable(tx: Queryable, services: readonly RequestedS
         message: `${service.name} has no release ${releaseId}. Its deployment history lists them.`,
       });
     }
-    if (release.image_id === null && pinnedName(release.image_name) === null) {
+    if (service.serviceType !== 'HELM' && release.image_id === null && pinnedName(release.image_name) === null) {
       throw new AppError({
         code: 'RELEASE_NOT_USABLE',
         message: `release ${releaseId} of ${service.name} has no image: it was never built, or it is older than the releases whose images are kept (DAVIT_KEPT_RELEASES). Choose a newer one, or deploy its commit.`,
@@ -213,6 +222,7 @@ async function writeServices(
             config: service.release.config,
             config_hash: hashOf(service.release.config),
             commit: service.release.commitId === null ? null : { id: service.release.commitId },
+            values_commit: service.release.valuesCommitId ?? null,
           },
         ]
       : [],
@@ -283,7 +293,7 @@ async function planRequest(
         instances: { from: running, to: starts && config !== null ? firstCount(config, former ?? null) : 0 },
         expectedDowntime: downtime,
         notes:
-          input?.serviceType === 'TERRAFORM'
+          input?.serviceType === 'TERRAFORM' || input?.serviceType === 'HELM'
             ? []
             : [
                 ...notesOf(request.action, input?.hasImage ?? false, downtime && starts),

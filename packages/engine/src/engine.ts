@@ -1,7 +1,8 @@
 import type { Database } from '@davit/db';
-import type { TerraformDriver } from '@davit/drivers';
+import type { HelmDriver, TerraformDriver } from '@davit/drivers';
 import { BackupRunner } from './backups/runner.ts';
 import { FolderBackupStore } from './backups/store/folder-store.ts';
+import { readChartServices } from './charts/services.ts';
 import { Clusters } from './clusters/clusters.ts';
 import type { ClusterMaker } from './clusters/drivers.ts';
 import { KeepClusters } from './clusters/keep.ts';
@@ -9,6 +10,7 @@ import { createEnginePort } from './engine-port.ts';
 import { DomainWatch } from './keeper/domain-watch.ts';
 import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { clearEndedRuns } from './jobs/leftovers.ts';
+import { noHelm } from './no-helm.ts';
 import { noTerraform } from './no-terraform.ts';
 import { answerRun, isOpenRun } from './terraform-runs.ts';
 import { readTerraformResources } from './terraform-resources.ts';
@@ -29,6 +31,8 @@ export interface EngineInput {
   readonly makeCluster?: ClusterMaker;
   /** Left out: Terraform configurations are not run. */
   readonly terraform?: TerraformDriver;
+  /** Left out: charts are not deployed. */
+  readonly helm?: HelmDriver;
   readonly settings: EngineSettings;
   readonly log: EngineLog;
 }
@@ -51,6 +55,7 @@ export function createEngine(input: EngineInput): Engine {
   const clusters = new Clusters({ fixed, ...(make !== undefined && { make }), hooks, connectionString, log });
   const parts: EngineParts = {
     terraform: noTerraform,
+    helm: noHelm,
     ...rest,
     clusters,
     drivers: clusters.drivers,
@@ -70,6 +75,7 @@ export function createEngine(input: EngineInput): Engine {
       source: createSourceReader(parts),
       clearEndedRuns: (which) => clearEndedRuns(parts, input.database, which),
       servedRoutes: (driver, serviceId) => clusters.gateways[driver]?.routesOf(serviceId) ?? null,
+      chartServices: (db, serviceId) => readChartServices(parts, db, serviceId),
       terraformVersions: () => parts.terraform.versions(),
       terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
       isTerraformRun: (run) => isOpenRun(parts.database, run),

@@ -64,19 +64,46 @@ export interface RepositoryPlace {
   readonly gitTokenId: string | null;
 }
 
-/**
- * Installed by Helm. No driver of this version can; what a release of one would be is known all the same, so that a configuration
- * can be compared with it.
- */
+/** Installed by Helm. Members of members are as the API has them. */
 export interface HelmReleaseSource {
   readonly type: 'HELM';
+  /** Nothing is installed, only told. */
+  readonly action?: 'DIFF';
+  /** Where the chart is; of this and `chart` one is null. */
   readonly git: RepositoryPlace | null;
-  readonly chart: object | null;
+  /** One of a Helm repository, by the id of that. */
+  readonly chart: { readonly repository: string; readonly chart_name: string; readonly chart_version: string } | null;
   readonly arguments: readonly string[];
   readonly allowClusterWideResources: boolean;
-  readonly values: object;
-  readonly ports: readonly object[];
+  readonly values: HelmReleaseValues;
+  readonly ports: readonly HelmReleasePort[];
   readonly timeoutSeconds: number;
+}
+
+/** Which of the chart's Services a public port of the release is one of: by exactly one of the last two. */
+export interface HelmReleasePort {
+  readonly id: string;
+  readonly service_name: string | null;
+  readonly service_selectors: readonly { readonly key: string; readonly value: string }[] | null;
+}
+
+/** `[name, value]` in the lists. */
+export interface HelmReleaseValues {
+  readonly set: readonly (readonly string[])[];
+  readonly set_string: readonly (readonly string[])[];
+  readonly set_json: readonly (readonly string[])[];
+  readonly file: {
+    readonly raw: { readonly values: readonly { readonly name: string; readonly content: string }[] } | null;
+    readonly git: {
+      readonly git_repository: {
+        readonly url: string;
+        readonly branch: string | null;
+        readonly root_path: string;
+        readonly git_token_id: string | null;
+      };
+      readonly paths: readonly string[];
+    } | null;
+  } | null;
 }
 
 /** What a Terraform configuration is run for. DESTROY and FORGET: as it is taken away. */

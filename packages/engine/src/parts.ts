@@ -4,6 +4,7 @@ import {
   type BuildLimits,
   type ClusterDriver,
   type Gateway,
+  type HelmDriver,
   type ImageBuilder,
   type ImageCarrier,
   type ImageStore,
@@ -92,6 +93,8 @@ export interface EngineParts {
   readonly clusters: Clusters;
   /** Runs Terraform configurations on this machine, for clusters that do not themselves. */
   readonly terraform: TerraformDriver;
+  /** Deploys charts, from this machine onto whatever cluster. */
+  readonly helm: HelmDriver;
   readonly settings: EngineSettings;
   readonly log: EngineLog;
 }

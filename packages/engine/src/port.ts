@@ -1,5 +1,5 @@
 import type { Queryable } from '@davit/db';
-import type { TerraformResource } from '@davit/drivers';
+import type { ChartService, TerraformResource } from '@davit/drivers';
 import type { BackupPort } from './backups/port.ts';
 import type { ReleaseConfig } from './model.ts';
 import type { ClusterFacts, ClusterState } from './port/clusters.ts';
@@ -19,7 +19,7 @@ import type {
 
 export type * from './backups/port.ts';
 export type * from './model.ts';
-export type { TerraformResource } from '@davit/drivers';
+export type { ChartService, TerraformResource } from '@davit/drivers';
 export type * from './port/request.ts';
 export type * from './port/views.ts';
 export type * from './port/logs.ts';
@@ -139,6 +139,8 @@ export interface EnginePort {
   /** The same for branches and commits. */
   readonly source: SourceReader;
 
+  /** The Services that the chart of a service has on its cluster; none while it is not deployed. Fails with DriverErrors. */
+  chartServices(db: Queryable, serviceId: string): Promise<readonly ChartService[]>;
   /** Programs of this machine that run Terraform configurations. */
   terraformVersions(): Promise<readonly { readonly engine: 'TERRAFORM' | 'OPEN_TOFU'; readonly version: string }[]>;
 

@@ -37,6 +37,8 @@ export interface OneClusterSettings {
   readonly davit_address?: string;
   readonly terraform_image?: string;
   readonly opentofu_image?: string;
+  /** Whether charts may be installed with Davit's own account. Default: yes, but not where Davit itself runs, for which `*` says nothing. */
+  readonly cluster_wide_charts?: boolean;
   /** The version that it is to be upgraded to, as `v1.36.2+k3s1`. Of one cluster, not of `*`. Left out: its owner upgrades it. */
   readonly kubernetes_version?: string;
   /** It is the cluster that Davit itself runs on, and is worked with as the service account of Davit's pods. Of one cluster, not of `*`. */
@@ -71,6 +73,7 @@ const members = {
   davit_address: { type: 'string', maxLength: 500, pattern: '^https?://[^/?#@\\s]+(/[^?#@\\s]*)?$' },
   terraform_image: { type: 'string', minLength: 1, maxLength: 500 },
   opentofu_image: { type: 'string', minLength: 1, maxLength: 500 },
+  cluster_wide_charts: { type: 'boolean' },
   kubernetes_version: { type: 'string', pattern: String.raw`^v1\.[0-9]+\.[0-9]+\+(k3s|rke2r)[0-9]+$` },
   in_cluster: { type: 'boolean' },
 };

@@ -152,6 +152,7 @@ const DeployRequest = Type.Object({
   chart_version: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 255 }))),
   git_commit_id: commit,
   values_override_git_commit_id: commit,
+  release_id: Type.Optional(Nullable(Uuid)),
 });
 
 export const helmOperations = {
@@ -161,12 +162,13 @@ export const helmOperations = {
     answer: Type.Object({}),
     query: Type.Object({ ...DryRun.properties, forceEvent: Type.Optional(Words(['DIFF'] as const)) }),
     summary:
-      'Deploy a Helm chart: at its version, at `chart_version`, which it keeps, or at a commit of its repository. Refused on the local engine, which is no Kubernetes',
+      'Deploy a Helm chart: at its version, at `chart_version`, which it keeps, at a commit of its repository, or an earlier release by `release_id`; `forceEvent=DIFF` only tells what would change. Refused on the local engine, which is no Kubernetes',
   }),
   ...shared.stopOperations(kinds.HELM),
   ...shared.statusOperations(kinds.HELM),
   ...shared.historyOperations(kinds.HELM),
   ...advancedSettingsOperations(kinds.HELM, { Word: 'Helm', ...helmSettings }),
+  ...shared.logOperations(kinds.HELM),
   ...shared.oldHistoryOperations(kinds.HELM, { commit: Type.Optional(Nullable(Commit)) }),
   ...shared.linkOperations(kinds.HELM),
   ...shared.cloneOperations(kinds.HELM, Helm),

@@ -12,8 +12,10 @@ import type { ClusterBuilder } from '../image-builder.ts';
 import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
+import type { ClusterCharts } from '../helm-driver.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
+import { clusterCharts } from './charts/index.ts';
 import { clusterBuilder } from './build/cluster-builder.ts';
 import { askVersion, describeCluster, isAtLeast } from './describe.ts';
 import { findSelected, toInstance } from './instances.ts';
@@ -78,6 +80,7 @@ export class KubernetesDriver implements ClusterDriver {
   readonly routes: ClusterRoutes;
   readonly builder: ClusterBuilder;
   readonly scaling: ClusterScaling;
+  readonly charts: ClusterCharts;
   readonly upgrades?: ClusterUpgrades;
   readonly schedules: ClusterSchedules;
   readonly #scope: ClusterScope;
@@ -87,6 +90,7 @@ export class KubernetesDriver implements ClusterDriver {
     this.routes = clusterRoutes(scope);
     this.builder = clusterBuilder(scope);
     this.scaling = clusterScaling(scope);
+    this.charts = clusterCharts(scope);
     this.schedules = clusterSchedules(scope);
     if (canMeasure) this.metrics = clusterMetrics(scope);
     if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);

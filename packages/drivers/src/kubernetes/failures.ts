@@ -17,14 +17,22 @@ export type Suspicion =
   | { readonly type: 'REFUSED' | 'UNSCHEDULED' | 'VOLUME'; readonly words: string }
   | { readonly type: 'IMAGE'; readonly fault: 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE'; readonly words: string }
   | { readonly type: 'UNSTARTABLE'; readonly reason: string; readonly words: string }
-  | { readonly type: 'ENDED'; readonly pod: Pod }
-  | { readonly type: 'UNREADY'; readonly pod: Pod; readonly events: readonly Event[] };
+  | { readonly type: 'ENDED'; readonly pod: Pod; readonly container?: string }
+  | { readonly type: 'UNREADY'; readonly pod: Pod; readonly events: readonly Event[]; readonly container?: string };
+
+/** What of a workload is said in a failure. */
+export type Explained = Pick<Workload, 'image' | 'memoryMiB' | 'readyTimeoutSeconds' | 'ports' | 'readiness'>;
 
 const shownLines = 50;
 const keptAttempts = 10;
 
 /** The failure for a suspicion, with what an instance that runs or ran can still tell. */
-export async function explain(scope: Scope, workload: Workload, suspicion: Suspicion, signal: AbortSignal): Promise<DriverError> {
+export async function explain(
+  scope: Scope,
+  workload: Explained,
+  suspicion: Suspicion,
+  signal: AbortSignal,
+): Promise<DriverError> {
   switch (suspicion.type) {
     case 'REFUSED': {
       const { words } = suspicion;
@@ -39,7 +47,7 @@ export async function explain(scope: Scope, workload: Workload, suspicion: Suspi
     case 'UNSTARTABLE':
       return unstartable(suspicion);
     case 'ENDED':
-      return endFailure(scope, workload, suspicion.pod, signal);
+      return endFailure(scope, workload, suspicion, signal);
     case 'UNREADY':
       return unreadyFailure(scope, workload, suspicion, signal);
     default:
@@ -65,7 +73,7 @@ const imageCauses: Readonly<Record<Extract<Suspicion, { type: 'IMAGE' }>['fault'
   UNREACHABLE: 'REGISTRY_UNREACHABLE',
 };
 
-function imageFailure({ image }: Workload, { fault, words }: Extract<Suspicion, { type: 'IMAGE' }>): DriverError {
+function imageFailure({ image }: Explained, { fault, words }: Extract<Suspicion, { type: 'IMAGE' }>): DriverError {
   return new DriverError({
     cause: imageCauses[fault],
     message: `The nodes cannot pull ${image}: ${words}`,
@@ -80,15 +88,21 @@ function unstartable({ reason, words }: Extract<Suspicion, { type: 'UNSTARTABLE'
   return failure('START_FAILED', `The process could not be started (${reason}): ${words}`, words);
 }
 
-async function endFailure(scope: Scope, workload: Workload, pod: Pod, signal: AbortSignal): Promise<DriverError> {
+async function endFailure(
+  scope: Scope,
+  workload: Explained,
+  { pod, container }: Extract<Suspicion, { type: 'ENDED' }>,
+  signal: AbortSignal,
+): Promise<DriverError> {
   const status = mainStatus(pod);
   const end = lastEnd(status);
   const code = end?.exitCode ?? -1;
   const outOfMemory = end?.reason === 'OOMKilled';
-  const lines = await lastLines(scope, pod, shownLines, signal);
+  const lines = await lastLines(scope, pod, { count: shownLines, container }, signal);
   const evidence: Evidence = { lines, exit: { code, outOfMemory } };
   if (outOfMemory) {
-    const message = `The process used more than its ${workload.memoryMiB} MiB of memory and was killed.`;
+    const limit = workload.memoryMiB === 0 ? 'the node had' : `its ${workload.memoryMiB} MiB of memory`;
+    const message = `The process used more than ${limit} and was killed.`;
     return new DriverError({ cause: 'OUT_OF_MEMORY', message, evidence });
   }
   const starts = (status?.restartCount ?? 0) + 1;
@@ -98,11 +112,14 @@ async function endFailure(scope: Scope, workload: Workload, pod: Pod, signal: Ab
 
 async function unreadyFailure(
   scope: Scope,
-  workload: Workload,
-  { pod, events }: Extract<Suspicion, { type: 'UNREADY' }>,
+  workload: Explained,
+  { pod, events, container }: Extract<Suspicion, { type: 'UNREADY' }>,
   signal: AbortSignal,
 ): Promise<DriverError> {
-  const [lines, listeners] = await Promise.all([lastLines(scope, pod, shownLines, signal), listenersOf(scope, pod, signal)]);
+  const [lines, listeners] = await Promise.all([
+    lastLines(scope, pod, { count: shownLines, container }, signal),
+    listenersOf(scope, pod, container ?? mainContainer, signal),
+  ]);
   const attempts = events
     .filter(({ reason, message }) => reason === 'Unhealthy' && /^(?:Readiness|Startup)/.test(message ?? ''))
     .map(({ message }) => message ?? '')
@@ -121,13 +138,13 @@ async function unreadyFailure(
   const last = attempts.at(-1) ?? 'The kubelet does not say what it saw';
   return new DriverError({
     cause: 'PROBE_FAILED',
-    message: `The instance was not ready within ${seconds} s. ${last}.`,
+    message: `The instance was not ready ${seconds === 0 ? 'in time' : `within ${seconds} s`}. ${last}.`,
     evidence,
   });
 }
 
 /** Ports on which nothing listens that others reach, where that is known. Without a probe it is what is waited for. */
-function closedPorts({ readiness, ports }: Workload, listeners: readonly Listener[] | null): number[] {
+function closedPorts({ readiness, ports }: Explained, listeners: readonly Listener[] | null): number[] {
   const isOpen = (port: number): boolean => listeners?.some((one) => one.port === port && isReachable(one)) === true;
   if (readiness !== null) {
     const { check } = readiness;
@@ -138,8 +155,8 @@ function closedPorts({ readiness, ports }: Workload, listeners: readonly Listene
 }
 
 /** With the image's own `cat`; null where it has none. */
-async function listenersOf(scope: Scope, pod: Pod, signal: AbortSignal): Promise<Listener[] | null> {
-  const place = { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container: mainContainer };
+async function listenersOf(scope: Scope, pod: Pod, container: string, signal: AbortSignal): Promise<Listener[] | null> {
+  const place = { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container };
   try {
     const { output } = await runInside(scope.api, place, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], signal);
     return output.includes('local_address') ? parseListeners(output) : null;

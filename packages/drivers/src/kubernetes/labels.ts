@@ -42,6 +42,7 @@ export type ObjectKind =
   | 'volume'
   | 'policy'
   | 'route'
+  | 'account'
   | 'scaling'
   | 'schedule'
   | 'build';

@@ -1,12 +1,13 @@
-import type { Pod } from 'kubernetes-types/core/v1.js';
+import type { ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
 import { LineAssembler } from '../shared/log-lines.ts';
 import type { LogLine } from '../workload.ts';
-import { ApiRefusal, stream, unreachable, type Api } from './api.ts';
+import { ApiRefusal, find, stream, unreachable, type Api } from './api.ts';
+import { parseChartInstanceId } from './charts/state.ts';
 import { lastEnd, mainStatus, parseId } from './instances.ts';
 import { label } from './labels.ts';
 import { mainContainer } from './manifests/pod.ts';
+import { pathOf, type Scope } from './objects.ts';
 import { podsOf } from './pods.ts';
-import type { Scope } from './objects.ts';
 import { translated } from './refusals.ts';
 
 /**
@@ -21,8 +22,11 @@ export async function followLogs(
 ): Promise<void> {
   if (signal.aborted) return;
   try {
-    const [pod, ...older] = await podsOf(scope, parseId(instanceId), signal);
+    const ofChart = parseChartInstanceId(instanceId);
+    const pods = ofChart === null ? await podsOf(scope, parseId(instanceId), signal) : await chartPods(scope, ofChart, signal);
+    const [pod, ...older] = pods;
     if (pod === undefined) return;
+    const container = ofChart?.container;
     // Not against the line before: what came from two streams at once is not always in the order of its times.
     const deliver = (line: LogLine): void => {
       if (since === null || line.timestamp > since) onLine(line);
@@ -30,13 +34,28 @@ export async function followLogs(
     // Earlier attempts of a run that the cluster tries again by itself.
     const attempts = pod.metadata?.labels?.[label.schedule] === undefined ? [] : older.toReversed();
     for (const attempt of attempts) await readLines(scope.api, attempt, { since }, { onLine: deliver, signal });
-    const restarts = mainStatus(pod)?.restartCount ?? 0;
-    if (restarts > 0) await readLines(scope.api, pod, { since, previous: true }, { onLine: deliver, signal });
-    await readLines(scope.api, pod, { since, follow: true }, { onLine: deliver, signal });
+    const restarts = statusOf(pod, container)?.restartCount ?? 0;
+    if (restarts > 0) await readLines(scope.api, pod, { since, previous: true, container }, { onLine: deliver, signal });
+    await readLines(scope.api, pod, { since, follow: true, container }, { onLine: deliver, signal });
   } catch (error) {
     if (signal.aborted) return;
     throw translated(error, 'The output of an instance could not be read');
   }
+}
+
+async function chartPods(
+  { api }: Scope,
+  { namespace, pod }: { readonly namespace: string; readonly pod: string },
+  signal: AbortSignal,
+): Promise<Pod[]> {
+  const found = await find<Pod>(api, pathOf('Pod', { namespace, name: pod }), signal);
+  return found === null ? [] : [found];
+}
+
+function statusOf(pod: Pod, container: string | undefined): ContainerStatus | undefined {
+  if (container === undefined) return mainStatus(pod);
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  return [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === container);
 }
 
 interface LogQuery {
@@ -45,17 +64,19 @@ interface LogQuery {
   readonly follow?: boolean;
   /** Of the container before the newest. */
   readonly previous?: boolean;
+  /** Left out: the one that Davit's own pods have. */
+  readonly container?: string | undefined;
 }
 
 async function readLines(
   api: Api,
   { metadata }: Pod,
-  { since = null, tail, follow = false, previous = false }: LogQuery,
+  { since = null, tail, follow = false, previous = false, container = mainContainer }: LogQuery,
   { onLine, signal }: { readonly onLine: (line: LogLine) => void; readonly signal: AbortSignal },
 ): Promise<void> {
   const path = `/api/v1/namespaces/${metadata?.namespace}/pods/${metadata?.name}/log`;
   const query = {
-    container: mainContainer,
+    container,
     timestamps: 'true',
     ...(follow && { follow: 'true' }),
     ...(previous && { previous: 'true' }),
@@ -81,7 +102,12 @@ async function readLines(
 }
 
 /** The last lines of a pod's process; none when they cannot be had, as they are only ever evidence for something worse. */
-export async function lastLines({ api }: Scope, pod: Pod, count: number, signal: AbortSignal): Promise<string[]> {
+export async function lastLines(
+  { api }: Scope,
+  pod: Pod,
+  { count, container }: { readonly count: number; readonly container?: string | undefined },
+  signal: AbortSignal,
+): Promise<string[]> {
   const lines: string[] = [];
   const status = mainStatus(pod);
   // A container that is being started again has said nothing yet.
@@ -89,8 +115,8 @@ export async function lastLines({ api }: Scope, pod: Pod, count: number, signal:
     status?.state?.terminated === undefined && status?.state?.running === undefined && lastEnd(status) !== undefined;
   const sink = { onLine: ({ text }: LogLine) => lines.push(text), signal };
   try {
-    await readLines(api, pod, { tail: count, previous }, sink);
-    if (lines.length === 0) await readLines(api, pod, { tail: count, previous: !previous }, sink);
+    await readLines(api, pod, { tail: count, previous, container }, sink);
+    if (lines.length === 0) await readLines(api, pod, { tail: count, previous: !previous, container }, sink);
   } catch {
     signal.throwIfAborted();
   }

@@ -19,15 +19,32 @@ export function roleRules(): PolicyRule[] {
   return permissions.map(({ group, resource, verbs }) => ({ apiGroups: [group], resources: [resource], verbs: [...verbs] }));
 }
 
-/** What an operator applies so that Davit can work on a cluster: a service account that may do `permissions`, and nothing else;
- * and the kind of object by which the cluster says how many instances there should be. */
-export function roleObjects({ namespace, name }: RoleNames): RoleObject[] {
+/**
+ * What Davit needs besides where charts of Helm are deployed: to make, in the namespaces of environments, an account that may do there what the
+ * role `admin` of every cluster says. To bind that role it need not be allowed itself what the role says.
+ */
+export function chartRules(): PolicyRule[] {
+  return [
+    { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get', 'create', 'patch'] },
+    { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
+    { apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['get', 'create', 'patch'] },
+    { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], resourceNames: ['admin'], verbs: ['bind'] },
+    { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['list'] },
+  ];
+}
+
+/**
+ * What an operator applies so that Davit can work on a cluster: a service account that may do `permissions`, and nothing else, and the kind of
+ * object by which the cluster says how many instances there should be; with `charts` also what those need.
+ */
+export function roleObjects({ namespace, name }: RoleNames, { charts = false } = {}): RoleObject[] {
+  const rules = [...roleRules(), ...(charts ? chartRules() : [])];
   const labels = { 'app.kubernetes.io/name': 'davit' };
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace, labels } },
-    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name, labels }, rules: roleRules() },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name, labels }, rules },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRoleBinding',

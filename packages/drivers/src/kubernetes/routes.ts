@@ -1,9 +1,12 @@
+import type { Service } from 'kubernetes-types/core/v1.js';
 import { DriverError } from '../errors.ts';
 import type { ClusterRoutes, ServedRoutes } from '../driver.ts';
 import { ApiRefusal, type KubernetesObject } from './api.ts';
+import { list } from './follow.ts';
+import { namespaceName } from './names.ts';
 import { toHttpRoutes } from './manifests/http-route.ts';
 import { toIngress } from './manifests/ingress.ts';
-import { apply } from './objects.ts';
+import { apply, pathOf } from './objects.ts';
 import { translated } from './refusals.ts';
 import { removeRoutes, serveRollout } from './removal.ts';
 import type { ClusterScope } from './start.ts';
@@ -13,8 +16,8 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
   return {
     apply: async (served, signal) => {
       const { owner, rollout } = served;
-      const wanted = objectsFor(scope, served);
       try {
+        const wanted = objectsFor(scope, await withNames(scope, served, signal));
         await serveRollout(scope, { service: owner.service, rollout }, signal);
         for (const object of wanted) await apply(scope, object, signal);
         await removeRoutes(scope, owner, { except: wanted }, signal);
@@ -30,6 +33,27 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
       }
     },
   };
+}
+
+/** Routes to Services that are known by what they select, by the names of these. */
+async function withNames({ api }: ClusterScope, served: ServedRoutes, signal: AbortSignal): Promise<ServedRoutes> {
+  if (served.routes.every(({ to }) => to === undefined || 'name' in to)) return served;
+  const namespace = namespaceName(served.owner.installation, served.owner.environment);
+  const { items } = await list<Service>(api, { path: pathOf('Service', { namespace }), query: {} }, signal);
+  const routes = served.routes.map((route) => {
+    const { to } = route;
+    if (to === undefined || 'name' in to) return route;
+    const wanted = Object.entries(to.selectors);
+    const found = items.find(({ spec }) => wanted.every(([key, value]) => spec?.selector?.[key] === value));
+    if (found !== undefined) return { ...route, to: { name: found.metadata?.name ?? '' } };
+    const words = wanted.map(([key, value]) => `${key}=${value}`).join(',');
+    throw new DriverError({
+      cause: 'ENGINE_FAILED',
+      message: `The environment has no Service that selects ${words}, to which port ${route.internalPort} would lead.`,
+      hint: 'Correct service_selectors of the port, or name the Service in service_name; GET …/listServices lists them.',
+    });
+  });
+  return { ...served, routes };
 }
 
 function objectsFor({ settings }: ClusterScope, served: ServedRoutes): KubernetesObject[] {

@@ -1,5 +1,5 @@
 import { DriverError } from '../errors.ts';
-import type { CommandLimits, TerraformBackend, TerraformEngine, TerraformOutput, TerraformRun } from '../terraform-driver.ts';
+import type { TerraformBackend, TerraformEngine, TerraformOutput, TerraformRun } from '../terraform-driver.ts';
 
 /* What Terraform is told and what it tells, wherever it runs. Pure. */
 
@@ -63,14 +63,6 @@ export function commonVariables(folder: string): Record<string, string> {
     TF_DATA_DIR: `${folder}/data`,
     TF_IN_AUTOMATION: '1',
     CHECKPOINT_DISABLE: '1',
-  };
-}
-
-/** Read by the runtime of Go, in which Terraform and its providers are written. */
-export function limitVariables({ cpuMillicores, memoryMiB }: CommandLimits): Record<string, string> {
-  return {
-    GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
-    GOMEMLIMIT: `${Math.max(64, Math.floor(memoryMiB * 0.9))}MiB`,
   };
 }
 

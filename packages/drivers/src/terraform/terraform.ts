@@ -13,6 +13,8 @@ import type {
   TerraformRun,
   TerraformSession,
 } from '../terraform-driver.ts';
+import { runCommand, type CommandEnd } from '../shared/command.ts';
+import { awaitLeftover } from '../shared/leftover.ts';
 import {
   argumentVariables,
   backendFile,
@@ -30,8 +32,6 @@ import {
   words,
   wrongVersion,
 } from './commands.ts';
-import { runCommand, type CommandEnd } from './command.ts';
-import { awaitLeftover } from './leftover.ts';
 import { resourcesOf } from './resources.ts';
 import { serveState, type StateServer } from './state-server.ts';
 

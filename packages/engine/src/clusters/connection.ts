@@ -1,5 +1,6 @@
 import {
   DriverError,
+  type ClusterCharts,
   type ClusterBuilder,
   type ClusterDriver,
   type ClusterRoutes,
@@ -188,6 +189,7 @@ export class ClusterConnection {
     const scaling = this.#scaling();
     const upgrades = this.#upgrades();
     const schedules = this.#schedules();
+    const charts = this.#charts();
     const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
       this.#use(signal, ({ cluster }, within) => action(cluster, within));
     return {
@@ -223,6 +225,9 @@ export class ClusterConnection {
       },
       get scaling() {
         return presently()?.cluster.scaling === undefined ? undefined : scaling;
+      },
+      get charts() {
+        return presently()?.cluster.charts === undefined ? undefined : charts;
       },
       get schedules() {
         return presently()?.cluster.schedules === undefined ? undefined : schedules;
@@ -279,6 +284,26 @@ export class ClusterConnection {
       wanted: (signal) => use(signal, (scaling, within) => scaling.wanted(within)),
       report: (owner, running, signal) => use(signal, (scaling, within) => scaling.report(owner, running, within)),
       watch: (onChange, signal) => this.#use(signal, (drivers, within) => present(drivers).watch(onChange, within), false),
+    };
+  }
+
+  #charts(): ClusterCharts {
+    const use = <Result>(signal: AbortSignal, action: (charts: ClusterCharts, signal: AbortSignal) => Promise<Result>) =>
+      this.#use(signal, ({ cluster }, within) => {
+        if (cluster.charts === undefined) throw this.#away('it is being connected anew');
+        return action(cluster.charts, within);
+      });
+    return {
+      access: (owner, wish, signal) => use(signal, (charts, within) => charts.access(owner, wish, within)),
+      outside: (owner, objects, signal) => use(signal, (charts, within) => charts.outside(owner, objects, within)),
+      revisions: (place, signal) => use(signal, (charts, within) => charts.revisions(place, within)),
+      whileWatched: (place, objects, work, call) =>
+        use(call.signal, (charts, signal) => charts.whileWatched(place, objects, work, { ...call, signal })),
+      stop: (place, call) => use(call.signal, (charts, signal) => charts.stop(place, { ...call, signal })),
+      wake: (place, objects, seconds, signal) => use(signal, (charts, within) => charts.wake(place, objects, seconds, within)),
+      releaseClaims: (place, signal) => use(signal, (charts, within) => charts.releaseClaims(place, within)),
+      services: (place, signal) => use(signal, (charts, within) => charts.services(place, within)),
+      state: (place, signal) => use(signal, (charts, within) => charts.state(place, within)),
     };
   }
 

@@ -1,5 +1,5 @@
 import type { ClusterRoute, Ownership, ServedRoutes } from '@davit/drivers';
-import type { ReleaseConfig } from '../model.ts';
+import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 
 /*
@@ -7,12 +7,21 @@ import { driversOf, type EngineParts } from '../parts.ts';
  */
 
 /** What of a release is reached from outside, for a cluster. Pure. */
-export function routesOf({ ports }: Pick<ReleaseConfig, 'ports'>): readonly ClusterRoute[] {
+export function routesOf({ ports, source }: Pick<ReleaseConfig, 'ports' | 'source'>): readonly ClusterRoute[] {
   return ports.flatMap((port) => {
     const hosts = [...port.hosts, ...(port.customHosts ?? [])];
     if (!port.public || hosts.length === 0 || (port.protocol !== 'HTTP' && port.protocol !== 'GRPC')) return [];
-    return [{ id: port.id, hosts, pathPrefix: port.pathPrefix, internalPort: port.internalPort }];
+    const to = source.type === 'HELM' ? serviceOf(port.id, source) : undefined;
+    return [
+      { id: port.id, hosts, pathPrefix: port.pathPrefix, internalPort: port.internalPort, ...(to !== undefined && { to }) },
+    ];
   });
+}
+
+function serviceOf(portId: string, { ports }: HelmReleaseSource): ClusterRoute['to'] {
+  const port = ports.find(({ id }) => id === portId);
+  if (port?.service_name != null) return { name: port.service_name };
+  return { selectors: Object.fromEntries((port?.service_selectors ?? []).map(({ key, value }) => [key, value])) };
 }
 
 /** Makes a cluster lead requests to a rollout, unless a gateway does. Answers what it leads; null: it is the gateway's to do. */

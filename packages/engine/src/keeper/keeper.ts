@@ -9,6 +9,7 @@ import { placesToLeave } from '../store/places.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { terminationGrace } from '../workload.ts';
 import { Attempts } from './attempts.ts';
+import { ChartKeeper } from './chart-keeper.ts';
 import { workloadOf, type Kept } from './kept.ts';
 import { LogCollector } from './log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
@@ -35,6 +36,7 @@ export class Keeper {
   readonly #attempts: Attempts;
   readonly #probers: Probers;
   readonly #routes: RouteKeeper;
+  readonly #charts: ChartKeeper;
   readonly #followed = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #watching: Promise<void> = Promise.resolve();
@@ -46,6 +48,7 @@ export class Keeper {
     this.#parts = parts;
     this.#driver = driver;
     this.#logs = new LogCollector(parts, driver);
+    this.#charts = new ChartKeeper(parts, driver, this.#logs);
     this.#observer = new Observer(parts, driver);
     this.#routes = new RouteKeeper(parts, driver);
     this.#attempts = new Attempts(parts.log, this.#stop.signal, () => void this.look());
@@ -125,6 +128,7 @@ export class Keeper {
     try {
       const seen = await this.#observer.observe(this.#stop.signal);
       this.#followLogs(seen);
+      this.#charts.forgetAllBut(new Set(seen.runtimes.map((runtime) => runtime.service_id)));
       await Promise.all(seen.runtimes.map((runtime) => this.#keep(runtime, seen)));
       await this.#removeOrphans(seen);
       await this.#leave();
@@ -156,6 +160,7 @@ export class Keeper {
   async #keep(runtime: Kept, seen: Seen): Promise<void> {
     if (seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
+    if (runtime.config?.source.type === 'HELM') return this.#charts.keep(runtime, this.#stop.signal);
     const instances = seen.byService.get(runtime.service_id) ?? [];
     if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances, seen.jobRuns);
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];

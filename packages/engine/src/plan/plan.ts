@@ -1,5 +1,6 @@
 import { never } from '@davit/base';
 import type { Action, BuildCommit, JobEvent, JobRelease, ReleaseConfig } from '../model.ts';
+import { helmSteps } from './helm.ts';
 import { terraformSteps } from './terraform.ts';
 
 /**
@@ -31,12 +32,20 @@ export const stepMetrics = {
   forget: 'EXECUTING',
   unlock: 'EXECUTING',
   migrate: 'EXECUTING',
+  'obtain-chart': 'DEPLOYMENT',
+  install: 'DEPLOYMENT',
+  'settle-chart': 'DEPLOYMENT',
+  diff: 'DEPLOYMENT',
+  'halt-chart': 'DEPLOYMENT',
+  uninstall: 'DEPLOYMENT',
 } as const;
 export type StepName = keyof typeof stepMetrics;
 
 /** What a step leaves in the journal for the steps after it, and for the runner that goes on after a crash. Never a secret. */
 export interface StepOutput {
   readonly commit?: BuildCommit;
+  /** Of the repository of a chart's values. */
+  readonly valuesCommit?: string;
   readonly imageId?: string;
   /** The former instances are as wanted and stay. */
   readonly kept?: boolean;
@@ -130,6 +139,7 @@ function jobSteps(action: Action, input: PlanInput, job: JobRelease): Steps {
 
 function stepsOf(action: Action, input: PlanInput): Steps {
   if (input.serviceType === 'TERRAFORM') return { build: [], deploy: terraformSteps(action, input.config) };
+  if (input.serviceType === 'HELM') return { build: [], deploy: helmSteps(action, input.config) };
   if (input.config?.job !== undefined) return jobSteps(action, input, input.config.job);
   switch (action) {
     case 'DEPLOY':

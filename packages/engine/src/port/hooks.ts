@@ -23,6 +23,11 @@ export interface EngineHooks {
    * registry and path. Fails with AppErrors where the registry cannot be asked. Left out: it cannot.
    */
   imageDigest?(registryId: string | null, image: { readonly name: string; readonly tag: string }): Promise<string | null>;
+  /**
+   * The archive of a chart of a Helm repository. Fails with AppErrors: REMOTE_UNREACHABLE may pass, others say what is to be corrected. Left
+   * out: there are no such repositories.
+   */
+  helmChart?(repositoryId: string, chart: { readonly name: string; readonly version: string }): Promise<Uint8Array>;
   /** What an image of a container registry is called as a whole, as in `registry.example.org/team/web`; undefined: there is no such registry. */
   imageName?(registryId: string, name: string): Promise<string | undefined>;
   /** Whether a container registry is spoken to over http; false also where there is none. Left out: none is. */

@@ -18,6 +18,13 @@ export interface EnvironmentPlace {
   readonly driver: string;
 }
 
+/** A configuration, at a commit of its repository and at one of that of a chart's values; null or left out: the branch's newest. */
+export interface RequestedRelease {
+  readonly config: ReleaseConfig;
+  readonly commitId: string | null;
+  readonly valuesCommitId?: string | null;
+}
+
 export interface RequestedService {
   readonly serviceId: string;
   readonly serviceType: string;
@@ -25,7 +32,7 @@ export interface RequestedService {
   readonly iconUri: string;
   readonly stage: { readonly id: string; readonly name: string; readonly position: number };
   /** DEPLOY: the configuration to run, or an earlier release to run again. Other actions: none. */
-  readonly release?: { readonly config: ReleaseConfig; readonly commitId: string | null } | { readonly releaseId: string };
+  readonly release?: RequestedRelease | { readonly releaseId: string };
   /** DEPLOY of a job: runs this event once, and neither starts nor ends anything else. Such a request is not merged. */
   readonly event?: JobEvent;
 }

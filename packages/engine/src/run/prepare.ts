@@ -76,7 +76,7 @@ export async function valuesToHide(hooks: EngineHooks, members: readonly TaskSta
   const ids = configs.flatMap((config) => (config === null ? [] : secretIds(config)));
   const credentials = await Promise.all(configs.map((config) => credentialsOf(hooks, config)));
   const values = ids.length === 0 ? [] : (await hooks.secrets([...new Set(ids)])).values();
-  return [...values, ...credentials.flatMap((one) => one?.password ?? [])];
+  return [...values, ...credentials.flat().map((one) => one.password)];
 }
 
 /** Whether former instances are stopped behind the service's success. */
@@ -109,6 +109,7 @@ async function toTask({ deployment, journal }: PrepareInput, row: store.TaskRow,
     config,
     configHash: row.config_hash ?? (restart ? (former?.config_hash ?? null) : null),
     commit: row.commit ?? (restart ? (former?.commit ?? null) : null),
+    valuesCommit: row.values_commit,
     imageName: row.image_name ?? (restart ? (former?.image_name ?? null) : null),
     imageId: row.image_id ?? (restart ? (former?.image_id ?? null) : null),
     rollout: row.rollout,
@@ -140,13 +141,29 @@ function resume(task: Task, rows: readonly store.StepRow[]): Set<StepName> {
 async function credentialsOf(
   hooks: EngineHooks,
   config: ReleaseConfig | null,
-): Promise<{ readonly password: string } | null | undefined> {
+): Promise<readonly { readonly password: string }[]> {
   if (config?.source.type === 'IMAGE' && config.source.registryId !== null) {
-    return hooks.registryCredentials(config.source.registryId);
+    return given([await hooks.registryCredentials(config.source.registryId)]);
   }
-  const { source } = config ?? {};
-  const gitTokenId = source?.type === 'TERRAFORM' ? source.git.gitTokenId : source?.type === 'GIT' ? source.gitTokenId : null;
-  return gitTokenId === null ? null : hooks.gitCredentials(gitTokenId);
+  const tokens = config === null ? [] : gitTokensOf(config.source);
+  return given(await Promise.all(tokens.map((id) => (id === null ? Promise.resolve(null) : hooks.gitCredentials(id)))));
+}
+
+function given<T>(values: readonly (T | null | undefined)[]): T[] {
+  return values.flatMap((value) => value ?? []);
+}
+
+function gitTokensOf(source: ReleaseConfig['source']): readonly (string | null)[] {
+  switch (source.type) {
+    case 'GIT':
+      return [source.gitTokenId];
+    case 'TERRAFORM':
+      return [source.git.gitTokenId];
+    case 'HELM':
+      return [source.git?.gitTokenId ?? null, source.values.file?.git?.git_repository.git_token_id ?? null];
+    default:
+      return [];
+  }
 }
 
 function journalRows(member: TaskState): { service_id: string; position: number; name: StepName; metric: string }[] {

@@ -1,6 +1,7 @@
 import type { StepName } from '../plan/plan.ts';
 import { build } from './build.ts';
 import { checkout } from './checkout.ts';
+import * as helm from './helm.ts';
 import { arm, clear, complete, launch } from './job.ts';
 import { pull } from './pull.ts';
 import { remove, stop, unroute } from './removal.ts';
@@ -34,6 +35,12 @@ export const steps: Readonly<Record<StepName, Step>> = {
   forget: terraform.forget,
   unlock: terraform.unlock,
   migrate: terraform.migrate,
+  'obtain-chart': helm.obtainChart,
+  install: helm.install,
+  'settle-chart': helm.settleChart,
+  diff: helm.diff,
+  'halt-chart': helm.haltChart,
+  uninstall: helm.uninstall,
 };
 
 export { undoRollout } from './rollout.ts';

@@ -9,6 +9,7 @@ import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
+import { undoChart } from './helm.ts';
 import { removeRun } from './terraform.ts';
 
 /** Of the instances that are replaced. */
@@ -207,6 +208,7 @@ export async function undoRollout(context: StepContext): Promise<void> {
     await removeRun(context);
     return;
   }
+  if (task.serviceType === 'HELM') return undoChart(context);
   if (task.kept) return;
   const { cluster } = driverSet(context);
   await cluster.retire({ service: task.serviceId, rollout: task.rollout }, 2, call);

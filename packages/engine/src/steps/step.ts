@@ -24,6 +24,8 @@ export interface Task {
   readonly config: ReleaseConfig | null;
   readonly configHash: string | null;
   commit: BuildCommit | null;
+  /** Of the repository of a chart's values. */
+  valuesCommit: string | null;
   /** What the image is called, with the digest where it was pulled. */
   imageName: string | null;
   imageId: string | null;

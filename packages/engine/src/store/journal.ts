@@ -124,6 +124,7 @@ export interface TaskRow {
   readonly config: ReleaseConfig | null;
   readonly config_hash: string | null;
   readonly commit: ReleaseCommit | null;
+  readonly values_commit: string | null;
   readonly image_id: string | null;
   readonly image_name: string | null;
 }
@@ -131,7 +132,7 @@ export interface TaskRow {
 export const readTasks = statement<TaskRow>(
   'readTasks',
   `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase, s.event, s.release_id,
-          r.config, r.config_hash, r.commit, r.image_id, r.image_name
+          r.config, r.config_hash, r.commit, r.values_commit, r.image_id, r.image_name
      FROM deployment_service s LEFT JOIN release r ON r.id = s.release_id
     WHERE s.deployment_id = $1 ORDER BY s.stage_position, s.created_at, s.service_id`,
 );

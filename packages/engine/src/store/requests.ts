@@ -34,9 +34,9 @@ export const insertDeployment = statement(
 
 export const insertReleases = statement(
   'insertReleases',
-  `INSERT INTO release (id, organization_id, environment_id, service_id, config, config_hash, commit, created_by)
-   SELECT r.id, $1, $2, r.service_id, r.config, r.config_hash, r.commit, $3
-     FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, service_id uuid, config jsonb, config_hash text, commit jsonb)`,
+  `INSERT INTO release (id, organization_id, environment_id, service_id, config, config_hash, commit, values_commit, created_by)
+   SELECT r.id, $1, $2, r.service_id, r.config, r.config_hash, r.commit, r.values_commit, $3
+     FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, service_id uuid, config jsonb, config_hash text, commit jsonb, values_commit text)`,
 );
 
 /** A service that the request already has takes the newer release: it is the same actor who asked again. */

@@ -1,4 +1,4 @@
-import type { ReleaseConfig, TerraformReleaseSource } from '../model.ts';
+import type { HelmReleaseSource, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
 
 /** A release's configuration with one public port. */
 export function config(overrides: Partial<ReleaseConfig> = {}): ReleaseConfig {
@@ -58,6 +58,21 @@ export function terraformSource(overrides: Partial<TerraformReleaseSource> = {})
     timeoutSeconds: 600,
     storageGiB: 1,
     hasFragment: false,
+    ...overrides,
+  };
+}
+
+/** A chart of a Helm repository. */
+export function helmSource(overrides: Partial<HelmReleaseSource> = {}): HelmReleaseSource {
+  return {
+    type: 'HELM',
+    git: null,
+    chart: { repository: 'charts', chart_name: 'redis', chart_version: '1.0.0' },
+    arguments: [],
+    allowClusterWideResources: false,
+    values: { set: [], set_string: [], set_json: [], file: null },
+    ports: [],
+    timeoutSeconds: 60,
     ...overrides,
   };
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '@davit/base';
-import { createFakeCluster, Terraform, type FakeCluster } from '@davit/drivers';
+import { createFakeCharts, createFakeCluster, Terraform, type FakeCharts, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { config } from './config.ts';
 import { createEngine, type Engine, type EngineInput, type EngineSettings } from '../index.ts';
@@ -22,6 +22,12 @@ import type {
 export interface World {
   readonly database: TestDatabase;
   readonly fake: FakeCluster;
+  /** What Helm has; the cluster has its power `charts` only where a test gives it that. */
+  readonly charts: FakeCharts;
+  /** Charts that were fetched, in order. */
+  readonly fetched: { readonly name: string; readonly version: string }[];
+  /** Called when one is fetched; replaceable at any time. */
+  onFetch: (() => Promise<void>) | null;
   readonly engine: Engine;
   readonly secrets: Map<string, string>;
   /** What registries want, by their ids. */
@@ -61,6 +67,9 @@ export async function createWorld(
 ): Promise<World> {
   const database = await createTestDatabase();
   const fake = createFakeCluster();
+  const charts = createFakeCharts();
+  const fetched: World['fetched'] = [];
+  let onFetch: World['onFetch'] = null;
   const workFolder = await mkdtemp(join(tmpdir(), 'davit-engine-'));
   const secrets = new Map<string, string>();
   const registries: World['registries'] = new Map();
@@ -88,6 +97,11 @@ export async function createWorld(
         return digest;
       },
       imageName: (id, name) => Promise.resolve(registries.has(id) ? `registry.example/${name}` : undefined),
+      helmChart: async (_repositoryId, chart) => {
+        await onFetch?.();
+        fetched.push(chart);
+        return new Uint8Array();
+      },
       isPlainRegistry: (id) => Promise.resolve(registries.has(id)),
       deploymentStarted: () => Promise.resolve(),
       deploymentEnded: () => Promise.resolve(),
@@ -111,6 +125,7 @@ export async function createWorld(
       },
     },
     terraform,
+    helm: charts.helm,
     settings: { ...settings, workFolder, backupFolder: join(workFolder, 'backups'), ...overrides },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };
@@ -125,6 +140,14 @@ export async function createWorld(
   return {
     database,
     fake,
+    charts,
+    fetched,
+    get onFetch() {
+      return onFetch;
+    },
+    set onFetch(action) {
+      onFetch = action;
+    },
     get engine() {
       return engine;
     },

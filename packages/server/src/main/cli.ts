@@ -21,8 +21,9 @@ const help = `davit: a self-hosted deployment platform
                                       with the files of volumes, whose services must be stopped then
   davit import <file>                 fill a new instance with one, before its first start
   davit disk [collect]                tell what Davit keeps on the disk; collect: remove what is not needed
-  davit cluster manifest [--namespace <name>] [--name <name>]
-                                      print the account that Davit needs on a Kubernetes cluster, for kubectl apply
+  davit cluster manifest [--namespace <name>] [--name <name>] [--charts]
+                                      print the account that Davit needs on a Kubernetes cluster, for kubectl apply;
+                                      --charts: with what it needs to deploy charts of Helm there
   davit doctor                        check all that Davit needs, and say what is wrong and what to do
 
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
@@ -75,6 +76,7 @@ interface Parsed {
     readonly 'with-volumes'?: boolean;
     readonly namespace?: string;
     readonly name?: string;
+    readonly charts?: boolean;
     readonly fault?: string;
   };
   readonly positionals: readonly string[];
@@ -91,6 +93,7 @@ function parse(args: readonly string[]): Parsed {
         'with-volumes': { type: 'boolean' },
         namespace: { type: 'string' },
         name: { type: 'string' },
+        charts: { type: 'boolean' },
       },
     });
   } catch (error) {
@@ -132,12 +135,12 @@ async function move(command: 'export' | 'import', [file, ...others]: readonly st
   return (await import('./move/import.ts')).importInstance(readConfiguration(), file, print);
 }
 
-async function cluster(args: readonly string[], { namespace, name }: Parsed['values']): Promise<number> {
+async function cluster(args: readonly string[], { namespace, name, charts }: Parsed['values']): Promise<number> {
   if (args.length !== 1 || args[0] !== 'manifest') return misuse('cluster manifest');
   const { manifestFault, printManifest } = await import('./cluster-manifest.ts');
   const names = { namespace: namespace ?? 'davit-system', name: name ?? 'davit' };
   const fault = manifestFault(names);
-  return fault === null ? printManifest(names, print) : misuse(fault);
+  return fault === null ? printManifest(names, charts === true, print) : misuse(fault);
 }
 
 async function disk(args: readonly string[]): Promise<number> {

@@ -1,5 +1,5 @@
 import { loadAll } from 'js-yaml';
-import { roleObjects } from '@davit/drivers/kubernetes';
+import { roleObjects, roleRules } from '@davit/drivers/kubernetes';
 import { afterEach, expect, test, vi } from 'vitest';
 import { run } from './cli.ts';
 
@@ -24,6 +24,13 @@ test('the manifest is printed as YAML, whatever the configuration is', async () 
   vi.unstubAllEnvs();
   expect(code).toBe(0);
   expect(loadAll(out)).toEqual(roleObjects({ namespace: 'davit-system', name: 'davit' }));
+});
+
+test('what charts need is in it where that is asked for', async () => {
+  const { out } = await printed('cluster', 'manifest', '--charts');
+  expect(loadAll(out)).toEqual(roleObjects({ namespace: 'davit-system', name: 'davit' }, { charts: true }));
+  expect(out).toContain('resourceNames: [admin], verbs: [bind]');
+  expect(roleRules()).not.toContainEqual(expect.objectContaining({ resources: ['clusterroles'] }));
 });
 
 test('namespace and name can be others, and must be names', async () => {

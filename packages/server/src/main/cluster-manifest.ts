@@ -13,9 +13,9 @@ export function manifestFault(names: RoleNames): string | null {
     : `--${wrong[0]} must have 1 to 63 lower-case letters, digits and -, not ${JSON.stringify(wrong[1])}`;
 }
 
-/** Prints, as YAML for `kubectl apply`, the account that Davit needs on a cluster, with the least that it must be allowed. */
-export function printManifest(names: RoleNames, print: Print): number {
+/** Prints, as YAML for `kubectl apply`, the account that Davit needs on a cluster, with the least that it must be allowed. `charts`: also to deploy charts of Helm. */
+export function printManifest(names: RoleNames, charts: boolean, print: Print): number {
   // A rule on a line: so it can be read, and compared with what a cluster has.
-  const documents = roleObjects(names).map((object) => dump(object, { flowLevel: 2, lineWidth: 160 }));
+  const documents = roleObjects(names, { charts }).map((object) => dump(object, { flowLevel: 2, lineWidth: 160 }));
   return print(documents.join('---\n'));
 }

@@ -95,6 +95,8 @@ export interface Configuration {
   /** Name or path of the programs that run Terraform configurations; null: these are not run. */
   readonly terraformProgram: string | null;
   readonly tofuProgram: string | null;
+  /** Name or path of the program that deploys charts; null: `helm`, where there is one. */
+  readonly helmProgram: string | null;
   /** Types and versions of databases with their images; null: the file that comes with this version. */
   readonly databaseCatalogueFile: string | null;
   /** What lifecycle jobs can begin with; null: the file that comes with this version. */
@@ -188,6 +190,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     streamPatienceSeconds: reader.integer('DAVIT_STREAM_PATIENCE_SECONDS', 30, 1, 3600),
     catalogueFile: reader.optional('DAVIT_CATALOGUE'),
     terraformProgram: reader.optional('DAVIT_TERRAFORM_PROGRAM'),
+    helmProgram: reader.optional('DAVIT_HELM'),
     tofuProgram: reader.optional('DAVIT_TOFU_PROGRAM'),
     databaseCatalogueFile: reader.optional('DAVIT_DATABASE_CATALOGUE'),
     lifecycleTemplatesFile: reader.optional('DAVIT_LIFECYCLE_TEMPLATES'),

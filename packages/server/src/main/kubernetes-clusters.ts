@@ -2,6 +2,7 @@ import {
   ClusterTerraform,
   defaultTerraformImages,
   type ClusterBuilder,
+  type ClusterCharts,
   type ClusterDriver,
   type ClusterUpgrades,
 } from '@davit/drivers';
@@ -27,9 +28,13 @@ export function kubernetesClusters(
 ): ClusterMaker {
   return ({ id, kubeconfig }) => {
     const own = settingsOf(clusterSettings, id);
-    const settings = toDriverSettings(own, clusterDoor(clusterSettings, id));
     // What the record says is not enough: whoever could write there would be let onto the cluster of Davit itself.
     const isOwn = clustersOfServiceAccount(clusterSettings).includes(id);
+    const settings = {
+      ...toDriverSettings(own, clusterDoor(clusterSettings, id)),
+      // There Davit's own account sees Davit's own secrets.
+      clusterWideCharts: (isOwn ? clusterSettings[id] : own)?.cluster_wide_charts ?? !isOwn,
+    };
     const closed = new AbortController();
     const open = rememberSuccess(async (signal: AbortSignal): Promise<KubernetesDriver> => {
       const { openKubernetesDriver } = await import('@davit/drivers/kubernetes');
@@ -75,6 +80,7 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
       report: async (owner, running, signal) => (await open(signal)).scaling.report(owner, running, signal),
       watch: async (onChange, signal) => (await open(signal)).scaling.watch(onChange, signal),
     },
+    charts: lateCharts(async (signal) => (await open(signal)).charts),
     ...(canUpgrade && {
       upgrades: {
         state: async (signal) => (await upgrades(signal)).state(signal),
@@ -112,6 +118,21 @@ function terraformOf(own: OneClusterSettings): ((cluster: ClusterDriver) => Clus
     OPEN_TOFU: own.opentofu_image ?? defaultTerraformImages.OPEN_TOFU,
   };
   return (cluster) => new ClusterTerraform({ cluster, address, images });
+}
+
+function lateCharts(open: (signal: AbortSignal) => Promise<ClusterCharts>): ClusterCharts {
+  return {
+    access: async (owner, wish, signal) => (await open(signal)).access(owner, wish, signal),
+    outside: async (owner, objects, signal) => (await open(signal)).outside(owner, objects, signal),
+    revisions: async (place, signal) => (await open(signal)).revisions(place, signal),
+    whileWatched: async (place, objects, work, context) =>
+      (await open(context.signal)).whileWatched(place, objects, work, context),
+    stop: async (place, context) => (await open(context.signal)).stop(place, context),
+    wake: async (place, objects, seconds, signal) => (await open(signal)).wake(place, objects, seconds, signal),
+    releaseClaims: async (place, signal) => (await open(signal)).releaseClaims(place, signal),
+    services: async (place, signal) => (await open(signal)).services(place, signal),
+    state: async (place, signal) => (await open(signal)).state(place, signal),
+  };
 }
 
 function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Partial<ClusterSettings> {

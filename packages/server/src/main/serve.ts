@@ -1,5 +1,5 @@
 import { migrate, openDatabase, type Database, type SessionLock } from '@davit/db';
-import { Terraform } from '@davit/drivers';
+import { Helm, Terraform } from '@davit/drivers';
 import { createEngine, type Engine, type EngineLog } from '@davit/engine';
 import { pino, type Logger } from 'pino';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -158,6 +158,7 @@ async function startApi(
         drivers: { docker: set },
         ...(makeCluster !== undefined && { makeCluster }),
         terraform: terraformPrograms(config),
+        helm: new Helm(config.helmProgram ?? 'helm'),
       });
     },
   });

@@ -8,6 +8,7 @@ import { imageDigest, imageName, isPlainRegistry, registryCredentials } from './
 import { domainRemarks } from './custom-domain/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
+import { readChartArchive } from './helm-repository/index.ts';
 import { removeService } from './service/index.ts';
 import { readSecretValues, storeOutputs } from './variable/index.ts';
 import { tellDeployment } from './webhook/index.ts';
@@ -23,6 +24,7 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
     registryCredentials: (registryId) => registryCredentials(database, vault, registryId),
     imageDigest: (registryId, image) => imageDigest({ database, vault, config }, registryId, image),
     imageName: (registryId, name) => imageName(database, registryId, name),
+    helmChart: (repositoryId, chart) => readChartArchive({ database, vault, config }, repositoryId, chart),
     isPlainRegistry: (registryId) => isPlainRegistry(database, registryId),
     domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
     gatewayDomains: gatewayDomains(database, vault),

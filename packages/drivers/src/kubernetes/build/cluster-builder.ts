@@ -147,7 +147,7 @@ class ClusterBuild {
 
   async #daemonLines({ namespace, name }: Site, signal: AbortSignal): Promise<string[]> {
     const [pod] = await podsOf(this.#scope, { namespace, name }, signal);
-    return pod === undefined ? [] : lastLines(this.#scope, pod, shownLines, signal);
+    return pod === undefined ? [] : lastLines(this.#scope, pod, { count: shownLines }, signal);
   }
 
   async #failure(run: Exclude<BuildRun, { type: 'BUILT' }>, site: Site, context: CallContext): Promise<DriverError> {

@@ -2,6 +2,7 @@ import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import type { ClusterRoute, ServedRoutes } from '../../driver.ts';
 import { serviceLabels } from '../labels.ts';
 import { namespaceName, serviceObjectName } from '../names.ts';
+import { backendName } from './ingress.ts';
 import { withWanted } from './metadata.ts';
 import type { GatewayName } from './settings.ts';
 
@@ -43,9 +44,9 @@ export function toHttpRoutes({ owner, routes, metadata }: ServedRoutes, gateway:
   }));
 }
 
-function toRule({ pathPrefix, internalPort }: ClusterRoute, name: string): HttpRoute['spec']['rules'][number] {
+function toRule({ pathPrefix, internalPort, to }: ClusterRoute, name: string): HttpRoute['spec']['rules'][number] {
   return {
     matches: [{ path: { type: 'PathPrefix', value: pathPrefix } }],
-    backendRefs: [{ name, port: internalPort }],
+    backendRefs: [{ name: backendName(to, name), port: internalPort }],
   };
 }

@@ -1,5 +1,5 @@
 import type { Ingress } from 'kubernetes-types/networking/v1.js';
-import type { ServedRoutes } from '../../driver.ts';
+import type { ClusterRoute, ServedRoutes } from '../../driver.ts';
 import { serviceLabels } from '../labels.ts';
 import { namespaceName, serviceObjectName } from '../names.ts';
 import { withWanted } from './metadata.ts';
@@ -11,12 +11,16 @@ export function toIngress(
   { ingressClass, certificates }: ClusterSettings,
 ): Ingress | null {
   const name = serviceObjectName(owner);
-  const rules = routes.flatMap(({ hosts, pathPrefix, internalPort }) =>
+  const rules = routes.flatMap(({ hosts, pathPrefix, internalPort, to }) =>
     hosts.map((host) => ({
       host,
       http: {
         paths: [
-          { path: pathPrefix, pathType: 'Prefix' as const, backend: { service: { name, port: { number: internalPort } } } },
+          {
+            path: pathPrefix,
+            pathType: 'Prefix' as const,
+            backend: { service: { name: backendName(to, name), port: { number: internalPort } } },
+          },
         ],
       },
     })),
@@ -44,6 +48,11 @@ export function toIngress(
       rules,
     },
   };
+}
+
+/** The Service that a route leads to; `own`: the one that Davit made. Pure. */
+export function backendName(to: ClusterRoute['to'], own: string): string {
+  return to !== undefined && 'name' in to ? to.name : own;
 }
 
 function hostsToCertify(rules: readonly { readonly host: string }[], { wildcardDomain }: CertificateSettings): string[] {

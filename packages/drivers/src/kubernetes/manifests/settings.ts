@@ -32,6 +32,8 @@ export interface ClusterSettings {
    * Kubernetes 1.30.
    */
   readonly lingerSeconds: number;
+  /** Whether charts that ask for it are installed with Davit's own account, so that they may make what is in no namespace. */
+  readonly clusterWideCharts: boolean;
   /** How images are built on the cluster itself. */
   readonly builds: BuildSettings;
   /** The version that the cluster is to be upgraded to, as `v1.36.2+k3s1`; null: its owner does that. */
@@ -79,6 +81,7 @@ export const defaultSettings: ClusterSettings = {
   certificates: null,
   helperImage: 'docker.io/library/busybox:1.37',
   lingerSeconds: 3,
+  clusterWideCharts: true,
   builds: {
     image: null,
     isolation: 'rootless',

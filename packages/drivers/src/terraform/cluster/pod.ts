@@ -2,7 +2,8 @@ import { Sensitive } from '@davit/base';
 import type { StateAccess, TerraformEngine, TerraformRun } from '../../terraform-driver.ts';
 import { stateVariables } from '../../terraform-state.ts';
 import type { Workload } from '../../workload.ts';
-import { argumentVariables, commonVariables, limitVariables } from '../commands.ts';
+import { limitVariables } from '../../shared/command.ts';
+import { argumentVariables, commonVariables } from '../commands.ts';
 import { runFolder, supervisor } from './supervisor.ts';
 
 /** By engine: images with `sh`, `git` and the program in the PATH. */

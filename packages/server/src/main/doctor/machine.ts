@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { causes, createImageStore, DriverError, findProgram, openDockerEngine } from '@davit/drivers';
+import { causes, createImageStore, DriverError, findProgram, Helm, openDockerEngine } from '@davit/drivers';
 import { readDatabaseCatalogue } from '../../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../../catalogue/read.ts';
@@ -88,7 +88,18 @@ export async function lookAtPrograms(config: Configuration): Promise<Finding[]> 
     [config.terraformProgram, 'Install Terraform, or correct DAVIT_TERRAFORM_PROGRAM.'],
     [config.tofuProgram, 'Install OpenTofu, or correct DAVIT_TOFU_PROGRAM.'],
   ];
-  return Promise.all(wanted.flatMap(([program, advice]) => (program === null ? [] : [lookAtProgram(program, advice)])));
+  const found = await Promise.all(
+    wanted.flatMap(([program, advice]) => (program === null ? [] : [lookAtProgram(program, advice)])),
+  );
+  return [...found, await lookAtHelm(config)];
+}
+
+/** Needed only where charts are deployed, so that without it nothing is wrong unless somebody named it. */
+async function lookAtHelm({ helmProgram }: Configuration): Promise<Finding> {
+  const version = await new Helm(helmProgram ?? 'helm').version();
+  if (version !== null) return ok(`Helm ${version}`);
+  if (helmProgram === null) return ok('no Helm 4 as helm: charts are not deployed (DAVIT_HELM)');
+  return fail(`there is no Helm 4 as ${helmProgram}`, 'Install Helm 4, or correct DAVIT_HELM.');
 }
 
 async function lookAtProgram(program: string, advice: string): Promise<Finding> {

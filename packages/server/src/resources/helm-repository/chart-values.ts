@@ -31,23 +31,40 @@ export async function readChartValues(deps: Deps, organizationId: string, wanted
       'is not the id of a Helm repository of this organization; create one first',
     );
   }
-  const credentials = openedCredentials(deps.vault, row.id, row);
-  const settings = remoteSettings(deps.config, {
-    skipTlsVerification: row.skip_tls_verification,
-    timeoutSeconds: indexTimeoutSeconds,
-  });
-  const url = new URL(row.url);
-  const archive =
-    registryKinds[row.kind] === null
-      ? await indexedArchive(url, wanted, { credentials, settings })
-      : await registryArchive(deps, row, { credentials, settings, wanted });
+  const archive = await archiveOf(deps, row, wanted);
   if (archive === null) throw noSuchChart(wanted);
   try {
     return (await readFromChart(archive, 'values.yaml')) ?? '';
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw notUnderstood(url, `the archive of ${wanted.name} ${wanted.version} cannot be read: ${reason}`, error);
+    throw notUnderstood(new URL(row.url), `the archive of ${wanted.name} ${wanted.version} cannot be read: ${reason}`, error);
   }
+}
+
+/** A version of a chart, as its archive, for a deployment. NOT_FOUND, SOURCE_NOT_USABLE, and what the repository fails with. */
+export async function readChartArchive(deps: ChartDeps, repositoryId: string, { name, version }: ChartVersion): Promise<Buffer> {
+  const row = await deps.database.maybe(store.helmRepositorySealed, [repositoryId]);
+  if (row === undefined) {
+    const message = 'The Helm repository of the chart no longer exists. Set source.helm_repository.repository to another one.';
+    throw new AppError({ code: 'NOT_FOUND', message });
+  }
+  const wanted = { repositoryId, name, version, at: 'source.helm_repository' };
+  const archive = await archiveOf(deps, row, wanted);
+  if (archive === null) throw noSuchChart(wanted);
+  return archive;
+}
+
+type ChartDeps = Pick<Deps, 'database' | 'vault' | 'config'>;
+
+async function archiveOf(deps: ChartDeps, row: store.SealedRow, wanted: WantedChart): Promise<Buffer | null> {
+  const credentials = openedCredentials(deps.vault, row.id, row);
+  const settings = remoteSettings(deps.config, {
+    skipTlsVerification: row.skip_tls_verification,
+    timeoutSeconds: indexTimeoutSeconds,
+  });
+  return registryKinds[row.kind] === null
+    ? indexedArchive(new URL(row.url), wanted, { credentials, settings })
+    : registryArchive(deps, row, { credentials, settings, wanted });
 }
 
 interface Access {
@@ -79,7 +96,7 @@ async function indexedArchive(url: URL, wanted: WantedChart, { credentials, sett
 }
 
 function registryArchive(
-  deps: Deps,
+  deps: ChartDeps,
   row: store.HelmRepositoryRow,
   { wanted, ...access }: Access & { readonly wanted: WantedChart },
 ): Promise<Buffer | null> {

@@ -111,7 +111,7 @@ async function registryCharts(
 
 /** A registry that holds charts; `repository` says what its API calls one of them. */
 export function openRegistry(
-  deps: Deps,
+  deps: Pick<Deps, 'config'>,
   row: store.HelmRepositoryRow,
   { credentials, settings }: { readonly credentials: Credentials; readonly settings: RemoteSettings },
 ): { readonly client: RegistryClient; readonly repository: (chartName: string) => string } {

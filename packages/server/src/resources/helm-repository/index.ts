@@ -1,2 +1,2 @@
-export { readChartValues } from './chart-values.ts';
+export { readChartArchive, readChartValues } from './chart-values.ts';
 export { mountHelmRepository } from './routes.ts';

@@ -42,6 +42,12 @@ export const helmRepositoryOpen = statement<SealedRow>(
   `select ${columns}, sealed from helm_repository where ${visible} and id = $3`,
 );
 
+/** Of any organization, for what it deploys. */
+export const helmRepositorySealed = statement<SealedRow>(
+  'helm_repository_sealed',
+  `select ${columns}, sealed from helm_repository where id = $1`,
+);
+
 /** The same; nobody else may edit or delete it, or begin to use it. */
 export const helmRepositoryLock = statement<SealedRow>(
   'helm_repository_lock',

@@ -63,8 +63,11 @@ export async function releasable(
  * VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones.
  * CLUSTER_KIND_UNSUPPORTED for what its kind cannot run here.
  */
-export function assertResolvable(facts: Pick<ServiceFacts, 'name' | 'type' | 'spec'>, { circles }: ComposedRelease): void {
-  const obstacle = kindOf(facts.type).obstacle?.(facts.spec) ?? null;
+export function assertResolvable(
+  facts: Pick<ServiceFacts, 'name' | 'type' | 'spec' | 'driver'>,
+  { circles }: ComposedRelease,
+): void {
+  const obstacle = kindOf(facts.type).obstacle?.(facts.spec, facts.driver) ?? null;
   if (obstacle !== null) throw new AppError({ code: 'CLUSTER_KIND_UNSUPPORTED', message: `${facts.name} ${obstacle}` });
   const [way] = circles;
   if (way !== undefined) throw cycle(way, `at the service ${facts.name}`);

@@ -56,7 +56,7 @@ export function composeRelease(
     arguments: own?.arguments ?? spec.arguments,
     environment: own?.environment ?? seen.environment,
     files,
-    ports: spec.ports.map((port) => toReleasePort(port, facts, settings)),
+    ports: portsOf(facts).map((port) => toReleasePort(port, facts, settings)),
     volumes: spec.storage.map(({ id, mount_point, size }) => ({ id, mountPath: mountPath(mount_point), sizeGiB: size })),
     hostnames: internalHosts(addressed(facts), stableHost(facts)),
     cpuMillicores: spec.cpu,
@@ -75,7 +75,7 @@ export function composeRelease(
 /** The built-in variables of a service. */
 export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings): readonly BuiltIn[] {
   const kind = kindOf(facts.type);
-  const defaultPort = kind.workload(facts.spec).ports.find((port) => isPublicRouted(port) && port.is_default);
+  const defaultPort = portsOf(facts).find((port) => isPublicRouted(port) && port.is_default);
   const door = doorOf(settings, facts.driver);
   const host =
     defaultPort === undefined || door === null
@@ -106,6 +106,12 @@ export function serviceBuiltIns(facts: ServiceFacts, settings: ReleaseSettings):
   };
   const ofDatabases = databaseBuiltIns(facts.databases, settings.variablePrefix);
   return [...builtIns(known, settings.variablePrefix), ...ofDatabases];
+}
+
+/** What cannot be deployed where it is answers nowhere. */
+function portsOf({ type, spec, driver }: ServiceFacts): readonly PortSpec[] {
+  const kind = kindOf(type);
+  return (kind.obstacle?.(spec, driver) ?? null) === null ? kind.workload(spec).ports : [];
 }
 
 type Seen = Parameters<typeof effective>;

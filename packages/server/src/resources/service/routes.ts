@@ -1,4 +1,5 @@
 import { kinds, operations, serviceOperations, type Operation, type ServedType } from '@davit/contract';
+import type { ChartService } from '@davit/engine/port';
 import type { Deps } from '../../deps.ts';
 import { OtherStatus, type AnyCall, type Mounting } from '../../http/mount.ts';
 import * as action from './facets/action/action.ts';
@@ -24,8 +25,7 @@ export function mountService(mounting: Mounting, deps: Deps): void {
   mounting.on(operations.getTerraformResources, ({ caller, params }) => listTerraformResources(deps, caller, params.terraformId));
   mounting.on(operations.getHelmKubernetesServices, async ({ caller, params }) => {
     await assertVisible(deps, caller, params.helmId, 'HELM');
-    // Nothing of a chart can have been made: none is deployed.
-    return { results: [] };
+    return { results: (await deps.engine.chartServices(deps.database, params.helmId)).map(toKubernetesService) };
   });
   const defaults = (type: SettingsType) => async () => settings.defaultSettings(deps, type);
   mounting
@@ -34,6 +34,17 @@ export function mountService(mounting: Mounting, deps: Deps): void {
     .onAny(operations.getDefaultHelmAdvancedSettings, defaults('HELM'))
     .onAny(operations.getDefaultJobAdvancedSettings, defaults('JOB'))
     .onAny(operations.getDefaultTerraformAdvancedSettings, defaults('TERRAFORM'));
+}
+
+function toKubernetesService({ name, type, ports, selectors }: ChartService) {
+  return {
+    metadata: { name },
+    service_spec: {
+      type,
+      ports: ports.map((one) => ({ port: one.port, ...(one.name !== null && { name: one.name }) })),
+      selectors: Object.entries(selectors).map(([key, value]) => ({ key, value })),
+    },
+  };
 }
 
 function mountKind(mounting: Mounting, deps: Deps, { type, noun }: (typeof kinds)[ServedType]): void {

@@ -1,13 +1,14 @@
 import { kinds, type Body, type operations, type Response } from '@davit/contract';
 import { toCommit } from '../../shared/history-details.ts';
-import type { Problems } from '../../shared/problems.ts';
+import { invalid, type Problems } from '../../shared/problems.ts';
+import { isOnGateway } from '../front-door.ts';
 import type { ServiceRow } from '../rows.ts';
 import { toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
 import { toGitRecord } from '../shapes/git-record.ts';
 import { toHelmPorts, type HelmPortSpec } from '../shapes/helm-ports.ts';
 import { toHelmValues, type HelmValuesSpec } from '../shapes/helm-values.ts';
 import { defineKind, type Caps, type ServiceSpec, type SourceRow, type SpecRules } from './kind.ts';
-import { noProcess } from './process.ts';
+import { noProcess, type ProcessParts } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createHelm']>;
 type EditRequest = Body<(typeof operations)['editHelm']>;
@@ -49,7 +50,10 @@ export const helm = defineKind({
   create: newHelm,
   edit: editedHelm,
   record: toHelmRecord,
-  workload: () => noProcess,
+  workload: ({ ports }: HelmSpec) => ({
+    ...noProcess,
+    ports: ports.filter(({ namespace }) => namespace === null).map(toPublicPort),
+  }),
   source: ({ spec }: SourceRow<HelmSpec>) => ({
     type: 'HELM',
     git:
@@ -68,15 +72,60 @@ export const helm = defineKind({
     ports: spec.ports,
     timeoutSeconds: spec.timeout_sec,
   }),
-  obstacle: () =>
-    'is a Helm chart, which needs a Kubernetes cluster; this version of Davit deploys on container engines only. Its record ' +
-    'stays as it is. To deploy the rest of the environment, attach it to its stage with is_skipped, or delete it.',
-  wish: (request: DeployRequest) => {
+  obstacle: (_spec, driver) =>
+    isOnGateway(driver)
+      ? 'is a Helm chart, which needs a Kubernetes cluster, and its environment is on the container engine of this machine. Put the ' +
+        'environment on a Kubernetes cluster (cluster_id); or, to deploy the rest of it here, attach the chart to its stage with is_skipped.'
+      : null,
+  wish: (request: DeployRequest, query) => {
     const version = request?.chart_version ?? null;
+    const releaseId = request?.release_id ?? null;
+    const commitId = request?.git_commit_id?.toLowerCase() ?? null;
+    const valuesCommitId = request?.values_override_git_commit_id?.toLowerCase() ?? null;
+    if (releaseId !== null && (version ?? commitId ?? valuesCommitId) !== null) {
+      throw invalid('release_id', 'cannot be sent together with a version or commit: a release has its own; send one of them');
+    }
     const edit = version === null ? {} : { edit: { source: { helm_repository: { chart_version: version } } } };
-    return { releaseId: null, commitId: request?.git_commit_id?.toLowerCase() ?? null, ...edit };
+    const isDiff = query?.['forceEvent'] === 'DIFF';
+    return {
+      releaseId,
+      commitId,
+      ...(valuesCommitId !== null && { valuesCommitId }),
+      ...edit,
+      ...(isDiff && { isDiff }),
+      check: (spec) => checkCommits(spec, { commitId, valuesCommitId }),
+    };
   },
 });
+
+/** All ports of a chart are public: those that are not are the chart's own matter. One in another namespace is none of the environment's. */
+function toPublicPort({ id, name, internal_port, protocol, is_default }: HelmPortSpec): ProcessParts['ports'][number] {
+  return {
+    id,
+    name,
+    internal_port,
+    protocol,
+    is_default,
+    external_port: null,
+    publicly_accessible: true,
+    public_path: null,
+    public_path_rewrite: null,
+  };
+}
+
+/** A commit of a repository that the chart does not have would be passed over in silence. */
+function checkCommits(
+  spec: ServiceSpec,
+  { commitId, valuesCommitId }: { readonly commitId: string | null; readonly valuesCommitId: string | null },
+): void {
+  const { git_repository: git, values_override: values } = spec as HelmSpec; // oxlint-disable-line typescript/no-unsafe-type-assertion -- specs are stored with their type
+  if (commitId !== null && git === null) {
+    throw invalid('git_commit_id', 'is for charts that come from git; this one is of a Helm repository, so send chart_version');
+  }
+  if (valuesCommitId !== null && (values.file?.git ?? null) === null) {
+    throw invalid('values_override_git_commit_id', 'is for values that come from git; values_override.file.git is not set');
+  }
+}
 
 function newHelm(request: CreateRequest, rules: SpecRules): HelmSpec {
   const former: HelmSpec = {

@@ -77,8 +77,8 @@ export interface ServiceKind {
   host?(id: string, spec: ServiceSpec): string;
   /** What its process gets, where that does not follow from what a user can set: then also no variables. */
   process?(spec: ServiceSpec): OwnProcess;
-  /** Why this one cannot be deployed, to go on after its name; null: it can. */
-  obstacle?(spec: ServiceSpec): string | null;
+  /** Why this one cannot be deployed where it is, to go on after its name; null: it can. */
+  obstacle?(spec: ServiceSpec, driver: string): string | null;
 }
 
 /** What a kind decides of its process instead of its users. */
@@ -94,9 +94,13 @@ export type SourceRow<Spec extends ServiceSpec = ServiceSpec> = Pick<ServiceRow<
 export interface DeployWish {
   readonly releaseId: string | null;
   readonly commitId: string | null;
+  /** Of the repository of a chart's values. */
+  readonly valuesCommitId?: string;
   readonly edit?: object;
   /** Of a Terraform configuration: instead of an apply. */
   readonly terraformAction?: 'PLAN' | 'FORCE_UNLOCK' | 'MIGRATE_STATE';
+  /** Of a Helm chart: nothing is installed, only told. */
+  readonly isDiff?: boolean;
   /** Of a job: the event that is run, whatever the action would run. */
   readonly event?: JobEvent;
   /** Throws VALIDATION_FAILED when what is asked for does not fit the service. */
@@ -120,7 +124,7 @@ interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {
   readonly sharesSecrets?: boolean;
   host?(id: string, spec: Spec): string;
   process?(spec: Spec): OwnProcess;
-  obstacle?(spec: Spec): string | null;
+  obstacle?(spec: Spec, driver: string): string | null;
 }
 
 /** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */

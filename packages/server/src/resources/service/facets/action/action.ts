@@ -18,13 +18,16 @@ import { domainOfAnother, findEnvironmentOfService, lockFacts, readFacts, readRe
 import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
 import { forEvent, toRequest } from './request.ts';
+import { forDiff } from './helm.ts';
 import { forTerraform, takenAway, type Removal } from './terraform.ts';
 
 export type DeployAnswer = Response<(typeof operations)['deployApplication']>;
 export type ActionAnswer = Response<(typeof operations)['stopApplication']>;
 
 /** Which release a deployment is asked for: one of before, or the configuration of now at a commit (null: the branch's newest). */
-type Wish = { readonly releaseId: string } | { readonly commitId: (view: DeployedCommit) => string | null };
+type Wish =
+  | { readonly releaseId: string }
+  | { readonly commitId: (view: DeployedCommit) => string | null; readonly valuesCommitId?: string };
 type DeployedCommit = { readonly deployedCommit: { readonly id: string } | null };
 
 interface Wanted {
@@ -34,6 +37,8 @@ interface Wanted {
   readonly edit?: object;
   /** What a Terraform configuration is run for instead of an apply. */
   readonly terraformAction?: TerraformAction;
+  /** Of a Helm chart: nothing is installed, only told. */
+  readonly isDiff?: boolean;
   /** Of a job: the event to run. */
   readonly event?: JobEvent | undefined;
   /** Throws when the service is not one that this can be asked of. */
@@ -57,8 +62,9 @@ export async function deployService(
   reference: ServiceReference,
   { body, query, dryRun }: AskedOfDeployment & { readonly body: unknown },
 ): Promise<DeployAnswer> {
-  const { releaseId, commitId, edit, ...further } = kindOf(reference.type).wish(body, query);
-  const wish: Wish = releaseId === null ? { commitId: () => commitId } : { releaseId };
+  const { releaseId, commitId, valuesCommitId, edit, ...further } = kindOf(reference.type).wish(body, query);
+  const wish: Wish =
+    releaseId === null ? { commitId: () => commitId, ...(valuesCommitId !== undefined && { valuesCommitId }) } : { releaseId };
   const answer = await act(deps, caller, reference, { action: 'DEPLOY', wish, dryRun, ...further, ...(edit && { edit }) });
   if (dryRun || reference.type !== 'APPLICATION') return answer;
   return { ...answer, status: 'QUEUED', application_id: reference.id, created_at: new Date().toISOString() };
@@ -161,8 +167,8 @@ async function plan(deps: Deps, caller: Caller, { id, type }: ServiceReference, 
 }
 
 /** The request with what only some types can be asked for. */
-function asked(request: DeploymentRequest, { event, terraformAction }: Wanted): DeploymentRequest {
-  return forTerraform(forEvent(request, event), terraformAction);
+function asked(request: DeploymentRequest, { event, terraformAction, isDiff = false }: Wanted): DeploymentRequest {
+  return forDiff(forTerraform(forEvent(request, event), terraformAction), isDiff);
 }
 
 async function wantedRelease(
@@ -186,7 +192,9 @@ async function wantedRelease(
   }
   assertResolvable(facts, composed);
   const [view] = await deps.engine.services(db, [facts.id]);
-  return { config: composed.config, commitId: wish.commitId(view ?? { deployedCommit: null }) };
+  const { valuesCommitId } = wish;
+  const commitId = wish.commitId(view ?? { deployedCommit: null });
+  return { config: composed.config, commitId, ...(valuesCommitId !== undefined && { valuesCommitId }) };
 }
 
 async function statusWith(

@@ -53,9 +53,9 @@ export async function composeSelected(
   for (const [index, facts] of services.entries()) {
     const release = releases[index];
     if (release === undefined) continue;
-    const { commitId = null, terraformAction } = wishes.get(facts.id) ?? {};
+    const { commitId = null, valuesCommitId, terraformAction } = wishes.get(facts.id) ?? {};
     const config = runFor(await releasable(deps, tx, facts, release), terraformAction);
-    requested.push(toRequestedService(facts, { config, commitId }));
+    requested.push(toRequestedService(facts, { config, commitId, ...(valuesCommitId !== undefined && { valuesCommitId }) }));
   }
   return requested;
 }

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { CommandLimits } from '../terraform-driver.ts';
-import { limitVariables } from './commands.ts';
 
 export interface Command {
   readonly program: string;
@@ -100,4 +99,12 @@ function killGroup(pid: number | undefined): void {
   } catch {
     // It has ended.
   }
+}
+
+/** Read by the runtime of Go, in which Terraform, its providers and Helm are written. */
+export function limitVariables({ cpuMillicores, memoryMiB }: CommandLimits): Record<string, string> {
+  return {
+    GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
+    GOMEMLIMIT: `${Math.max(64, Math.floor(memoryMiB * 0.9))}MiB`,
+  };
 }

@@ -1,1 +1,0 @@
--- Kept for another change; replaced when that is merged.

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { checkedArguments } from './arguments.ts';
+
+test('arguments that only change how a chart is installed are taken', () => {
+  const given = ['--no-hooks', '--skip-crds=true', '--history-max', '3', '--wait-for-jobs'];
+  expect(checkedArguments(given)).toEqual(['--no-hooks', '--skip-crds', '--history-max=3', '--wait-for-jobs']);
+});
+
+test('what Davit does anyway is taken and left out', () => {
+  expect(checkedArguments(['--wait', '--atomic', '--rollback-on-failure', '--install', '--wait=watcher'])).toEqual([]);
+});
+
+test.each([
+  '--kube-context=other',
+  '--kubeconfig',
+  '--kube-as-user=admin',
+  '--kube-token=x',
+  '--namespace=kube-system',
+  '-n',
+  '-nkube-system',
+  '--create-namespace',
+  '--post-renderer=/bin/sh',
+  '--post-renderer-args=x',
+  '--debug',
+  '-o',
+  '--output=json',
+  '--dry-run',
+  '--dry-run=client',
+  '--set=a=b',
+  '--set-file=a=/etc/passwd',
+  '-f',
+  '--values=/etc/passwd',
+  '--repo=http://10.0.0.1',
+  '--registry-config=/x',
+  '--take-ownership',
+  '--enable-dns',
+  '--labels=a=b',
+  '--description=x',
+  '--history-max=0',
+  '--history-max',
+  '--wait=nonsense',
+  '--never-heard-of',
+  'another-chart',
+  '',
+])('the argument %j is refused', (argument) => {
+  expect(() => checkedArguments([argument])).toThrow(expect.objectContaining({ code: 'HELM_ARGUMENT_REFUSED' }));
+});
+
+test('a refusal says what to do, and nothing of what stands behind the sign', () => {
+  expect(() => checkedArguments(['--set=password=sesame'])).toThrow(
+    /the argument --set is not taken: put values into values_override/,
+  );
+  expect(() => checkedArguments(['--set=password=sesame'])).not.toThrow(/sesame/);
+});

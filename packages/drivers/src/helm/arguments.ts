@@ -1,0 +1,73 @@
+import { DriverError } from '../errors.ts';
+
+/*
+ * What a user may add to `helm upgrade`. Everything else is refused and not only what is known to be harmful: arguments of later versions
+ * of Helm may be, and those that choose cluster, namespace, account, programs to run, or print values, must not be a user's.
+ */
+
+const switches = new Set([
+  '--no-hooks',
+  '--skip-crds',
+  '--wait-for-jobs',
+  '--force-replace',
+  '--dependency-update',
+  '--disable-openapi-validation',
+  '--skip-schema-validation',
+  '--reset-values',
+]);
+
+/** What Davit always does, or does in its own way: taken without effect, as charts are often deployed with them elsewhere. */
+const without = new Set([
+  '--install',
+  '-i',
+  '--atomic',
+  '--rollback-on-failure',
+  '--cleanup-on-fail',
+  '--force-conflicts',
+  '--wait',
+  '--hide-notes',
+  '--render-subchart-notes',
+]);
+
+const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/^(?:-f|--values|--set|--set-)/, 'put values into values_override'],
+  [/^--timeout/, 'set timeout_sec'],
+  [
+    /^--(?:version|devel|repo|username|password|ca-file|cert-file|key-file|keyring|verify|pass-credentials|plain-http|insecure)/,
+    'the chart and its credentials are those of source',
+  ],
+  [
+    /^(?:-n|--namespace|--create-namespace|--kube|--registry-config|--repository-)/,
+    'Davit chooses cluster, namespace and account',
+  ],
+  [/^--post-render/, 'it runs a program on the machine of Davit'],
+  [/^(?:--debug|-o|--output|--dry-run|-v)/, 'it prints values, which may be secret; forceEvent=DIFF shows what would change'],
+];
+
+const historyMax = /^--history-max=([1-9]\d{0,3})$/;
+
+/** The arguments for Helm. HELM_ARGUMENT_REFUSED names the first one that is not taken. Pure. */
+export function checkedArguments(given: readonly string[]): string[] {
+  const joined = given.flatMap((argument, index) => {
+    if (given[index - 1] === '--history-max') return [];
+    return argument === '--history-max' ? [`${argument}=${given[index + 1] ?? ''}`] : [argument];
+  });
+  return joined.flatMap((argument) => {
+    const plain = argument.replace(/=true$/, '');
+    if (switches.has(plain)) return [plain];
+    if (without.has(plain) || /^--wait=(?:watcher|legacy)$/.test(argument)) return [];
+    if (historyMax.test(argument)) return [argument];
+    throw refused(argument);
+  });
+}
+
+function refused(argument: string): DriverError {
+  // What stands behind the sign may be secret.
+  const name = argument.split('=', 1)[0] ?? '';
+  const reason = reasons.find(([pattern]) => pattern.test(name))?.[1];
+  const allowed = [...switches, '--history-max'].toSorted().join(', ');
+  return new DriverError({
+    cause: 'HELM_ARGUMENT_REFUSED',
+    message: `the argument ${name} is not taken${reason === undefined ? '' : `: ${reason}`}. Taken are ${allowed}.`,
+  });
+}

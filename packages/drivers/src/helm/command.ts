@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import type { CallContext } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+import type { HelmRun } from '../helm-driver.ts';
+import { runCommand, type CommandEnd } from '../shared/command.ts';
+
+/** Between being told to stop and being killed: Helm writes down that the release failed. */
+export const graceSeconds = 30;
+const limits = { cpuMillicores: 2_000, memoryMiB: 1_024, storageGiB: 1, graceSeconds };
+
+/** Below the run's own folder, and nowhere else, Helm writes. */
+export function homeOf({ folder }: Pick<HelmRun, 'folder'>): string {
+  return join(folder, 'helm');
+}
+
+export function pidFileOf({ folder }: Pick<HelmRun, 'folder'>): string {
+  return join(folder, 'davit.pid');
+}
+
+export interface HelmCommand {
+  readonly program: string;
+  readonly run: HelmRun;
+  readonly arguments: readonly string[];
+  /** Lines of a command that prints what may be secret are not told. */
+  readonly isSilent?: boolean;
+}
+
+/** Runs one command to its good end. HELM_FAILED with what Helm said. */
+export async function runHelm({ program, run, isSilent, ...command }: HelmCommand, call: CallContext): Promise<CommandEnd> {
+  call.signal.throwIfAborted();
+  const end = await runCommand(
+    {
+      program,
+      arguments: command.arguments,
+      folder: homeOf(run),
+      environment: environmentOf(run),
+      limits,
+      signal: call.signal,
+      onLine: (line) => {
+        if (isSilent !== true && line.trim() !== '') call.log(line);
+      },
+    },
+    pidFileOf(run),
+  ).catch((error: unknown) => {
+    throw new DriverError({ cause: 'HELM_UNAVAILABLE', message: `${program} could not be started`, error });
+  });
+  call.signal.throwIfAborted();
+  if (end.code === 0) return end;
+  throw failureOf(command.arguments[0] ?? '', end, isSilent === true);
+}
+
+function environmentOf(run: HelmRun): Record<string, string> {
+  const home = homeOf(run);
+  return {
+    ...passedOn(),
+    HOME: join(home, 'home'),
+    TMPDIR: join(home, 'tmp'),
+    KUBECONFIG: join(home, 'kubeconfig'),
+    HELM_CACHE_HOME: join(home, 'cache'),
+    HELM_CONFIG_HOME: join(home, 'config'),
+    HELM_DATA_HOME: join(home, 'data'),
+    HELM_REPOSITORY_CONFIG: join(home, 'repositories.yaml'),
+    HELM_NO_PLUGINS: '1',
+    HELM_DRIVER: 'secret',
+    NO_COLOR: '1',
+  };
+}
+
+/** What of Davit's environment programs need to reach the world. */
+function passedOn(): Record<string, string> {
+  const names = [
+    'PATH',
+    'HTTP_PROXY',
+    'HTTPS_PROXY',
+    'NO_PROXY',
+    'http_proxy',
+    'https_proxy',
+    'no_proxy',
+    'SSL_CERT_FILE',
+    'SSL_CERT_DIR',
+  ];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+}
+
+function failureOf(command: string, end: CommandEnd, isSilent: boolean): DriverError {
+  // What a silent command prints to its standard output is no word about its failure.
+  const printed = new Set(isSilent ? end.output.split('\n') : []);
+  const lines = end.lines.filter((line) => !printed.has(line));
+  const said = lines.findLast((line) => line.startsWith('Error: '))?.slice('Error: '.length) ?? lines.at(-1);
+  return new DriverError({
+    cause: 'HELM_FAILED',
+    message: `helm ${command} failed${said === undefined ? ` with exit code ${end.code}` : `: ${said.slice(0, 2_000)}`}`,
+    evidence: { lines, exit: { code: end.code, outOfMemory: false } },
+  });
+}

@@ -1,0 +1,1 @@
+export { Helm } from './helm.ts';

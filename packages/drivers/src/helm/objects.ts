@@ -1,0 +1,30 @@
+import { loadAll } from 'js-yaml';
+import type { ChartObject } from '../helm-driver.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The objects that a manifest names, those inside of lists as well. Throws where it is no YAML. Pure. */
+export function objectsOf(manifest: string): ChartObject[] {
+  return loadAll(manifest).flatMap((document) => objectsIn(fieldsOf(document)));
+}
+
+function objectsIn(object: Fields): ChartObject[] {
+  const kind = textOf(object['kind']);
+  if (kind === '') return [];
+  if (kind.endsWith('List') && Array.isArray(object['items']))
+    return object['items'].flatMap((item) => objectsIn(fieldsOf(item)));
+  const [metadata, spec] = [fieldsOf(object['metadata']), fieldsOf(object['spec'])];
+  return [
+    {
+      apiVersion: textOf(object['apiVersion']),
+      kind,
+      name: textOf(metadata['name']),
+      namespace: textOf(metadata['namespace']) || null,
+      saysScale: kind === 'CronJob' ? typeof spec['suspend'] === 'boolean' : typeof spec['replicas'] === 'number',
+    },
+  ];
+}

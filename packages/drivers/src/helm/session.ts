@@ -1,0 +1,164 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CallContext } from '../driver.ts';
+import { DriverError } from '../errors.ts';
+import type { ChartObject, HelmInstall, HelmRun, HelmSession } from '../helm-driver.ts';
+import type { CommandEnd } from '../shared/command.ts';
+import { homeOf, runHelm } from './command.ts';
+import { dependencyRepositories, writeRepositories } from './dependencies.ts';
+import { manifestDiff } from './diff.ts';
+import type { WrittenRun } from './files.ts';
+import { objectsOf } from './objects.ts';
+
+export interface SessionInput {
+  readonly run: HelmRun;
+  readonly program: string;
+  /** The user's arguments that are taken. */
+  readonly extra: readonly string[];
+  readonly written: WrittenRun;
+}
+
+const keptRevisions = 10;
+const daySeconds = 86_400;
+
+/** What of a release Helm prints is read. */
+interface PrintedRelease {
+  readonly manifest?: string;
+  readonly hooks?: readonly { readonly manifest?: string }[];
+}
+
+/** See `HelmSession`. */
+export class Session implements HelmSession {
+  readonly #input: SessionInput;
+  #hasDependencies = false;
+
+  constructor(input: SessionInput) {
+    this.#input = input;
+  }
+
+  async render(call: CallContext): Promise<readonly ChartObject[]> {
+    const { chart } = this.#install();
+    const { extra } = this.#input;
+    const { manifest = '', hooks = [] } = await this.#dryRun(call);
+    const kinds = extra.includes('--skip-crds') ? '' : (await this.#run(['show', 'crds', chart], call, true)).output;
+    const texts = [manifest, ...(extra.includes('--no-hooks') ? [] : hooks.map((hook) => hook.manifest ?? '')), kinds];
+    return texts.flatMap((text) => parsed(() => objectsOf(text)));
+  }
+
+  async template(call: CallContext): Promise<readonly ChartObject[]> {
+    await this.#fetchDependencies(call);
+    const { run, extra, written } = this.#input;
+    const words = ['template', run.release, this.#install().chart, '--namespace', run.namespace, ...written.valueArguments];
+    const flags = ['--skip-crds', '--no-hooks'].filter((one) => extra.includes(one));
+    const printed = await this.#run(
+      [...words, ...(flags.includes('--skip-crds') ? [] : ['--include-crds']), ...flags],
+      call,
+      true,
+    );
+    return parsed(() => objectsOf(printed.output));
+  }
+
+  async diff({ isInstalled }: { readonly isInstalled: boolean }, call: CallContext): Promise<readonly string[]> {
+    const { manifest = '' } = await this.#dryRun(call);
+    const { release, namespace } = this.#input.run;
+    const words = ['get', 'manifest', release, '--namespace', namespace];
+    const former = isInstalled ? (await this.#run(words, call, true)).output : '';
+    return parsed(() => manifestDiff(former, manifest));
+  }
+
+  async #dryRun(call: CallContext): Promise<PrintedRelease> {
+    await this.#fetchDependencies(call);
+    const { output } = await this.#run([...this.#upgradeWords(), '--dry-run=server', '--output', 'json'], call, true);
+    return parsed(() => {
+      const release: PrintedRelease = JSON.parse(output);
+      return release;
+    });
+  }
+
+  async upgrade(call: CallContext): Promise<void> {
+    await this.#fetchDependencies(call);
+    await this.#run([...this.#upgradeWords(), '--wait=watcher'], call);
+  }
+
+  async rollback(revision: number, { waits }: { readonly waits: boolean }, call: CallContext): Promise<void> {
+    const { release } = this.#input.run;
+    const words = ['rollback', release, String(revision), ...this.#place(), '--server-side=true', '--force-conflicts'];
+    await this.#run(
+      [...words, `--wait=${waits ? 'watcher' : 'hookOnly'}`, '--cleanup-on-fail', `--history-max=${keptRevisions}`],
+      call,
+    );
+  }
+
+  async uninstall(call: CallContext): Promise<void> {
+    const { release } = this.#input.run;
+    await this.#run(
+      ['uninstall', release, '--ignore-not-found', ...this.#place(), '--wait=watcher', '--cascade=foreground'],
+      call,
+    );
+  }
+
+  close(): Promise<void> {
+    return rm(homeOf(this.#input.run), { recursive: true, force: true });
+  }
+
+  /** Once for a session: the files stay. */
+  async #fetchDependencies(call: CallContext): Promise<void> {
+    if (this.#hasDependencies) return;
+    const { chart, root } = this.#install();
+    const repositories = await dependencyRepositories(chart, root);
+    if (repositories !== null) {
+      await writeRepositories(join(homeOf(this.#input.run), 'repositories.yaml'), repositories);
+      await this.#run(['dependency', 'build', chart], call);
+    }
+    this.#hasDependencies = true;
+  }
+
+  #upgradeWords(): string[] {
+    const { run, extra, written } = this.#input;
+    const { chart, labels } = this.#install();
+    const labelled = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+    return [
+      'upgrade',
+      run.release,
+      chart,
+      '--install',
+      ...this.#place(),
+      '--labels',
+      labelled.join(','),
+      // What somebody changed by hand, or a stop by Davit, gives way to what the chart says.
+      '--server-side=true',
+      '--force-conflicts',
+      // Notes are written by the chart, and may show what it made up as a password.
+      '--hide-notes',
+      ...(extra.some((one) => one.startsWith('--history-max=')) ? [] : [`--history-max=${keptRevisions}`]),
+      ...extra,
+      ...written.valueArguments,
+    ];
+  }
+
+  #place(): string[] {
+    const { namespace, timeoutSeconds } = this.#input.run;
+    return ['--namespace', namespace, '--timeout', `${timeoutSeconds === 0 ? daySeconds : timeoutSeconds}s`];
+  }
+
+  #install(): HelmInstall {
+    const { install } = this.#input.run;
+    if (install === null) throw new Error('this run installs nothing');
+    return install;
+  }
+
+  #run(words: readonly string[], call: CallContext, isSilent = false): Promise<CommandEnd> {
+    const { program, run } = this.#input;
+    return runHelm({ program, run, arguments: words, isSilent }, call);
+  }
+}
+
+function parsed<Result>(parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    // The parser's words quote the text, which may hold secrets.
+    const name = error instanceof Error ? error.name : 'unknown';
+    throw new DriverError({ cause: 'HELM_CHART_INVALID', message: `what the chart makes cannot be read (${name})` });
+  }
+}

@@ -1,0 +1,110 @@
+import { DriverError } from '../errors.ts';
+import type { HelmSetting, HelmValues } from '../helm-driver.ts';
+import { hasMacro, replaced } from './macro.ts';
+
+/*
+ * What Helm takes as `--set` would stand in the list of processes, for every user of the machine to read. So it is written into a last
+ * values file. Only a name with an index (`hosts[0].name`) cannot be: a list in a file replaces the whole list. Its text is handed over in a file
+ * of its own; what is no text (a number, true) stands on the command line, and must not come from a variable.
+ */
+
+type Json = unknown;
+
+export interface Overlay {
+  /** A values file, as JSON; null: nothing is in it. */
+  readonly file: string | null;
+  /** Texts for `--set-file`. */
+  readonly texts: readonly HelmSetting[];
+  /** `--set` and `--set-json`. */
+  readonly words: readonly string[];
+}
+
+type Way = keyof Pick<HelmValues, 'set' | 'setString' | 'setJson'>;
+
+/** The settings in the order in which Helm takes them: JSON, then typed ones, then texts. HELM_VALUES_INVALID. Pure. */
+export function toOverlay(values: HelmValues, variables: ReadonlyMap<string, string>): Overlay {
+  const tree: Record<string, Json> = {};
+  const texts: HelmSetting[] = [];
+  const words: string[] = [];
+  const all = (['setJson', 'set', 'setString'] as const).flatMap((way) => values[way].map((setting) => ({ way, setting })));
+  for (const { way, setting } of all) {
+    const [name, written] = setting;
+    const value = valueOf(way, written, variables, name);
+    const path = pathOf(name);
+    if (path !== null) put(tree, path, value);
+    else if (typeof value === 'string') texts.push([name, value]);
+    else if (hasMacro(written)) throw invalid(`${name} has an index and a variable that is no text: put it into a values file`);
+    else words.push('--set-json', `${name}=${JSON.stringify(value)}`);
+  }
+  return { file: Object.keys(tree).length === 0 ? null : JSON.stringify(tree), texts, words };
+}
+
+function valueOf(way: Way, written: string, variables: ReadonlyMap<string, string>, name: string): Json {
+  if (way === 'setJson') return jsonOf(replacedJson(written, variables), name);
+  // What a variable holds is a text, whatever it looks like; a number is what somebody wrote.
+  if (hasMacro(written)) return replaced(written, variables);
+  const isTyped = way === 'set';
+  const list = /^\{(.*)\}$/s.exec(written)?.[1];
+  if (list === undefined) return typed(written, isTyped);
+  return list === '' ? [] : list.split(/(?<!\\),/).map((item) => typed(item, isTyped));
+}
+
+function replacedJson(written: string, variables: ReadonlyMap<string, string>): string {
+  const escaped = new Map([...variables].map(([name, value]) => [name, JSON.stringify(value).slice(1, -1)]));
+  return replaced(written, escaped);
+}
+
+function jsonOf(text: string, name: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid(`the value of ${name} in set_json is no JSON`);
+  }
+}
+
+/** As Helm types what `--set` is given; a backslash takes the meaning of the sign behind it. */
+function typed(written: string, isTyped: boolean): Json {
+  if (isTyped) {
+    if (written === 'true' || written === 'false') return written === 'true';
+    if (written === 'null') return null;
+    if (/^(?:0|[+-]?[1-9]\d*)$/.test(written) && Number.isSafeInteger(Number(written))) return Number(written);
+  }
+  return written.replaceAll(/\\(.)/gs, '$1');
+}
+
+/** The members that a name leads through: `a.b\.c` is `a`, `b.c`; null: it has an index. */
+function pathOf(name: string): readonly string[] | null {
+  if (/(?<!\\)\[/.test(name)) return null;
+  return name.split(/(?<!\\)\./).map((part) => part.replaceAll(/\\(.)/g, '$1'));
+}
+
+function put(tree: Record<string, Json>, path: readonly string[], value: Json): void {
+  let place = tree;
+  for (const member of path.slice(0, -1)) {
+    const next = own(place, member);
+    const inner = isMap(next) ? next : {};
+    if (inner !== next) define(place, member, inner);
+    place = inner;
+  }
+  const last = path.at(-1) ?? '';
+  const there = own(place, last);
+  if (isMap(there) && isMap(value)) for (const [name, one] of Object.entries(value)) put(there, [name], one);
+  else define(place, last, value);
+}
+
+function own(place: Record<string, Json>, member: string): Json {
+  return Object.hasOwn(place, member) ? place[member] : undefined;
+}
+
+// `__proto__` is a name like any other.
+function define(place: Record<string, Json>, member: string, value: Json): void {
+  Object.defineProperty(place, member, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function isMap(value: Json): value is Record<string, Json> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(message: string): DriverError {
+  return new DriverError({ cause: 'HELM_VALUES_INVALID', message });
+}

@@ -1,0 +1,149 @@
+import { Sensitive } from '@davit/base';
+import type { RoleBinding } from 'kubernetes-types/rbac/v1.js';
+import type { ServiceAccount } from 'kubernetes-types/core/v1.js';
+import { DriverError } from '../../errors.ts';
+import type { ChartAccess, ClusterCharts } from '../../helm-driver.ts';
+import { pause } from '../../shared/pause.ts';
+import type { Ownership } from '../../workload.ts';
+import { call, closeApi, openApi } from '../api.ts';
+import type { ClusterAccess } from '../kubeconfig.ts';
+import { environmentLabels } from '../labels.ts';
+import { toNamespace, toNetworkPolicy } from '../manifests/environment.ts';
+import { namespaceName } from '../names.ts';
+import { apply, pathOf } from '../objects.ts';
+import { ensureNamespace, type ClusterScope } from '../start.ts';
+
+/*
+ * A chart's templates are somebody else's program: they read what is on the cluster (`lookup`) and make whatever they like. So Helm does
+ * not work with Davit's own account, which sees the secrets of all environments, but with one that may do everything inside of the
+ * namespace of the chart's environment and nothing elsewhere (docs/adr/0027).
+ */
+
+const account = 'davit-charts';
+/** Every cluster has this role; operators of kinds of their own add to it. */
+const role = 'admin';
+/** The API server refuses shorter ones. */
+const leastSeconds = 600;
+const marginSeconds = 300;
+const heardWithinMilliseconds = 15_000;
+const lookAgainMilliseconds = 200;
+
+type Wish = Parameters<ClusterCharts['access']>[1];
+
+/** See `ClusterCharts.access`. */
+export async function makeAccess(scope: ClusterScope, owner: Ownership, wish: Wish, signal: AbortSignal): Promise<ChartAccess> {
+  const namespace = namespaceName(owner.installation, owner.environment);
+  await ensureNamespace(scope, toNamespace(owner, scope.settings), signal);
+  await apply(scope, toNetworkPolicy(owner, scope.settings), signal);
+  if (wish.isClusterWide) {
+    if (!scope.settings.clusterWideCharts) throw notClusterWide();
+    return { namespace, kubeconfig: toKubeconfig(scope.api.access, {}) };
+  }
+  const { serviceAccount, binding } = accountObjects(owner, namespace);
+  await apply(scope, serviceAccount, signal);
+  await apply(scope, binding, signal);
+  const token = await makeToken(scope, namespace, wish.seconds, signal);
+  await untilHeard(scope, { namespace, token }, signal);
+  return { namespace, kubeconfig: toKubeconfig(scope.api.access, { token }) };
+}
+
+function notClusterWide(): DriverError {
+  return new DriverError({
+    cause: 'HELM_OUTSIDE_ENVIRONMENT',
+    message: 'allow_cluster_wide_resources is set, and the operator of this cluster does not let charts have the rights of Davit',
+    hint: 'Unset it; or have the operator set cluster_wide_charts for the cluster (docs/helm.md says what that means).',
+  });
+}
+
+function accountObjects(owner: Ownership, namespace: string): { serviceAccount: ServiceAccount; binding: RoleBinding } {
+  const metadata = { name: account, namespace, labels: environmentLabels(owner, 'account') };
+  return {
+    // Pods that name it get no token of it by themselves.
+    serviceAccount: { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
+    binding: {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+    },
+  };
+}
+
+async function makeToken({ api }: ClusterScope, namespace: string, seconds: number, signal: AbortSignal): Promise<string> {
+  const { body } = await call<{ readonly status?: { readonly token?: string } }>(api, {
+    method: 'POST',
+    path: `${pathOf('ServiceAccount', { namespace, name: account })}/token`,
+    body: {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: { expirationSeconds: Math.max(leastSeconds, seconds + marginSeconds) },
+    },
+    signal,
+  });
+  return body.status?.token ?? '';
+}
+
+/** A binding that was made a moment ago is not heard of by all servers at once: a release would begin and break in its middle. */
+async function untilHeard(
+  { api: { access } }: ClusterScope,
+  { namespace, token }: { readonly namespace: string; readonly token: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { server, isUnchecked, authority, serverName } = access;
+  const api = openApi({
+    server,
+    isUnchecked,
+    token,
+    ...(authority !== undefined && { authority }),
+    ...(serverName !== undefined && { serverName }),
+  });
+  const body = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { group: '', resource: 'secrets', verb: 'create', namespace } },
+  };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const until = Date.now() + heardWithinMilliseconds;
+  try {
+    for (;;) {
+      const review = await call<{ readonly status?: { readonly allowed?: boolean } }>(api, {
+        method: 'POST',
+        path,
+        body,
+        signal,
+      });
+      // When it takes longer, Helm's own words say what it may not do.
+      if (review.body.status?.allowed === true || Date.now() > until) return;
+      await pause(lookAgainMilliseconds, signal);
+    }
+  } finally {
+    closeApi(api);
+  }
+}
+
+/** With nothing in it that would have Helm run a program or read another file. */
+function toKubeconfig(access: ClusterAccess, { token }: { readonly token?: string }): Sensitive {
+  const data = (name: string, text: string | undefined): Record<string, string> =>
+    text === undefined ? {} : { [name]: Buffer.from(text).toString('base64') };
+  const cluster = {
+    server: access.server,
+    ...(access.serverName !== undefined && { 'tls-server-name': access.serverName }),
+    ...(access.isUnchecked ? { 'insecure-skip-tls-verify': true } : data('certificate-authority-data', access.authority)),
+  };
+  const own = {
+    ...(access.token !== undefined && { token: access.token }),
+    ...(access.basic !== undefined && access.basic),
+    ...data('client-certificate-data', access.certificate),
+    ...data('client-key-data', access.key),
+  };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'davit',
+    contexts: [{ name: 'davit', context: { cluster: 'davit', user: 'davit' } }],
+    clusters: [{ name: 'davit', cluster }],
+    users: [{ name: 'davit', user: token === undefined ? own : { token } }],
+  };
+  return new Sensitive(JSON.stringify(config));
+}

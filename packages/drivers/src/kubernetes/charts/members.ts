@@ -1,0 +1,47 @@
+import type { Pod } from 'kubernetes-types/core/v1.js';
+import type { ChartPlace } from '../../helm-driver.ts';
+import { call, type KubernetesObject, type ListOf } from '../api.ts';
+import { label } from '../labels.ts';
+import { namespaceName } from '../names.ts';
+import { pathOf, type Scope } from '../objects.ts';
+
+export function namespaceOf({ owner }: ChartPlace): string {
+  return namespaceName(owner.installation, owner.environment);
+}
+
+/** The objects of a kind that Helm made for a release; none where Davit may not look at that kind. */
+export async function members<T extends KubernetesObject>(
+  { api }: Scope,
+  place: ChartPlace,
+  kind: string,
+  signal: AbortSignal,
+): Promise<T[]> {
+  const path = pathOf(kind, { namespace: namespaceOf(place) });
+  const query = { labelSelector: 'app.kubernetes.io/managed-by=Helm' };
+  const { status, body } = await call<ListOf<T>>(api, { method: 'GET', path, query, signal, accept: [403] });
+  if (status === 403) return [];
+  return body.items.filter(({ metadata }) => metadata?.annotations?.['meta.helm.sh/release-name'] === place.release);
+}
+
+/** What made a pod, by the names that Kubernetes gives: a ReplicaSet is called by its Deployment, a Job of a CronJob by that. */
+export interface Maker {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Pods of Davit's own and pods that nothing made have none. Pure. */
+export function makerOf({ metadata }: Pod): Maker | null {
+  const [owner] = metadata?.ownerReferences ?? [];
+  if (owner === undefined || metadata?.labels?.[label.installation] !== undefined) return null;
+  if (owner.kind !== 'ReplicaSet') return { kind: owner.kind, name: owner.name };
+  const suffix = `-${metadata?.labels?.['pod-template-hash'] ?? ''}`;
+  return { kind: 'Deployment', name: owner.name.endsWith(suffix) ? owner.name.slice(0, -suffix.length) : owner.name };
+}
+
+/** Whether that made the pod, be it by way of something that it made. Pure. */
+export function isMadeBy(pod: Pod, { kind, name }: Maker): boolean {
+  const maker = makerOf(pod);
+  if (maker === null) return false;
+  if (kind === 'CronJob') return maker.kind === 'Job' && maker.name.startsWith(`${name}-`);
+  return maker.kind === kind && maker.name === name;
+}

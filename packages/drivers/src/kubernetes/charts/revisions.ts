@@ -1,0 +1,29 @@
+import type { ChartPlace, ChartRevision } from '../../helm-driver.ts';
+import type { KubernetesObject } from '../api.ts';
+import { list } from '../follow.ts';
+import { label } from '../labels.ts';
+import { namespaceName } from '../names.ts';
+import { pathOf, type Scope } from '../objects.ts';
+
+/** Helm keeps each revision in a Secret, and says what matters of it in labels. See `ClusterCharts.revisions`. */
+export async function readRevisions(
+  { api }: Scope,
+  { owner, release }: ChartPlace,
+  signal: AbortSignal,
+): Promise<readonly ChartRevision[]> {
+  const namespace = namespaceName(owner.installation, owner.environment);
+  const query = { labelSelector: `owner=helm,name=${release}` };
+  const { items } = await list<KubernetesObject>(api, { path: pathOf('Secret', { namespace }), query }, signal);
+  return items
+    .map(({ metadata }) => toRevision(metadata?.labels ?? {}))
+    .toSorted((left, right) => left.revision - right.revision);
+}
+
+function toRevision(labels: Readonly<Record<string, string>>): ChartRevision {
+  return {
+    revision: Number(labels['version'] ?? 0),
+    status: labels['status'] ?? '',
+    service: labels[label.service] ?? null,
+    rollout: labels[label.rollout] ?? null,
+  };
+}

@@ -1,0 +1,87 @@
+import type { DaemonSet, Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js';
+import type { Pod, Service } from 'kubernetes-types/core/v1.js';
+import type { ChartPlace, ChartService, ChartState } from '../../helm-driver.ts';
+import type { Instance } from '../../workload.ts';
+import { lastEnd } from '../instances.ts';
+import { list } from '../follow.ts';
+import { pathOf, type Scope } from '../objects.ts';
+import { isMadeBy, members, namespaceOf, type Maker } from './members.ts';
+
+/** See `ClusterCharts.services`. */
+export async function readServices(scope: Scope, place: ChartPlace, signal: AbortSignal): Promise<readonly ChartService[]> {
+  const services = await members<Service>(scope, place, 'Service', signal);
+  return services
+    .map(({ metadata, spec }) => ({
+      name: metadata?.name ?? '',
+      type: spec?.type ?? 'ClusterIP',
+      ports: (spec?.ports ?? []).map(({ name, port }) => ({ name: name ?? null, port })),
+      selectors: { ...spec?.selector },
+    }))
+    .toSorted((left, right) => left.name.localeCompare(right.name));
+}
+
+/** See `ClusterCharts.state`. */
+export async function readState(scope: Scope, place: ChartPlace, signal: AbortSignal): Promise<ChartState> {
+  const [deployments, sets, daemons, jobs, crons] = await Promise.all([
+    members<Deployment>(scope, place, 'Deployment', signal),
+    members<StatefulSet>(scope, place, 'StatefulSet', signal),
+    members<DaemonSet>(scope, place, 'DaemonSet', signal),
+    members(scope, place, 'Job', signal),
+    members(scope, place, 'CronJob', signal),
+  ]);
+  const counts = [
+    ...[...deployments, ...sets].map(({ spec, status }) => ({ wanted: spec?.replicas ?? 1, ready: status?.readyReplicas ?? 0 })),
+    ...daemons.map(({ status }) => ({ wanted: status?.desiredNumberScheduled ?? 0, ready: status?.numberReady ?? 0 })),
+  ];
+  const kinds = { Deployment: deployments, StatefulSet: sets, DaemonSet: daemons, Job: jobs, CronJob: crons };
+  const makers = Object.entries(kinds).flatMap(([kind, objects]) =>
+    objects.map(({ metadata }): Maker => ({ kind, name: metadata?.name ?? '' })),
+  );
+  const { items } = await list<Pod>(scope.api, { path: pathOf('Pod', { namespace: namespaceOf(place) }), query: {} }, signal);
+  const pods = items.filter((pod) => makers.some((maker) => isMadeBy(pod, maker)));
+  return {
+    wanted: counts.reduce((sum, { wanted }) => sum + wanted, 0),
+    ready: counts.reduce((sum, { wanted, ready }) => sum + Math.min(wanted, ready), 0),
+    instances: pods.flatMap((pod) => toInstances(pod, place)),
+  };
+}
+
+function toInstances(pod: Pod, { owner }: ChartPlace): Instance[] {
+  const { metadata, status } = pod;
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return containers.map((container, index) => {
+    const running = container.state?.running;
+    const ended = running === undefined ? lastEnd(container) : undefined;
+    return {
+      id: chartInstanceId(metadata?.namespace ?? '', metadata?.name ?? '', container.name),
+      name: containers.length === 1 ? (metadata?.name ?? '') : `${metadata?.name}/${container.name}`,
+      environment: owner.environment,
+      service: owner.service,
+      release: '',
+      rollout: '',
+      index,
+      state: running ? 'RUNNING' : ended ? 'EXITED' : 'CREATED',
+      startedAt: running?.startedAt ?? ended?.startedAt ?? null,
+      exit: toExit(ended),
+      endpoints: [],
+    };
+  });
+}
+
+function toExit(ended: ReturnType<typeof lastEnd>): Instance['exit'] {
+  if (ended === undefined) return null;
+  return { code: ended.exitCode, outOfMemory: ended.reason === 'OOMKilled', at: String(ended.finishedAt) };
+}
+
+/** A container of a pod that a chart made: it has no number in a rollout, and its pod's name is its own. */
+export function chartInstanceId(namespace: string, pod: string, container: string): string {
+  return `${namespace}/pod/${pod}/${container}`;
+}
+
+/** null: the id is that of an instance that Davit made. */
+export function parseChartInstanceId(
+  id: string,
+): { readonly namespace: string; readonly pod: string; readonly container: string } | null {
+  const [namespace = '', marker, pod, container] = id.split('/');
+  return marker === 'pod' && pod !== undefined && container !== undefined ? { namespace, pod, container } : null;
+}

@@ -1,0 +1,112 @@
+import type { CronJob } from 'kubernetes-types/batch/v1.js';
+import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js';
+import type { PersistentVolumeClaim, Pod } from 'kubernetes-types/core/v1.js';
+import type { CallContext } from '../../driver.ts';
+import { DriverError } from '../../errors.ts';
+import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
+import { pause } from '../../shared/pause.ts';
+import { call, type KubernetesObject } from '../api.ts';
+import { list } from '../follow.ts';
+import { pathOf, remove, type Scope } from '../objects.ts';
+import { readState } from './state.ts';
+import { isMadeBy, members, namespaceOf, type Maker } from './members.ts';
+
+const scaled = ['Deployment', 'StatefulSet'] as const;
+const lookAgainMilliseconds = 300;
+
+/** See `ClusterCharts.stop`. */
+export async function stopRelease(scope: Scope, place: ChartPlace, context: CallContext): Promise<void> {
+  const { signal } = context;
+  for (const cron of await members<CronJob>(scope, place, 'CronJob', signal)) {
+    await change(scope, place, { kind: 'CronJob', object: cron, spec: { suspend: true } }, signal);
+  }
+  const makers: Maker[] = [];
+  for (const kind of scaled) {
+    for (const object of await members<Deployment | StatefulSet>(scope, place, kind, signal)) {
+      await change(scope, place, { kind, object, spec: { replicas: 0 } }, signal);
+      makers.push({ kind, name: object.metadata?.name ?? '' });
+    }
+  }
+  for (const { metadata } of await members(scope, place, 'DaemonSet', signal)) {
+    context.log(`The DaemonSet ${metadata?.name} runs on: Kubernetes cannot scale it to nothing.`);
+  }
+  const path = pathOf('Pod', { namespace: namespaceOf(place) });
+  for (;;) {
+    const { items } = await list<Pod>(scope.api, { path, query: {} }, signal);
+    if (!items.some((pod) => makers.some((maker) => isMadeBy(pod, maker)))) return;
+    await pause(lookAgainMilliseconds, signal);
+  }
+}
+
+/** See `ClusterCharts.wake`. */
+export async function wakeRelease(
+  scope: Scope,
+  place: ChartPlace,
+  { objects, seconds }: { readonly objects: readonly ChartObject[]; readonly seconds: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const isSilent = (kind: string, { metadata }: KubernetesObject): boolean =>
+    objects.some((one) => one.kind === kind && one.name === metadata?.name && !one.saysScale);
+  for (const cron of await members<CronJob>(scope, place, 'CronJob', signal)) {
+    if (cron.spec?.suspend !== true || !isSilent('CronJob', cron)) continue;
+    await change(scope, place, { kind: 'CronJob', object: cron, spec: { suspend: false } }, signal);
+  }
+  for (const kind of scaled) {
+    for (const object of await members<Deployment | StatefulSet>(scope, place, kind, signal)) {
+      if (object.spec?.replicas !== 0 || !isSilent(kind, object)) continue;
+      // As Kubernetes begins without a number; what scales by itself goes on from there.
+      await change(scope, place, { kind, object, spec: { replicas: 1 } }, signal);
+    }
+  }
+  await untilReady(scope, place, seconds, signal);
+}
+
+async function untilReady(scope: Scope, place: ChartPlace, seconds: number, signal: AbortSignal): Promise<void> {
+  const until = Date.now() + seconds * 1_000;
+  for (;;) {
+    const { wanted, ready } = await readState(scope, place, signal);
+    if (ready >= wanted) return;
+    if (Date.now() > until) {
+      throw new DriverError({ cause: 'HELM_FAILED', message: `${ready} of ${wanted} pods were ready after ${seconds} s` });
+    }
+    await pause(lookAgainMilliseconds, signal);
+  }
+}
+
+/** See `ClusterCharts.releaseClaims`. */
+export async function releaseClaims(scope: Scope, place: ChartPlace, signal: AbortSignal): Promise<void> {
+  const namespace = namespaceOf(place);
+  const sets = await members<StatefulSet>(scope, place, 'StatefulSet', signal);
+  const beginnings = sets.flatMap(({ metadata, spec }) =>
+    (spec?.volumeClaimTemplates ?? []).map((template) => `${template.metadata?.name}-${metadata?.name}-`),
+  );
+  if (beginnings.length === 0) return;
+  const { items } = await list<PersistentVolumeClaim>(
+    scope.api,
+    { path: pathOf('PersistentVolumeClaim', { namespace }), query: {} },
+    signal,
+  );
+  for (const { metadata } of items) {
+    const name = metadata?.name ?? '';
+    if (!beginnings.some((beginning) => name.startsWith(beginning) && /^\d+$/.test(name.slice(beginning.length)))) continue;
+    await remove(scope.api, pathOf('PersistentVolumeClaim', { namespace, name }), signal, { uid: metadata?.uid });
+  }
+}
+
+interface SpecChange {
+  readonly kind: string;
+  readonly object: KubernetesObject;
+  readonly spec: object;
+}
+
+async function change({ api }: Scope, place: ChartPlace, { kind, object, spec }: SpecChange, signal: AbortSignal): Promise<void> {
+  await call(api, {
+    method: 'PATCH',
+    path: pathOf(kind, { namespace: namespaceOf(place), name: object.metadata?.name ?? '' }),
+    query: { fieldManager: 'davit' },
+    body: { spec },
+    contentType: 'application/merge-patch+json',
+    signal,
+    accept: [404],
+  });
+}

@@ -1,0 +1,104 @@
+import type { ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
+import { expect, test } from 'vitest';
+import type { ChartObject } from '../../helm-driver.ts';
+import { isMadeBy, makerOf } from './members.ts';
+import { outsideAmong } from './outside.ts';
+import { judgeRelease, lastSuspect, type SeenRelease } from './suspects.ts';
+
+const maker = { kind: 'Deployment', name: 'web' };
+
+function pod(status: Partial<ContainerStatus>, labels: Record<string, string> = {}): Pod {
+  return {
+    metadata: {
+      name: 'web-5f-abc',
+      labels: { 'pod-template-hash': '5f', ...labels },
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-5f', uid: 'u' }],
+    },
+    spec: { containers: [{ name: 'app', image: 'registry.example/web:1' }] },
+    status: { containerStatuses: [{ name: 'app', image: '', imageID: '', ready: false, restartCount: 0, ...status }] },
+  };
+}
+
+const seen = (pods: readonly Pod[], more: Partial<SeenRelease> = {}): SeenRelease => ({
+  makers: [maker],
+  pods: pods.map((one) => ({ pod: one, since: 0 })),
+  events: [],
+  began: 0,
+  now: 1_000,
+  ...more,
+});
+const event = (reason: string, name: string, message: string): Event => ({
+  metadata: {},
+  involvedObject: { name },
+  reason,
+  message,
+});
+const waiting = (reason: string, message = ''): Partial<ContainerStatus> => ({ state: { waiting: { reason, message } } });
+const ended = { terminated: { exitCode: 3, reason: 'Error' } };
+
+test('an image that is not there is found at once, and said of which container', () => {
+  const found = judgeRelease(seen([pod(waiting('ErrImagePull', 'registry.example/web:1: not found'))]));
+  expect(found.suspect).toMatchObject({
+    what: 'Deployment web, pod web-5f-abc',
+    suspicion: { type: 'IMAGE', fault: 'NOT_FOUND' },
+    container: { image: 'registry.example/web:1' },
+  });
+});
+
+test('a container that ends is given up after five restarts, and said when the time is over', () => {
+  const crashing = (restartCount: number) => pod({ ...waiting('CrashLoopBackOff'), restartCount, lastState: ended });
+  expect(judgeRelease(seen([crashing(2)])).suspect).toBeNull();
+  expect(judgeRelease(seen([crashing(5)])).suspect?.suspicion).toMatchObject({ type: 'ENDED', container: 'app' });
+  expect(lastSuspect(seen([crashing(2)]))?.suspicion).toMatchObject({ type: 'ENDED', container: 'app' });
+});
+
+test('a pod that is not ready is said when the time is over, one that is ready is not', () => {
+  const running = { state: { running: {} } };
+  expect(judgeRelease(seen([pod(running)])).suspect).toBeNull();
+  expect(lastSuspect(seen([pod(running)]))?.suspicion.type).toBe('UNREADY');
+  expect(lastSuspect(seen([pod({ ...running, ready: true })]))).toBeNull();
+});
+
+test('what waits for room is looked at again, and given up after a while', () => {
+  const homeless = { ...pod({}), status: { conditions: [{ type: 'PodScheduled', status: 'False', message: 'no node' }] } };
+  expect(judgeRelease(seen([homeless]))).toEqual({ suspect: null, againAt: 60_000 });
+  expect(judgeRelease(seen([homeless], { now: 60_000 })).suspect?.suspicion).toEqual({ type: 'UNSCHEDULED', words: 'no node' });
+});
+
+test('what the cluster does not let be made is said of what should make it', () => {
+  const events = [event('FailedCreate', 'web-5f', 'pods is forbidden: violates PodSecurity "baseline:latest"')];
+  expect(judgeRelease(seen([], { events })).suspect).toMatchObject({ what: 'Deployment web', suspicion: { type: 'REFUSED' } });
+  expect(judgeRelease(seen([], { events: [event('FailedCreate', 'other-5f', 'exceeded quota')] })).suspect).toBeNull();
+});
+
+test('pods of others are none of the release', () => {
+  const broken = waiting('ErrImagePull', 'not found');
+  expect(judgeRelease(seen([pod(broken)], { makers: [{ kind: 'Deployment', name: 'web-5f' }] })).suspect).toBeNull();
+  expect(makerOf(pod(broken, { 'davit.installation': 'x' }))).toBeNull();
+  const ofCron = {
+    ...pod({}),
+    metadata: { ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: 'tick-123', uid: 'u' }] },
+  };
+  expect(isMadeBy(ofCron, { kind: 'CronJob', name: 'tick' })).toBe(true);
+  expect(isMadeBy(ofCron, { kind: 'CronJob', name: 'tic' })).toBe(false);
+});
+
+test('objects of the whole cluster, of other namespaces and of unknown kinds are outside', () => {
+  const object = (apiVersion: string, kind: string, namespace: string | null = null): ChartObject => ({
+    apiVersion,
+    kind,
+    name: 'a',
+    namespace,
+    saysScale: false,
+  });
+  const namespaced = new Set(['v1 Service', 'rbac.authorization.k8s.io/v1 Role']);
+  const objects = [
+    object('v1', 'Service'),
+    object('v1', 'Service', 'mine'),
+    object('v1', 'Service', 'kube-system'),
+    object('rbac.authorization.k8s.io/v1', 'ClusterRole'),
+    object('example.org/v1', 'Role'),
+    object('rbac.authorization.k8s.io/v1', 'ClusterRole'),
+  ];
+  expect(outsideAmong(objects, namespaced, 'mine')).toEqual(['Service a in namespace kube-system', 'ClusterRole a', 'Role a']);
+});

@@ -1,0 +1,235 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '@davit/base';
+import { DriverError, type FakeCharts } from '@davit/drivers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { releaseName } from './charts/place.ts';
+import type { HelmReleaseSource, RequestedService } from './port.ts';
+import { config, helmSource } from './testing/config.ts';
+import { createWorld, eventually, service, type World } from './testing/world.ts';
+
+let world: World;
+let charts: FakeCharts;
+beforeEach(async () => {
+  world = await createWorld();
+  charts = world.charts;
+  Object.assign(world.fake.cluster, { charts: charts.charts });
+});
+afterEach(() => world.close());
+
+function chart(source: Partial<HelmReleaseSource> = {}): RequestedService {
+  return service({ serviceType: 'HELM', name: 'redis', config: config({ source: helmSource(source), ports: [], instances: 0 }) });
+}
+
+/** The same service with another source. */
+function as(one: RequestedService, source: Partial<HelmReleaseSource>): RequestedService {
+  return { ...one, release: { config: config({ source: helmSource(source), ports: [], instances: 0 }), commitId: null } };
+}
+
+const version = (chart_version: string) => ({ chart: { repository: 'r', chart_name: 'redis', chart_version } });
+const set = (text: string): Partial<HelmReleaseSource> => ({
+  values: { set: [['text', text]], set_string: [], set_json: [], file: null },
+});
+const live = ({ serviceId }: RequestedService): string | undefined => charts.live(releaseName(serviceId))?.values.set[0]?.[1];
+const statuses = ({ serviceId }: RequestedService): string[] =>
+  (charts.releases.get(releaseName(serviceId)) ?? []).map(({ status }) => status);
+
+async function log(): Promise<string> {
+  const { lines } = await world.engine.port.deploymentLog(world.database.database, world.environmentId, null);
+  return lines.map(({ message }) => message).join('\n');
+}
+
+/** Deploys, and waits until that execution has ended. */
+async function deployed(one: RequestedService, number: number, overrides: Parameters<World['deploy']>[1] = {}) {
+  await world.deploy([one], overrides);
+  return ended(one, number);
+}
+
+async function ended({ serviceId }: RequestedService, number: number) {
+  const ends = ['DEPLOYED', 'DEPLOYMENT_ERROR', 'CANCELED', 'STOPPED', 'READY', 'DELETE_ERROR', 'STOP_ERROR'];
+  return eventually(async () => {
+    const view = await world.view(serviceId);
+    return view.executionId?.endsWith(`-${number}`) === true && ends.includes(view.state) ? view : undefined;
+  }, `the end of execution ${number}`);
+}
+
+/** An upgrade that waits until it is told to stop. */
+const hangs = (signal: AbortSignal): Promise<void> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('told to stop')), { once: true });
+  });
+
+test('a chart is fetched and installed with its values, variables and labels, and nothing of it stays on this machine', async () => {
+  const secret = crypto.randomUUID();
+  world.secrets.set(secret, 'sesame');
+  const redis = service({
+    serviceType: 'HELM',
+    name: 'redis',
+    config: config({
+      source: helmSource({ ...set('one'), arguments: ['--no-hooks'] }),
+      ports: [],
+      instances: 0,
+      environment: [
+        { name: 'PASSWORD', parts: [{ secret }] },
+        { name: 'CA', parts: ['/etc/ca'] },
+      ],
+      files: [{ path: '/etc/ca', parts: ['its text'] }],
+    }),
+  });
+  const view = await deployed(redis, 1);
+  expect(view).toMatchObject({ state: 'DEPLOYED', failure: null });
+  expect(view.steps?.details.map(({ metric }) => metric)).toEqual(['DEPLOYMENT_QUEUEING', 'DEPLOYMENT']);
+  const installed = charts.live(releaseName(redis.serviceId));
+  expect(installed).toMatchObject({ arguments: ['--no-hooks'], labels: { 'davit.service': redis.serviceId } });
+  expect([...(installed?.variables ?? [])]).toEqual([
+    ['PASSWORD', 'sesame'],
+    ['CA', 'its text'],
+  ]);
+  expect(existsSync(join(world.workFolder, view.executionId ?? ''))).toBe(false);
+  expect(await log()).not.toContain('sesame');
+  await eventually(
+    async () => ((await world.view(redis.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
+    'the status',
+  );
+});
+
+test('an upgrade that fails leaves what was deployed before, with the cause', async () => {
+  const redis = chart(set('one'));
+  await deployed(redis, 1);
+  charts.onUpgrade = () => Promise.reject(new DriverError({ cause: 'IMAGE_NOT_FOUND', message: 'Deployment web: no image' }));
+  const view = await deployed(as(redis, set('two')), 2);
+  expect(view).toMatchObject({
+    state: 'DEPLOYMENT_ERROR',
+    failure: { code: 'IMAGE_NOT_FOUND', message: 'Deployment web: no image' },
+  });
+  expect([live(redis), statuses(redis)]).toEqual(['one', ['superseded', 'failed', 'deployed']]);
+  expect(await log()).toContain('Revision 1, which was deployed before, is brought back.');
+  charts.onUpgrade = null;
+  expect((await deployed(as(redis, set('three')), 3)).state).toBe('DEPLOYED');
+  expect(live(redis)).toBe('three');
+});
+
+test('a first installation that fails leaves nothing', async () => {
+  charts.onUpgrade = () => Promise.reject(new DriverError({ cause: 'HELM_FAILED', message: 'no' }));
+  const redis = chart();
+  expect((await deployed(redis, 1)).failure?.code).toBe('HELM_FAILED');
+  expect(charts.releases.size).toBe(0);
+  expect(charts.done).toEqual(['upgrade', 'release claims', 'uninstall']);
+});
+
+test('a cancel in the middle brings back what was deployed before', async () => {
+  const redis = chart(set('one'));
+  await deployed(redis, 1);
+  charts.onUpgrade = hangs;
+  await world.deploy([as(redis, set('two'))]);
+  await eventually(() => Promise.resolve(live(redis) === 'two' ? true : undefined), 'the upgrade');
+  await world.engine.port.cancel(world.environmentId, false);
+  expect((await ended(redis, 2)).state).toBe('CANCELED');
+  expect([live(redis), statuses(redis).at(-1)]).toEqual(['one', 'deployed']);
+});
+
+test('a release that a killed worker left in the middle is repaired, and the deployment goes on', async () => {
+  const redis = chart(set('one'));
+  await deployed(redis, 1);
+  charts.onUpgrade = hangs;
+  charts.dies = true;
+  await world.deploy([as(redis, set('two'))]);
+  await eventually(() => Promise.resolve(live(redis) === 'two' ? true : undefined), 'the upgrade');
+  await world.engine.stop();
+  expect(statuses(redis)).toEqual(['deployed', 'pending-upgrade']);
+  charts.onUpgrade = null;
+  await world.restart();
+  expect((await ended(redis, 2)).state).toBe('DEPLOYED');
+  expect(charts.done).toEqual(['upgrade', 'upgrade', 'rollback 1', 'upgrade']);
+  expect(live(redis)).toBe('two');
+});
+
+test('an earlier release is installed again as it was: chart, commit and values', async () => {
+  const git = {
+    git_repository: { url: 'https://git.example/values', branch: 'main', root_path: '/', git_token_id: null },
+    paths: ['Dockerfile'],
+  };
+  const values = { set: [['text', 'one']], set_string: [], set_json: [], file: { raw: null, git } };
+  world.fake.branches.set('main', 'a'.repeat(40));
+  const redis = chart({ ...version('1.0.0'), values });
+  const first = await deployed(redis, 1);
+  world.fake.branches.set('main', 'b'.repeat(40));
+  await deployed(as(redis, { ...version('2.0.0'), values: { ...values, set: [['text', 'two']] } }), 2);
+  expect(world.fetched.at(-1)).toEqual({ name: 'redis', version: '2.0.0' });
+  await deployed({ ...redis, release: { releaseId: first.deployedReleaseId ?? '' } }, 3);
+  expect(world.fetched.at(-1)).toEqual({ name: 'redis', version: '1.0.0' });
+  expect(live(redis)).toBe('one');
+  const commits = (await log()).match(/values are of commit (\w+)/g);
+  // That of the first: it is not found out anew.
+  expect(commits).toBeNull();
+  expect(world.fake.calls.filter(({ method }) => method === 'resolve')).toHaveLength(2);
+});
+
+test('a chart is stopped and comes back with the next deployment; it cannot be restarted', async () => {
+  const redis = chart(set('one'));
+  await deployed(redis, 1);
+  const { release, ...plain } = redis;
+  expect(release).toBeDefined();
+  expect((await deployed(plain, 2, { action: 'STOP' })).state).toBe('STOPPED');
+  expect(charts.done).toEqual(['upgrade', 'stop']);
+  expect((await world.view(redis.serviceId)).runningStatus).toBe('STOPPED');
+  await expect(world.deploy([plain], { action: 'RESTART' })).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
+  await deployed(as(redis, set('two')), 3);
+  expect(charts.done).toEqual(['upgrade', 'stop', 'upgrade', 'wake']);
+});
+
+test('what fails while it is stopped stays stopped', async () => {
+  const redis = chart(set('one'));
+  await deployed(redis, 1);
+  const { release: _, ...plain } = redis;
+  await deployed(plain, 2, { action: 'STOP' });
+  charts.onUpgrade = () => Promise.reject(new DriverError({ cause: 'HELM_FAILED', message: 'no' }));
+  await deployed(as(redis, set('two')), 3);
+  expect(charts.done.slice(2)).toEqual(['upgrade', 'rollback 1', 'stop']);
+});
+
+test('a deletion uninstalls the release with its volumes', async () => {
+  const redis = chart();
+  await deployed(redis, 1);
+  const { release: _, ...plain } = redis;
+  await world.deploy([plain], { action: 'DELETE' });
+  await eventually(() => Promise.resolve(world.deleted.includes(redis.serviceId) ? true : undefined), 'the deletion');
+  expect(charts.done).toEqual(['upgrade', 'release claims', 'uninstall']);
+  expect(charts.releases.size).toBe(0);
+});
+
+test('a chart that makes what is outside of its namespace is refused before anything is made', async () => {
+  charts.outside = ['ClusterRole reader', 'Role a in namespace b'];
+  const redis = chart();
+  const { failure } = await deployed(redis, 1);
+  expect(failure).toMatchObject({
+    code: 'HELM_OUTSIDE_ENVIRONMENT',
+    message: expect.stringContaining('ClusterRole reader, Role a in namespace b'),
+  });
+  expect(charts.done).toEqual([]);
+  expect((await deployed(as(redis, { allowClusterWideResources: true }), 2)).state).toBe('DEPLOYED');
+});
+
+test('what a deployment would change is told, and nothing is changed', async () => {
+  const redis = chart(set('one'));
+  const first = await deployed(redis, 1);
+  const view = await deployed(as(redis, { ...set('two'), action: 'DIFF' }), 2);
+  expect(view).toMatchObject({ state: 'DEPLOYED', deployedReleaseId: first.deployedReleaseId });
+  expect(await log()).toContain('~ Deployment web');
+  expect([live(redis), charts.done]).toEqual(['one', ['upgrade']]);
+});
+
+test('where there is no Kubernetes, no chart, or a release of somebody else, that is told', async () => {
+  const redis = chart();
+  charts.take(releaseName(redis.serviceId));
+  expect((await deployed(redis, 1)).failure?.code).toBe('HELM_RELEASE_TAKEN');
+  expect(statuses(redis)).toEqual(['deployed']);
+  const other = chart();
+  world.onFetch = () => Promise.reject(new AppError({ code: 'SOURCE_NOT_USABLE', message: 'the repository has no 9 of redis' }));
+  expect((await deployed(other, 2)).failure).toMatchObject({
+    code: 'HELM_CHART_UNAVAILABLE',
+    message: 'the repository has no 9 of redis',
+  });
+  Object.assign(world.fake.cluster, { charts: undefined });
+  expect((await deployed(as(other, {}), 3)).failure?.code).toBe('HELM_NEEDS_KUBERNETES');
+});

@@ -1,0 +1,55 @@
+import type { Action, ReleaseConfig } from '../model.ts';
+import type { StepName } from './plan.ts';
+
+/** Nothing is built, and what runs is the cluster's to start again. */
+export function helmSteps(action: Action, config: ReleaseConfig | null): readonly StepName[] {
+  switch (action) {
+    case 'DEPLOY':
+      return config?.source.type === 'HELM' && config.source.action === 'DIFF'
+        ? ['obtain-chart', 'diff']
+        : ['obtain-chart', 'install', 'settle-chart'];
+    case 'STOP':
+      return ['unroute', 'halt-chart'];
+    case 'DELETE':
+    case 'UNINSTALL':
+      return ['unroute', 'uninstall', 'remove'];
+    default:
+      return [];
+  }
+}
+
+/** A revision that the cluster has of a release; `rollout`: of Davit's deployment that made it. */
+export interface Revision {
+  readonly revision: number;
+  readonly status: string;
+  readonly rollout: string | null;
+}
+
+export type Repair =
+  | { readonly type: 'NOTHING' }
+  | { readonly type: 'ROLLBACK'; readonly revision: number }
+  | { readonly type: 'UNINSTALL' };
+
+const worked = ['deployed', 'superseded'];
+
+/**
+ * What makes a release be what it was before a deployment, wherever that, or another one before it, was interrupted or failed. `former`: the
+ * rollout that was deployed then; null: nothing was. `revisions` oldest first.
+ */
+export function repairOf(revisions: readonly Revision[], former: string | null): Repair {
+  const last = revisions.at(-1);
+  if (last === undefined || last.status === 'uninstalled') return { type: 'NOTHING' };
+  if (former === null) return { type: 'UNINSTALL' };
+  if (last.status === 'deployed' && last.rollout === former) return { type: 'NOTHING' };
+  const good = revisions.filter(({ status }) => worked.includes(status));
+  // By hand somebody may have brought back another one; what Helm calls deployed is then the best there is.
+  const byHand = last.status === 'deployed' ? undefined : good.findLast(({ status }) => status === 'deployed');
+  const target = good.findLast(({ rollout }) => rollout === former) ?? byHand;
+  return target === undefined ? { type: 'NOTHING' } : { type: 'ROLLBACK', revision: target.revision };
+}
+
+/** Whether a deployment had installed its release before it was interrupted. */
+export function isInstalled(revisions: readonly Revision[], rollout: string): boolean {
+  const last = revisions.at(-1);
+  return last?.status === 'deployed' && last.rollout === rollout;
+}

@@ -1,0 +1,298 @@
+import { rm } from 'node:fs/promises';
+import { DriverError, type ChartObject, type ChartPlace, type ClusterCharts, type HelmSession } from '@davit/drivers';
+import { fetchChart, helmOf, installOf, isFetched } from '../charts/chart.ts';
+import { releaseName } from '../charts/place.ts';
+import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
+import { leaveOthers } from '../clusters/leave.ts';
+import { isInstalled, repairOf } from '../plan/helm.ts';
+import * as journal from '../store/journal.ts';
+import { beginRuntime } from '../store/terraform.ts';
+import { checkoutFolder } from './image.ts';
+import { configOf, driverSet, noteHere, ownerOf, type Step, type StepContext } from './step.ts';
+
+/*
+ * A chart is installed by Helm, a program of this machine. What the cluster keeps of each revision says which deployment made it: so whoever goes
+ * on after a crash, a failure or a cancel knows what there is, and brings back what was deployed before.
+ */
+
+const fetchSeconds = 1_800;
+const daySeconds = 86_400;
+/** Beside what Helm itself waits for. */
+const marginSeconds = 300;
+
+/** Fetches the chart and finds out the commits that are meant. */
+export const obtainChart: Step = {
+  name: 'obtain-chart',
+  deadlineSeconds: fetchSeconds,
+  cancelable: true,
+  async run(context) {
+    chartsOf(context);
+    await fetchChart(context);
+    const { commit, valuesCommit } = context.task;
+    return { ...(commit !== null && { commit }), ...(valuesCommit !== null && { valuesCommit }) };
+  },
+  resume(task, output) {
+    task.commit = output.commit ?? null;
+    task.valuesCommit = output.valuesCommit ?? null;
+  },
+};
+
+/** Installs or upgrades the release, and waits until it is ready. */
+export const install: Step = {
+  name: 'install',
+  deadlineSeconds: (context) => 3 * helmSeconds(context) + marginSeconds,
+  cancelable: true,
+  async run(context) {
+    const { task, call, deployment } = context;
+    const charts = chartsOf(context);
+    const place = placeOf(context);
+    if (!(await isFetched(context))) await fetchChart(context);
+    await noteHere(context);
+    // From here on there may be something on the cluster, which a deletion has to look at.
+    const { organization_id: organization, project_id: project, environment_id: environment } = deployment;
+    await context.journal.writeAny(beginRuntime, [
+      task.serviceId,
+      organization,
+      project,
+      environment,
+      task.driver,
+      task.releaseId,
+    ]);
+    const revisions = await ownRevisions(context);
+    if (isInstalled(revisions, task.rollout)) {
+      call.log('It was installed before Davit stopped.');
+      return {};
+    }
+    await using(context, { installs: true }, async (session) => {
+      await repair(context, session, { waits: false });
+      const objects = await render(context, session);
+      await refuseOutside(context, objects);
+      const upgrade = async (signal: AbortSignal): Promise<void> => {
+        await session.upgrade({ ...call, signal });
+        // Behind it, so that nothing of the version that was stopped begins again.
+        if (task.former?.desired === 'STOPPED') await charts.wake(place, objects, helmSeconds(context), signal);
+      };
+      await charts.whileWatched(place, objects, upgrade, call);
+    });
+    return {};
+  },
+};
+
+/** Writes down what is deployed. */
+export const settleChart: Step = {
+  name: 'settle-chart',
+  deadlineSeconds: 300,
+  cancelable: false,
+  async run(context) {
+    const { task, deployment, parts, call } = context;
+    await context.journal.write(journal.setRuntime, [
+      task.serviceId,
+      deployment.organization_id,
+      deployment.project_id,
+      deployment.environment_id,
+      task.driver,
+      'RUNNING',
+      task.releaseId,
+      task.rollout,
+      task.configHash,
+      'RUNNING',
+      null,
+    ]);
+    const to = { owner: ownerOf(context), rollout: task.rollout, config: configOf(task) };
+    const led = await leadRequests(parts, task.driver, to, call.signal);
+    for (const remark of routeRemarks(to.config, led ?? [])) call.log(remark);
+    await leaveFormer(context);
+    await leaveOthers(parts, task, parts.settings.terminationGraceSeconds, call);
+    await removeRun(context);
+    return {};
+  },
+};
+
+/** What a deployment would change. */
+export const diff: Step = {
+  name: 'diff',
+  deadlineSeconds: (context) => helmSeconds(context) + marginSeconds,
+  cancelable: true,
+  async run(context) {
+    const { call } = context;
+    if (!(await isFetched(context))) await fetchChart(context);
+    const isInstalled = (await ownRevisions(context)).length > 0;
+    const lines = await using(context, { installs: true }, (session) => session.diff({ isInstalled }, call));
+    for (const line of lines) call.log(line);
+    call.log(lines.length === 0 ? 'Nothing would change.' : 'Nothing was changed: this was asked for with forceEvent=DIFF.');
+    await removeRun(context);
+    return {};
+  },
+};
+
+/** Ends what runs of the release; Helm goes on knowing it. */
+export const haltChart: Step = {
+  name: 'halt-chart',
+  deadlineSeconds: 900,
+  cancelable: false,
+  async run(context) {
+    await chartsOf(context).stop(placeOf(context), context.call);
+    context.call.log('What the chart runs is stopped.');
+    return {};
+  },
+};
+
+/** Removes the release with all that it made. */
+export const uninstall: Step = {
+  name: 'uninstall',
+  deadlineSeconds: (context) => helmSeconds(context) + marginSeconds,
+  cancelable: false,
+  async run(context) {
+    const { call } = context;
+    const { charts } = driverSet(context).cluster;
+    if (charts === undefined || (await ownRevisions(context)).length === 0) {
+      call.log('No release of the chart is installed.');
+      return {};
+    }
+    await uninstallHere(context, charts);
+    await removeRun(context);
+    return {};
+  },
+};
+
+/** Brings back what was deployed before, where something else is by now. Can be called at any point and twice. */
+export async function undoChart(context: StepContext): Promise<void> {
+  const { task, call } = context;
+  const { charts } = driverSet(context).cluster;
+  const isDiff = task.config?.source.type === 'HELM' && task.config.source.action === 'DIFF';
+  if (charts !== undefined && !isDiff) {
+    const { type } = repairOf(await ownRevisions(context), formerRollout(context));
+    if (type === 'UNINSTALL') await uninstallHere(context, charts);
+    if (type === 'ROLLBACK') await using(context, { installs: false }, (session) => repair(context, session, { waits: true }));
+    if (type === 'ROLLBACK' && task.former?.desired === 'STOPPED') await charts.stop(placeOf(context), call);
+  }
+  await removeRun(context);
+}
+
+/** A release that is left behind by something that was interrupted takes no upgrade. */
+async function repair(context: StepContext, session: HelmSession, options: { readonly waits: boolean }): Promise<void> {
+  const { call } = context;
+  const todo = repairOf(await ownRevisions(context), formerRollout(context));
+  if (todo.type === 'NOTHING') return;
+  call.log(
+    todo.type === 'ROLLBACK'
+      ? `Revision ${todo.revision}, which was deployed before, is brought back.`
+      : 'What was left half installed is removed.',
+  );
+  if (todo.type === 'ROLLBACK') await session.rollback(todo.revision, options, call);
+  else await session.uninstall(call);
+}
+
+async function uninstallHere(context: StepContext, charts: ClusterCharts): Promise<void> {
+  await charts.releaseClaims(placeOf(context), context.call.signal);
+  await using(context, { installs: false }, (session) => session.uninstall(context.call));
+}
+
+/** The release on a cluster that the environment was moved away from. One that is away keeps it, until its namespace goes. */
+async function leaveFormer(context: StepContext): Promise<void> {
+  const { task, call, parts } = context;
+  const { former } = task;
+  if (former === null || former.driver === task.driver || parts.drivers[former.driver] === undefined) return;
+  const there: StepContext = { ...context, task: { ...task, driver: former.driver } };
+  const { charts } = driverSet(there).cluster;
+  try {
+    if (charts !== undefined) await uninstallHere(there, charts);
+  } catch (error) {
+    call.signal.throwIfAborted();
+    call.log(
+      `On ${parts.clusters.nameOf(former.driver)} the release could not be uninstalled: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  }
+}
+
+/** The account that may do nothing outside of the namespace may not even ask for what is there: Helm then fails with what it was refused. */
+async function render(context: StepContext, session: HelmSession): Promise<readonly ChartObject[]> {
+  const { call } = context;
+  try {
+    return await session.render(call);
+  } catch (error) {
+    call.signal.throwIfAborted();
+    await refuseOutside(context, await session.template(call).catch(() => []));
+    throw error;
+  }
+}
+
+async function refuseOutside(context: StepContext, objects: readonly ChartObject[]): Promise<void> {
+  if (helmOf(configOf(context.task)).allowClusterWideResources) return;
+  const outside = await chartsOf(context).outside(ownerOf(context), objects, context.call.signal);
+  if (outside.length === 0) return;
+  throw new DriverError({
+    cause: 'HELM_OUTSIDE_ENVIRONMENT',
+    message: `the chart would make what is not in the namespace of its environment: ${outside.join(', ')}`,
+  });
+}
+
+/** HELM_RELEASE_TAKEN where somebody else installed a release of that name. */
+async function ownRevisions(context: StepContext): Promise<Awaited<ReturnType<ClusterCharts['revisions']>>> {
+  const place = placeOf(context);
+  const revisions = await chartsOf(context).revisions(place, context.call.signal);
+  if (revisions.every(({ service }) => service === context.task.serviceId)) return revisions;
+  throw new DriverError({
+    cause: 'HELM_RELEASE_TAKEN',
+    message: `there is a release ${place.release} that Davit did not install`,
+  });
+}
+
+/** The rollout that was deployed before on this cluster; null: none was. */
+function formerRollout({ task: { former, driver } }: StepContext): string | null {
+  return former === null || former.desired === 'NONE' || former.driver !== driver ? null : former.rollout;
+}
+
+function chartsOf(context: StepContext): ClusterCharts {
+  const { charts } = driverSet(context).cluster;
+  if (charts !== undefined) return charts;
+  throw new DriverError({
+    cause: 'HELM_NEEDS_KUBERNETES',
+    message: `${context.task.name} is a Helm chart, and ${context.parts.clusters.nameOf(context.task.driver)} is no Kubernetes cluster`,
+  });
+}
+
+function placeOf(context: StepContext): ChartPlace {
+  return { owner: ownerOf(context), release: releaseName(context.task.serviceId) };
+}
+
+function helmSeconds({ task }: StepContext): number {
+  const source = (task.config ?? task.former?.config)?.source;
+  const seconds = source?.type === 'HELM' ? source.timeoutSeconds : 0;
+  return seconds === 0 ? daySeconds : seconds;
+}
+
+async function using<Result>(
+  context: StepContext,
+  { installs }: { readonly installs: boolean },
+  work: (session: HelmSession) => Promise<Result>,
+): Promise<Result> {
+  const { task, call, parts } = context;
+  const { cluster } = driverSet(context);
+  // What was made with more rights is not taken away with fewer.
+  const configs = [task.config, task.former?.config ?? null];
+  const isClusterWide = configs.some((one) => one?.source.type === 'HELM' && one.source.allowClusterWideResources);
+  const seconds = 3 * helmSeconds(context);
+  const access = await chartsOf(context).access(ownerOf(context), { isClusterWide, seconds }, call.signal);
+  const run = {
+    folder: checkoutFolder(context),
+    release: releaseName(task.serviceId),
+    ...access,
+    timeoutSeconds: helmSeconds(context),
+    install: installs ? await installOf(context) : null,
+  };
+  const session = await parts.helm.open(run, call);
+  try {
+    return await work(session);
+  } catch (error) {
+    // Helm does not tell apart that the cluster is away, for which a deployment waits.
+    if (error instanceof DriverError && error.code === 'HELM_FAILED') await cluster.describe(call.signal);
+    throw error;
+  } finally {
+    await session.close();
+  }
+}
+
+async function removeRun(context: StepContext): Promise<void> {
+  await rm(checkoutFolder(context), { recursive: true, force: true });
+}
