@@ -144,6 +144,11 @@ test.each([
   ],
 ])('%s', (message, code, retryable) => expect(ran(message)).toMatchObject({ code, retryable }));
 
+test('what nobody knows of a registry may pass', () => {
+  const words = 'failed to push r.example/davit/shop:1: errors:\nunknown: unknown error';
+  expect(ran(words)).toMatchObject({ code: 'ENGINE_FAILED', retryable: true, message: expect.stringContaining('unknown error') });
+});
+
 test('an image that must not be a source, or cannot be had, is named', () => {
   const denied = 'failed to load cache key: source "docker-image://r.example/davit/other:1" not allowed by policy: action DENY';
   expect(ran(denied, 'load metadata for r.example/davit/other:1')).toMatchObject({

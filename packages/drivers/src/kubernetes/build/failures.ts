@@ -79,7 +79,11 @@ const isolationHint =
 
 /** Why a build failed that ran to its end. Pure. */
 export function runFailure(build: FailedBuild, reference: string): DriverError {
-  return build.message.startsWith('failed to push ') ? pushFailure(reference, build.message) : buildFailure(build);
+  if (!build.message.startsWith('failed to push ')) return buildFailure(build);
+  const failure = pushFailure(reference, build.message);
+  if (failure.code !== 'ENGINE_FAILED') return failure;
+  // What nobody knows of a registry may pass; the layers are built, and the next attempt has them where the registry took them.
+  return new DriverError({ cause: failure.code, message: failure.message, evidence: failure.evidence, retryable: true });
 }
 
 /** Whether the last words are those of a client whose daemon went away, or who was killed with it: its pod may have ended. Pure. */
