@@ -1,15 +1,18 @@
 import {
+  builderBy,
+  chartsBy,
+  clusterBy,
   DriverError,
-  type ClusterCharts,
+  routesBy,
+  scalingBy,
+  schedulesBy,
+  upgradesBy,
   type ClusterBuilder,
   type ClusterDriver,
-  type ClusterRoutes,
-  type ClusterScaling,
-  type ClusterUpgrades,
-  type ClusterSchedules,
-  type Gateway,
   type EngineImages,
+  type Gateway,
   type ImageStore,
+  type Use,
 } from '@davit/drivers';
 import type { DriverSet } from '../parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
@@ -143,7 +146,11 @@ export class ClusterConnection {
       return drivers;
     };
     const [images, gateway, imageStore] = [this.#images(), this.#gateway(), this.#imageStore()];
-    const overLine = (builder: ClusterBuilder): ClusterBuilder => this.#clusterBuilder(builder);
+    const overLine = (builder: ClusterBuilder): ClusterBuilder =>
+      builderBy(
+        builder,
+        this.#part(({ clusterBuilder }) => clusterBuilder),
+      );
     const own = (): EngineImages | null => (presently()?.builder === undefined ? null : images);
     const cluster = this.#cluster();
     return {
@@ -184,147 +191,51 @@ export class ClusterConnection {
   }
 
   #cluster(): ClusterDriver {
-    const presently = (): ClusterDrivers | null => this.#presently();
-    const routes = this.#routes();
-    const scaling = this.#scaling();
-    const upgrades = this.#upgrades();
-    const schedules = this.#schedules();
-    const charts = this.#charts();
-    const use = <Result>(signal: AbortSignal, action: (cluster: ClusterDriver, signal: AbortSignal) => Promise<Result>) =>
-      this.#use(signal, ({ cluster }, within) => action(cluster, within));
+    const presently = (): ClusterDriver | undefined => this.#presently()?.cluster;
+    const routes = routesBy(this.#part(({ cluster }) => cluster.routes));
+    const scaling = scalingBy(this.#part(({ cluster }) => cluster.scaling));
+    const upgrades = upgradesBy(this.#part(({ cluster }) => cluster.upgrades));
+    const schedules = schedulesBy(this.#part(({ cluster }) => cluster.schedules));
+    const charts = chartsBy(this.#part(({ cluster }) => cluster.charts));
     return {
-      kind: 'kubernetes',
-      describe: (signal) => use(signal, (cluster, within) => cluster.describe(within)),
-      start: (workload, call) => use(call.signal, (cluster, signal) => cluster.start(workload, { ...call, signal })),
-      awaitReady: (workload, call) => use(call.signal, (cluster, signal) => cluster.awaitReady(workload, { ...call, signal })),
-      observe: (selector, signal) => use(signal, (cluster, within) => cluster.observe(selector, within)),
-      retire: (selector, graceSeconds, call) =>
-        use(call.signal, (cluster, signal) => cluster.retire(selector, graceSeconds, { ...call, signal })),
-      revive: (instanceId, call) => use(call.signal, (cluster, signal) => cluster.revive(instanceId, { ...call, signal })),
-      removeService: (environment, service, call) =>
-        use(call.signal, (cluster, signal) => cluster.removeService(environment, service, { ...call, signal })),
-      removeEnvironment: (environment, call) =>
-        use(call.signal, (cluster, signal) => cluster.removeEnvironment(environment, { ...call, signal })),
-      probe: (workload, instance, which, signal) =>
-        use(signal, (cluster, within) => cluster.probe(workload, instance, which, within)),
-      followLogs: (instanceId, since, onLine, signal) =>
-        this.#use(signal, ({ cluster }, within) => cluster.followLogs(instanceId, since, onLine, within), false),
-      readFile: (instanceId, file, signal) => use(signal, (cluster, within) => cluster.readFile(instanceId, file, within)),
-      takeOut: (instanceId, path, signal) => use(signal, (cluster, within) => cluster.takeOut(instanceId, path, within)),
-      putInto: (instanceId, what, signal) => use(signal, (cluster, within) => cluster.putInto(instanceId, what, within)),
-      watch: (onEvent, signal) => this.#use(signal, ({ cluster }, within) => cluster.watch(onEvent, within), false),
-      metrics: {
-        usage: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.usage(within)) ?? []),
-        volumes: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.volumes(within)) ?? []),
-      },
-      get upgrades() {
-        return presently()?.cluster.upgrades === undefined ? undefined : upgrades;
-      },
+      ...clusterBy(
+        'kubernetes',
+        this.#part(({ cluster }) => cluster),
+      ),
       get routes() {
-        return presently()?.cluster.routes === undefined ? undefined : routes;
+        return presently()?.routes && routes;
       },
       get scaling() {
-        return presently()?.cluster.scaling === undefined ? undefined : scaling;
+        return presently()?.scaling && scaling;
       },
-      get charts() {
-        return presently()?.cluster.charts === undefined ? undefined : charts;
+      get upgrades() {
+        return presently()?.upgrades && upgrades;
       },
       get schedules() {
-        return presently()?.cluster.schedules === undefined ? undefined : schedules;
+        return presently()?.schedules && schedules;
+      },
+      get charts() {
+        return presently()?.charts && charts;
       },
     };
   }
 
-  #schedules(): ClusterSchedules {
-    const use = <Result>(
-      signal: AbortSignal,
-      action: (schedules: ClusterSchedules, signal: AbortSignal) => Promise<Result>,
-    ): Promise<Result> =>
-      this.#use(signal, ({ cluster }, within) => {
-        if (cluster.schedules === undefined) throw this.#away('it is being connected anew');
-        return action(cluster.schedules, within);
-      });
-    return {
-      unable: (schedule, signal) => use(signal, (schedules, within) => schedules.unable(schedule, within)),
-      apply: (schedule, options, call) =>
-        use(call.signal, (schedules, signal) => schedules.apply(schedule, options, { ...call, signal })),
-      suspend: (owner, signal) => use(signal, (schedules, within) => schedules.suspend(owner, within)),
-      resume: (schedule, signal) => use(signal, (schedules, within) => schedules.resume(schedule, within)),
-      remove: (owner, signal) => use(signal, (schedules, within) => schedules.remove(owner, within)),
-      list: (signal) => use(signal, (schedules, within) => schedules.list(within)),
-      runs: (selector, signal) => use(signal, (schedules, within) => schedules.runs(selector, within)),
-      awaitStarted: (workload, call) =>
-        use(call.signal, (schedules, signal) => schedules.awaitStarted(workload, { ...call, signal })),
-    };
-  }
-
-  #routes(): ClusterRoutes {
-    const use = (signal: AbortSignal, action: (routes: ClusterRoutes, signal: AbortSignal) => Promise<void>) =>
-      this.#use(signal, ({ cluster }, within) => {
-        if (cluster.routes === undefined) throw this.#away('it is being connected anew');
-        return action(cluster.routes, within);
-      });
-    return {
-      apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
-      remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
-    };
-  }
-
-  #scaling(): ClusterScaling {
-    const present = ({ cluster }: ClusterDrivers): ClusterScaling => {
-      if (cluster.scaling === undefined) throw this.#away('it is being connected anew');
-      return cluster.scaling;
-    };
-    const use = <Result>(signal: AbortSignal, action: (scaling: ClusterScaling, signal: AbortSignal) => Promise<Result>) =>
-      this.#use(signal, (drivers, within) => action(present(drivers), within));
-    return {
-      missing: (by, signal) => use(signal, (scaling, within) => scaling.missing(by, within)),
-      apply: (scaled, signal) => use(signal, (scaling, within) => scaling.apply(scaled, within)),
-      remove: (owner, signal) => use(signal, (scaling, within) => scaling.remove(owner, within)),
-      wanted: (signal) => use(signal, (scaling, within) => scaling.wanted(within)),
-      report: (owner, running, signal) => use(signal, (scaling, within) => scaling.report(owner, running, within)),
-      watch: (onChange, signal) => this.#use(signal, (drivers, within) => present(drivers).watch(onChange, within), false),
-    };
-  }
-
-  #charts(): ClusterCharts {
-    const use = <Result>(signal: AbortSignal, action: (charts: ClusterCharts, signal: AbortSignal) => Promise<Result>) =>
-      this.#use(signal, ({ cluster }, within) => {
-        if (cluster.charts === undefined) throw this.#away('it is being connected anew');
-        return action(cluster.charts, within);
-      });
-    return {
-      access: (owner, wish, signal) => use(signal, (charts, within) => charts.access(owner, wish, within)),
-      outside: (owner, objects, signal) => use(signal, (charts, within) => charts.outside(owner, objects, within)),
-      revisions: (place, signal) => use(signal, (charts, within) => charts.revisions(place, within)),
-      whileWatched: (place, objects, work, call) =>
-        use(call.signal, (charts, signal) => charts.whileWatched(place, objects, work, { ...call, signal })),
-      stop: (place, call) => use(call.signal, (charts, signal) => charts.stop(place, { ...call, signal })),
-      wake: (place, objects, seconds, signal) => use(signal, (charts, within) => charts.wake(place, objects, seconds, within)),
-      releaseClaims: (place, signal) => use(signal, (charts, within) => charts.releaseClaims(place, within)),
-      services: (place, signal) => use(signal, (charts, within) => charts.services(place, within)),
-      state: (place, signal) => use(signal, (charts, within) => charts.state(place, within)),
-    };
-  }
-
-  #upgrades(): ClusterUpgrades {
-    const use = <Result>(signal: AbortSignal, action: (upgrades: ClusterUpgrades, signal: AbortSignal) => Promise<Result>) =>
-      this.#use(signal, ({ cluster }, within) => {
-        if (cluster.upgrades === undefined) throw this.#away('it is being connected anew');
-        return action(cluster.upgrades, within);
-      });
-    return {
-      state: (signal) => use(signal, (upgrades, within) => upgrades.state(within)),
-      begin: (version, signal) => use(signal, (upgrades, within) => upgrades.begin(version, within)),
-    };
+  /** Uses a part of what there is presently. One that is not there has gone a moment ago. */
+  #part<Part>(find: (drivers: ClusterDrivers) => Part | undefined): Use<Part> {
+    return (signal, action, tells) =>
+      this.#use(
+        signal,
+        (drivers, within) => {
+          const part = find(drivers);
+          if (part === undefined) throw this.#away('it is being connected anew');
+          return action(part, within);
+        },
+        tells,
+      );
   }
 
   #images(): EngineImages {
-    const use = <Result>(signal: AbortSignal, action: (builder: EngineImages, signal: AbortSignal) => Promise<Result>) =>
-      this.#use(signal, ({ builder }, within) => {
-        if (builder === undefined) throw this.#away('it is being connected anew');
-        return action(builder, within);
-      });
+    const use = this.#part(({ builder }) => builder);
     return {
       declaredArguments: (source) => use(forever, (builder) => builder.declaredArguments(source)),
       find: (image, signal) => use(signal, (builder, within) => builder.find(image, within)),
@@ -335,25 +246,8 @@ export class ClusterConnection {
     };
   }
 
-  #clusterBuilder({ limits }: ClusterBuilder): ClusterBuilder {
-    const use = <Result>(signal: AbortSignal, action: (builder: ClusterBuilder, signal: AbortSignal) => Promise<Result>) =>
-      this.#use(signal, ({ clusterBuilder }, within) => {
-        if (clusterBuilder === undefined) throw this.#away('it is being connected anew');
-        return action(clusterBuilder, within);
-      });
-    return {
-      limits,
-      declaredArguments: (source) => use(forever, (builder) => builder.declaredArguments(source)),
-      build: (request, call) => use(call.signal, (builder, signal) => builder.build(request, { ...call, signal })),
-    };
-  }
-
   #imageStore(): ImageStore {
-    const use = <Result>(signal: AbortSignal, action: (store: ImageStore, signal: AbortSignal) => Promise<Result>) =>
-      this.#use(signal, ({ imageStore }, within) => {
-        if (imageStore === undefined) throw this.#away('it is being connected anew');
-        return action(imageStore, within);
-      });
+    const use = this.#part(({ imageStore }) => imageStore);
     return {
       list: (signal) => use(signal, (store, within) => store.list(within)),
       space: (signal) => use(signal, (store, within) => store.space(within)),

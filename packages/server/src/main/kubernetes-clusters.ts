@@ -1,8 +1,12 @@
 import {
+  builderBy,
+  chartsBy,
   ClusterTerraform,
   defaultTerraformImages,
-  type ClusterBuilder,
-  type ClusterCharts,
+  routesBy,
+  scalingBy,
+  schedulesBy,
+  upgradesBy,
   type ClusterDriver,
   type ClusterUpgrades,
 } from '@davit/drivers';
@@ -16,7 +20,7 @@ import {
   type OneClusterSettings,
 } from '../cluster-settings.ts';
 import type { Configuration } from './config.ts';
-import { forever, lateCluster, rememberSuccess } from './late-cluster.ts';
+import { late, lateCluster, rememberSuccess } from './late-cluster.ts';
 
 /**
  * Makes what Kubernetes clusters are worked with. They bring images and lead requests by themselves, so there is neither builder nor
@@ -54,7 +58,12 @@ export function kubernetesClusters(
       cluster: lateKubernetes(open, settings.kubernetesVersion !== undefined),
       ...(terraform !== null && { terraform }),
       ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
-      ...(builds === 'cluster' && { clusterBuilder: lateBuilder(open, toBuildSettings(own)) }),
+      ...(builds === 'cluster' && {
+        clusterBuilder: builderBy(
+          toBuildSettings(own),
+          late(async (signal) => (await open(signal)).builder),
+        ),
+      }),
       close: () => closed.abort(),
     };
   };
@@ -68,44 +77,12 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
   };
   return {
     ...lateCluster('kubernetes', open),
-    routes: {
-      apply: async (served, signal) => (await open(signal)).routes.apply(served, signal),
-      remove: async (owner, signal) => (await open(signal)).routes.remove(owner, signal),
-    },
-    scaling: {
-      missing: async (by, signal) => (await open(signal)).scaling.missing(by, signal),
-      apply: async (scaled, signal) => (await open(signal)).scaling.apply(scaled, signal),
-      remove: async (owner, signal) => (await open(signal)).scaling.remove(owner, signal),
-      wanted: async (signal) => (await open(signal)).scaling.wanted(signal),
-      report: async (owner, running, signal) => (await open(signal)).scaling.report(owner, running, signal),
-      watch: async (onChange, signal) => (await open(signal)).scaling.watch(onChange, signal),
-    },
-    charts: lateCharts(async (signal) => (await open(signal)).charts),
-    ...(canUpgrade && {
-      upgrades: {
-        state: async (signal) => (await upgrades(signal)).state(signal),
-        begin: async (version, signal) => (await upgrades(signal)).begin(version, signal),
-      },
-    }),
-    schedules: {
-      unable: async (schedule, signal) => (await open(signal)).schedules.unable(schedule, signal),
-      apply: async (schedule, options, call) => (await open(call.signal)).schedules.apply(schedule, options, call),
-      suspend: async (owner, signal) => (await open(signal)).schedules.suspend(owner, signal),
-      resume: async (schedule, signal) => (await open(signal)).schedules.resume(schedule, signal),
-      remove: async (owner, signal) => (await open(signal)).schedules.remove(owner, signal),
-      list: async (signal) => (await open(signal)).schedules.list(signal),
-      runs: async (selector, signal) => (await open(signal)).schedules.runs(selector, signal),
-      awaitStarted: async (workload, call) => (await open(call.signal)).schedules.awaitStarted(workload, call),
-    },
+    routes: routesBy(late(async (signal) => (await open(signal)).routes)),
+    scaling: scalingBy(late(async (signal) => (await open(signal)).scaling)),
+    schedules: schedulesBy(late(async (signal) => (await open(signal)).schedules)),
+    charts: chartsBy(late(async (signal) => (await open(signal)).charts)),
+    ...(canUpgrade && { upgrades: upgradesBy(late(upgrades)) }),
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
-  };
-}
-
-function lateBuilder(open: (signal: AbortSignal) => Promise<KubernetesDriver>, { limits }: BuildSettings): ClusterBuilder {
-  return {
-    limits,
-    declaredArguments: async (source) => (await open(forever)).builder.declaredArguments(source),
-    build: async (request, context) => (await open(context.signal)).builder.build(request, context),
   };
 }
 
@@ -118,21 +95,6 @@ function terraformOf(own: OneClusterSettings): ((cluster: ClusterDriver) => Clus
     OPEN_TOFU: own.opentofu_image ?? defaultTerraformImages.OPEN_TOFU,
   };
   return (cluster) => new ClusterTerraform({ cluster, address, images });
-}
-
-function lateCharts(open: (signal: AbortSignal) => Promise<ClusterCharts>): ClusterCharts {
-  return {
-    access: async (owner, wish, signal) => (await open(signal)).access(owner, wish, signal),
-    outside: async (owner, objects, signal) => (await open(signal)).outside(owner, objects, signal),
-    revisions: async (place, signal) => (await open(signal)).revisions(place, signal),
-    whileWatched: async (place, objects, work, context) =>
-      (await open(context.signal)).whileWatched(place, objects, work, context),
-    stop: async (place, context) => (await open(context.signal)).stop(place, context),
-    wake: async (place, objects, seconds, signal) => (await open(signal)).wake(place, objects, seconds, signal),
-    releaseClaims: async (place, signal) => (await open(signal)).releaseClaims(place, signal),
-    services: async (place, signal) => (await open(signal)).services(place, signal),
-    state: async (place, signal) => (await open(signal)).state(place, signal),
-  };
 }
 
 function toDriverSettings(own: OneClusterSettings, door: FrontDoor | null): Partial<ClusterSettings> {

@@ -1,5 +1,5 @@
 import { abortable } from '@davit/base';
-import type { ClusterDriver } from '@davit/drivers';
+import { clusterBy, type ClusterDriver, type Use } from '@davit/drivers';
 
 /**
  * Calls `open` until it succeeds, one call at a time however many wait for it. Each waits under its own signal; the search goes
@@ -24,28 +24,16 @@ const openWithinMilliseconds = 30_000;
 // For calls that take no signal.
 export const forever = new AbortController().signal;
 
+/** A part of a driver, or all of it, that is looked for when it is needed. */
+export function late<Part>(open: (signal: AbortSignal) => Promise<Part>): Use<Part> {
+  return async (signal, action) => action(await open(signal), signal);
+}
+
 /** A cluster that is looked for when it is needed. */
 export function lateCluster(kind: string, open: (signal: AbortSignal) => Promise<ClusterDriver>): ClusterDriver {
   return {
-    kind,
-    describe: async (signal) => (await open(signal)).describe(signal),
-    start: async (workload, context) => (await open(context.signal)).start(workload, context),
-    awaitReady: async (workload, context) => (await open(context.signal)).awaitReady(workload, context),
-    observe: async (selector, signal) => (await open(signal)).observe(selector, signal),
-    retire: async (selector, graceSeconds, context) => (await open(context.signal)).retire(selector, graceSeconds, context),
-    revive: async (instanceId, context) => (await open(context.signal)).revive(instanceId, context),
-    removeService: async (environment, service, context) =>
-      (await open(context.signal)).removeService(environment, service, context),
-    removeEnvironment: async (environment, context) => (await open(context.signal)).removeEnvironment(environment, context),
+    ...clusterBy(kind, late(open)),
+    // It tells what was seen, and never fails for what is looked for longer than a probe may take.
     probe: async (workload, instance, which, signal) => (await open(forever)).probe(workload, instance, which, signal),
-    followLogs: async (instanceId, since, onLine, signal) => (await open(signal)).followLogs(instanceId, since, onLine, signal),
-    readFile: async (instanceId, file, signal) => (await open(signal)).readFile(instanceId, file, signal),
-    takeOut: async (instanceId, from, signal) => (await open(signal)).takeOut(instanceId, from, signal),
-    putInto: async (instanceId, what, signal) => (await open(signal)).putInto(instanceId, what, signal),
-    watch: async (onEvent, signal) => (await open(signal)).watch(onEvent, signal),
-    metrics: {
-      usage: async (signal) => (await open(signal)).metrics?.usage(signal) ?? [],
-      volumes: async (signal) => (await open(signal)).metrics?.volumes(signal) ?? [],
-    },
   };
 }

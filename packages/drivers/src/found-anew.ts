@@ -1,0 +1,117 @@
+import type { ClusterDriver, ClusterRoutes, ClusterUpgrades } from './driver.ts';
+import type { ClusterCharts } from './helm-driver.ts';
+import type { ClusterBuilder } from './image-builder.ts';
+import type { ClusterScaling } from './scaling.ts';
+import type { ClusterSchedules } from './schedules.ts';
+
+/*
+ * Drivers and their powers whose real one is found anew for each call: because it is opened with the first one, or made again when
+ * credentials change. Methods are named one by one, so that the compiler says where one is missing.
+ */
+
+/**
+ * Does something with the real one, under a signal that may end earlier than the call's. `tells`: that it succeeds says that the cluster
+ * answers; not so for what also ends well when a connection breaks.
+ */
+export type Use<Part> = <Result>(
+  signal: AbortSignal,
+  action: (part: Part, signal: AbortSignal) => Promise<Result>,
+  tells?: boolean,
+) => Promise<Result>;
+
+// For calls that take no signal.
+const forever = new AbortController().signal;
+
+/** What every cluster driver can do, and its metrics. */
+export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver {
+  return {
+    kind,
+    describe: (signal) => use(signal, (cluster, within) => cluster.describe(within)),
+    start: (workload, call) => use(call.signal, (cluster, signal) => cluster.start(workload, { ...call, signal })),
+    awaitReady: (workload, call) => use(call.signal, (cluster, signal) => cluster.awaitReady(workload, { ...call, signal })),
+    observe: (selector, signal) => use(signal, (cluster, within) => cluster.observe(selector, within)),
+    retire: (selector, graceSeconds, call) =>
+      use(call.signal, (cluster, signal) => cluster.retire(selector, graceSeconds, { ...call, signal })),
+    revive: (instanceId, call) => use(call.signal, (cluster, signal) => cluster.revive(instanceId, { ...call, signal })),
+    removeService: (environment, service, call) =>
+      use(call.signal, (cluster, signal) => cluster.removeService(environment, service, { ...call, signal })),
+    removeEnvironment: (environment, call) =>
+      use(call.signal, (cluster, signal) => cluster.removeEnvironment(environment, { ...call, signal })),
+    probe: (workload, instance, which, signal) =>
+      use(signal, (cluster, within) => cluster.probe(workload, instance, which, within)),
+    followLogs: (instanceId, since, onLine, signal) =>
+      use(signal, (cluster, within) => cluster.followLogs(instanceId, since, onLine, within), false),
+    readFile: (instanceId, file, signal) => use(signal, (cluster, within) => cluster.readFile(instanceId, file, within)),
+    takeOut: (instanceId, path, signal) => use(signal, (cluster, within) => cluster.takeOut(instanceId, path, within)),
+    putInto: (instanceId, what, signal) => use(signal, (cluster, within) => cluster.putInto(instanceId, what, within)),
+    watch: (onEvent, signal) => use(signal, (cluster, within) => cluster.watch(onEvent, within), false),
+    metrics: {
+      usage: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.usage(within)) ?? []),
+      volumes: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.volumes(within)) ?? []),
+    },
+  };
+}
+
+export function routesBy(use: Use<ClusterRoutes>): ClusterRoutes {
+  return {
+    apply: (served, signal) => use(signal, (routes, within) => routes.apply(served, within)),
+    remove: (owner, signal) => use(signal, (routes, within) => routes.remove(owner, within)),
+  };
+}
+
+export function scalingBy(use: Use<ClusterScaling>): ClusterScaling {
+  return {
+    missing: (by, signal) => use(signal, (scaling, within) => scaling.missing(by, within)),
+    apply: (scaled, signal) => use(signal, (scaling, within) => scaling.apply(scaled, within)),
+    remove: (owner, signal) => use(signal, (scaling, within) => scaling.remove(owner, within)),
+    wanted: (signal) => use(signal, (scaling, within) => scaling.wanted(within)),
+    report: (owner, running, signal) => use(signal, (scaling, within) => scaling.report(owner, running, within)),
+    watch: (onChange, signal) => use(signal, (scaling, within) => scaling.watch(onChange, within), false),
+  };
+}
+
+export function schedulesBy(use: Use<ClusterSchedules>): ClusterSchedules {
+  return {
+    unable: (schedule, signal) => use(signal, (schedules, within) => schedules.unable(schedule, within)),
+    apply: (schedule, options, call) =>
+      use(call.signal, (schedules, signal) => schedules.apply(schedule, options, { ...call, signal })),
+    suspend: (owner, signal) => use(signal, (schedules, within) => schedules.suspend(owner, within)),
+    resume: (schedule, signal) => use(signal, (schedules, within) => schedules.resume(schedule, within)),
+    remove: (owner, signal) => use(signal, (schedules, within) => schedules.remove(owner, within)),
+    list: (signal) => use(signal, (schedules, within) => schedules.list(within)),
+    runs: (selector, signal) => use(signal, (schedules, within) => schedules.runs(selector, within)),
+    awaitStarted: (workload, call) =>
+      use(call.signal, (schedules, signal) => schedules.awaitStarted(workload, { ...call, signal })),
+  };
+}
+
+export function chartsBy(use: Use<ClusterCharts>): ClusterCharts {
+  return {
+    access: (owner, wish, signal) => use(signal, (charts, within) => charts.access(owner, wish, within)),
+    outside: (owner, objects, signal) => use(signal, (charts, within) => charts.outside(owner, objects, within)),
+    revisions: (place, signal) => use(signal, (charts, within) => charts.revisions(place, within)),
+    whileWatched: (place, objects, work, call) =>
+      use(call.signal, (charts, signal) => charts.whileWatched(place, objects, work, { ...call, signal })),
+    stop: (place, call) => use(call.signal, (charts, signal) => charts.stop(place, { ...call, signal })),
+    wake: (place, objects, seconds, signal) => use(signal, (charts, within) => charts.wake(place, objects, seconds, within)),
+    releaseClaims: (place, signal) => use(signal, (charts, within) => charts.releaseClaims(place, within)),
+    services: (place, signal) => use(signal, (charts, within) => charts.services(place, within)),
+    state: (place, signal) => use(signal, (charts, within) => charts.state(place, within)),
+  };
+}
+
+export function upgradesBy(use: Use<ClusterUpgrades>): ClusterUpgrades {
+  return {
+    state: (signal) => use(signal, (upgrades, within) => upgrades.state(within)),
+    begin: (version, signal) => use(signal, (upgrades, within) => upgrades.begin(version, within)),
+  };
+}
+
+/** `limits` are known without it. */
+export function builderBy({ limits }: Pick<ClusterBuilder, 'limits'>, use: Use<ClusterBuilder>): ClusterBuilder {
+  return {
+    limits,
+    declaredArguments: (source) => use(forever, (builder) => builder.declaredArguments(source)),
+    build: (request, call) => use(call.signal, (builder, signal) => builder.build(request, { ...call, signal })),
+  };
+}
