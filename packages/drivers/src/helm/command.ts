@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { HelmRun } from '../helm-driver.ts';
-import { runCommand, type CommandEnd } from '../shared/command.ts';
+import { passedOn, runCommand, type CommandEnd } from '../shared/command.ts';
 
 /** Between being told to stop and being killed: Helm writes down that the release failed. */
 export const graceSeconds = 30;
@@ -64,22 +64,6 @@ function environmentOf(run: HelmRun): Record<string, string> {
     HELM_DRIVER: 'secret',
     NO_COLOR: '1',
   };
-}
-
-/** What of Davit's environment programs need to reach the world. */
-function passedOn(): Record<string, string> {
-  const names = [
-    'PATH',
-    'HTTP_PROXY',
-    'HTTPS_PROXY',
-    'NO_PROXY',
-    'http_proxy',
-    'https_proxy',
-    'no_proxy',
-    'SSL_CERT_FILE',
-    'SSL_CERT_DIR',
-  ];
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 }
 
 function failureOf(command: string, end: CommandEnd, isSilent: boolean): DriverError {

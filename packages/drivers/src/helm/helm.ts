@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { access, constants } from 'node:fs/promises';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { HelmDriver, HelmRun, HelmSession } from '../helm-driver.ts';
+import { findInPath } from '../shared/command.ts';
 import { awaitLeftover } from '../shared/leftover.ts';
 import { checkedArguments } from './arguments.ts';
 import { graceSeconds, pidFileOf } from './command.ts';
@@ -45,14 +44,8 @@ export class Helm implements HelmDriver {
   async #find(): Promise<string> {
     const name = this.#program;
     if (name === null) throw unavailable('deploying charts is switched off on this machine');
-    const paths = isAbsolute(name) ? [name] : (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
-    for (const path of paths) {
-      const works = await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      );
-      if (works) return resolve(path);
-    }
+    const path = await findInPath(name);
+    if (path !== null) return path;
     throw unavailable(`there is no program ${name} on this machine`);
   }
 }

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { CommandLimits } from '../terraform-driver.ts';
 
@@ -107,4 +109,33 @@ export function limitVariables({ cpuMillicores, memoryMiB }: CommandLimits): Rec
     GOMAXPROCS: String(Math.max(1, Math.ceil(cpuMillicores / 1000))),
     GOMEMLIMIT: `${Math.max(64, Math.floor(memoryMiB * 0.9))}MiB`,
   };
+}
+
+/** What of Davit's environment programs need to reach the world. */
+export function passedOn(): Record<string, string> {
+  const names = [
+    'PATH',
+    'HTTP_PROXY',
+    'HTTPS_PROXY',
+    'NO_PROXY',
+    'http_proxy',
+    'https_proxy',
+    'no_proxy',
+    'SSL_CERT_FILE',
+    'SSL_CERT_DIR',
+  ];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+}
+
+/** The path of a program that is named, or found in PATH by its name; null: there is none that can be run. */
+export async function findInPath(name: string): Promise<string | null> {
+  const paths = isAbsolute(name) ? [name] : (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
+  for (const path of paths) {
+    const works = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (works) return resolve(path);
+  }
+  return null;
 }

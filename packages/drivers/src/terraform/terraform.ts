@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir, rm, writeFile } from 'node:fs/promises';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
@@ -13,7 +13,7 @@ import type {
   TerraformRun,
   TerraformSession,
 } from '../terraform-driver.ts';
-import { runCommand, type CommandEnd } from '../shared/command.ts';
+import { findInPath, passedOn, runCommand, type CommandEnd } from '../shared/command.ts';
 import { awaitLeftover } from '../shared/leftover.ts';
 import {
   argumentVariables,
@@ -88,14 +88,8 @@ export class Terraform implements TerraformDriver {
     if (name === null) {
       throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${words[engine]} is switched off on this machine` });
     }
-    const paths = isAbsolute(name) ? [name] : (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
-    for (const path of paths) {
-      const works = await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      );
-      if (works) return resolve(path);
-    }
+    const path = await findInPath(name);
+    if (path !== null) return path;
     throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `there is no program ${name} on this machine` });
   }
 
@@ -247,22 +241,6 @@ class Session implements TerraformSession {
     for (const [index, [, place]] of places.entries()) await writeFile(place, files[index]?.content ?? '', { mode: 0o600 });
     return new Map(places);
   }
-}
-
-/** What of Davit's environment programs need to reach the world. */
-function passedOn(): Record<string, string> {
-  const names = [
-    'PATH',
-    'HTTP_PROXY',
-    'HTTPS_PROXY',
-    'NO_PROXY',
-    'http_proxy',
-    'https_proxy',
-    'no_proxy',
-    'SSL_CERT_FILE',
-    'SSL_CERT_DIR',
-  ];
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { isAppError, redactor, retry } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, isAwaited, type EngineParts } from '../parts.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
@@ -97,7 +97,7 @@ export class Scheduler {
   }
 
   #begin(run: store.RunRow, signal: AbortSignal): void {
-    if (this.#running.has(run.id) || this.#parts.drivers[run.driver] === undefined || this.#waits(run)) return;
+    if (this.#running.has(run.id) || this.#parts.drivers[run.driver] === undefined || isAwaited(this.#parts, run.driver)) return;
     const done = this.#places
       .use(() => this.#execute(run, signal))
       .catch((error: unknown) => {
@@ -112,13 +112,6 @@ export class Scheduler {
         this.#wake();
       });
     this.#running.set(run.id, done);
-  }
-
-  /** Whether it lets go of a run until its cluster is back: one that is away must not take the places of the others. */
-  #waits({ driver }: store.RunRow): boolean {
-    const { clusters, settings } = this.#parts;
-    const away = clusters.awayFor(driver);
-    return away > 0 && away < settings.clusterWaitSeconds * 1_000;
   }
 
   async #execute(run: store.RunRow, signal: AbortSignal): Promise<void> {
@@ -160,7 +153,7 @@ export class Scheduler {
       return null;
     } catch (error) {
       call.signal.throwIfAborted();
-      if (error instanceof ClusterAway && this.#waits(run)) throw error;
+      if (error instanceof ClusterAway && isAwaited(this.#parts, run.driver)) throw error;
       const failure = toFailure(error, run.id);
       if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, reference: run.id }, 'a run of a job failed');
       const redact = redactor((await this.#parts.hooks.secrets(secretIds(run.config))).values());
