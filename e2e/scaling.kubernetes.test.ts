@@ -5,7 +5,12 @@ import { call, closeApi, find, openApi, type Api } from '../packages/drivers/src
 import { readKubeconfig } from '../packages/drivers/src/kubernetes/kubeconfig.ts';
 import { pathOf } from '../packages/drivers/src/kubernetes/objects.ts';
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
-import { defineScaleTargets, isServed, writeScale } from '../packages/drivers/src/kubernetes/testing/scale-target.ts';
+import {
+  defineScaleTargets,
+  isServed,
+  noteScaleTargets,
+  writeScale,
+} from '../packages/drivers/src/kubernetes/testing/scale-target.ts';
 import { eventually } from './support/eventually.ts';
 import { KubernetesStage } from './support/kubernetes-stage.ts';
 
@@ -102,8 +107,10 @@ describe.skipIf(cluster.missing !== null)(
   () => {
     let stage: KubernetesStage;
     let api: Api;
+    let forget: (() => Promise<void>) | undefined;
     beforeAll(async () => {
       api = openApi(readKubeconfig(cluster.kubeconfig));
+      forget = await noteScaleTargets(api);
       await defineScaleTargets(api);
       stage = await KubernetesStage.open(cluster, {
         environment: { DAVIT_SCALE_DOWN_SECONDS: '10', DAVIT_METRICS_SECONDS: '15' },
@@ -115,6 +122,7 @@ describe.skipIf(cluster.missing !== null)(
     });
     afterAll(async () => {
       await stage?.close();
+      await forget?.();
       closeApi(api);
     });
 

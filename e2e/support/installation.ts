@@ -10,6 +10,7 @@ import { readKubeconfig } from '../../packages/drivers/src/kubernetes/kubeconfig
 import { pathOf } from '../../packages/drivers/src/kubernetes/objects.ts';
 import type { TestCluster } from '../../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { chartFolder } from '../../packages/drivers/src/kubernetes/testing/manifests-of-davit.ts';
+import { noteScaleTargets } from '../../packages/drivers/src/kubernetes/testing/scale-target.ts';
 import { eventually } from './eventually.ts';
 
 const signal = new AbortController().signal;
@@ -44,6 +45,7 @@ export class Installation {
   readonly #database = `davit_test_${randomUUID().replaceAll('-', '')}`;
   #address = '';
   #image: string;
+  #forget: (() => Promise<void>) | undefined;
 
   constructor(cluster: TestCluster) {
     this.#parts = installationParts(cluster);
@@ -62,6 +64,8 @@ export class Installation {
 
   /** Namespace, secret, database, release; waits until all of it is ready. */
   async install(): Promise<void> {
+    // The chart brings the definition, which Helm never takes away.
+    this.#forget = await noteScaleTargets(this.#api);
     await this.#inDatabase((client) => client.query(`CREATE DATABASE ${escapeIdentifier(this.#database)}`));
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     await this.#make(pathOf('Namespace'), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: this.namespace, labels } });
@@ -151,6 +155,7 @@ export class Installation {
     } finally {
       const path = pathOf('Namespace', { name: this.namespace });
       await call(this.#api, { method: 'DELETE', path, signal, accept: [404] });
+      await this.#forget?.();
       closeApi(this.#api);
       await this.#inDatabase((client) =>
         client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(this.#database)} WITH (FORCE)`),

@@ -10,7 +10,7 @@ import type { ScaleTarget } from './manifests/scale-target.ts';
 import { namespaceName, serviceObjectName } from './names.ts';
 import { pathOf } from './objects.ts';
 import { openTestDriver, shell, testCluster } from './testing/cluster.ts';
-import { defineScaleTargets, isServed, writeScale } from './testing/scale-target.ts';
+import { defineScaleTargets, isServed, noteScaleTargets, writeScale } from './testing/scale-target.ts';
 import { sampleWorkload } from './testing/workloads.ts';
 
 /* What says how many instances there should be, on a real cluster with its own controller of HorizontalPodAutoscalers. */
@@ -30,14 +30,17 @@ interface Scale {
 describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '' : ` (${cluster.missing})`}`, () => {
   let driver: KubernetesDriver;
   let api: Api;
+  let forget: (() => Promise<void>) | undefined;
   beforeAll(async () => {
     api = openApi(readKubeconfig(cluster.kubeconfig));
+    forget = await noteScaleTargets(api);
     await defineScaleTargets(api);
     driver = await openTestDriver(cluster, installation);
   });
   afterAll(async () => {
     await driver?.removeEnvironment(environment, context);
     driver?.close();
+    await forget?.();
     closeApi(api);
   });
 

@@ -1,12 +1,21 @@
-import { call, type Api, type KubernetesObject } from '../api.ts';
+import { call, find, type Api, type KubernetesObject } from '../api.ts';
 import { scaleTargetDefinition } from '../manifests/scale-target.ts';
 
 const signal = new AbortController().signal;
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** Makes the cluster know ScaleTargets, as its operator would. It stays: other tests may be at it. */
+const path = `${definitions}/${scaleTargetDefinition.metadata?.name}`;
+
+/** Notes whether the cluster knows ScaleTargets. What it answers takes the definition away, unless it was there; all ScaleTargets go with it. */
+export async function noteScaleTargets(api: Api): Promise<() => Promise<void>> {
+  const wasThere = (await find(api, path, signal)) !== null;
+  return async () => {
+    if (!wasThere) await call(api, { method: 'DELETE', path, signal, accept: [404] });
+  };
+}
+
+/** Makes the cluster know ScaleTargets, as its operator would. */
 export async function defineScaleTargets(api: Api): Promise<void> {
-  const path = `${definitions}/${scaleTargetDefinition.metadata?.name}`;
   const query = { fieldManager: 'davit-tests', force: 'true' };
   const contentType = 'application/apply-patch+yaml';
   await call(api, { method: 'PATCH', path, query, body: scaleTargetDefinition, contentType, signal });
