@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import Dockerode from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -42,7 +43,10 @@ const dockerfile = (base: string, version: string): string =>
     '',
   ].join('\n');
 
+/** Where an ingress controller of the cluster answers, as `http://192.0.2.1`. Without it nothing is asked from outside. */
+const { DAVIT_TEST_KUBERNETES_INGRESS: controller = '' } = process.env;
 const wanted = 10_000;
+const wantedFromOutside = 3_000;
 /**
  * Told to end, it lets each connection go with its next answer. An L4 Service has nobody who would: one that is closed while its client
  * sends is a lost request, whatever the cluster does.
@@ -60,6 +64,18 @@ process.on('SIGTERM', () => {
   setInterval(() => server.getConnections((_error, count) => count === 0 && process.exit(0)), 20);
 });
 `;
+
+/** Asks an address for another host than its own. */
+function fetchAs(host: string, address: string): Promise<{ readonly status: number }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(address, { headers: { host } }, (response) => {
+      response.resume();
+      resolve({ status: response.statusCode ?? 0 });
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
 
 describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
   let stage: KubernetesStage;
@@ -273,6 +289,37 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     expect(result.succeeded).toBeGreaterThanOrEqual(wanted);
     expect([...result.versions].toSorted()).toEqual(['0', '1', '2', '3', '4', '5']);
   });
+
+  test.skipIf(controller === '')(
+    `${wantedFromOutside} requests to a public address through an ingress controller during three redeploys: none fails`,
+    async () => {
+      const { client } = stage.davit;
+      const params = { applicationId: id.front };
+      const ports = [{ internal_port: 8080, publicly_accessible: true, protocol: 'HTTP' as const }];
+      const scale = { min_running_instances: 2, max_running_instances: 2 };
+      await client.call('editApplication', { params, body: { healthchecks: {}, ports, ...scale } });
+      expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      const [link] = (await client.call('listApplicationLinks', { params })).results;
+      const { host } = new URL(link?.url ?? '');
+      const { hostname, port } = new URL(controller);
+      const asked = async (): Promise<true | undefined> => {
+        const { status } = await fetchAs(host, controller);
+        return status === 200 ? true : undefined;
+      };
+      await eventually(asked, 'an answer of the controller', 60_000);
+      const { results } = await client.call('listApplicationEnvironmentVariable', { params });
+      const { id: environmentVariableId = '' } = results.find(({ key }) => key === 'VERSION') ?? {};
+      const load = startLoad(`http://${hostname}:${port || 80}`, { connectTo: hostname, headers: { host } });
+      for (const value of ['6', '7', '8']) {
+        const at = { ...params, environmentVariableId };
+        await client.call('editApplicationEnvironmentVariable', { params: at, body: { key: 'VERSION', value } });
+        expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      }
+      const result = await load.end(wantedFromOutside);
+      expect(result.failures).toEqual([]);
+      expect([...result.versions].toSorted()).toEqual(['5', '6', '7', '8']);
+    },
+  );
 
   test('it is scaled up and down', async () => {
     const { client } = stage.davit;
