@@ -12,6 +12,8 @@ export interface LoadOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Nothing but GET. */
   readonly isReading?: boolean;
+  /** Each request has a connection of its own: what closes the others is not what is tested. */
+  readonly isFresh?: boolean;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface LoadOptions {
  */
 export function startLoad(
   address: string,
-  { connectTo = '127.0.0.1', headers = {}, isReading = false }: LoadOptions = {},
+  { connectTo = '127.0.0.1', headers = {}, isReading = false, isFresh = false }: LoadOptions = {},
 ): { end(atLeast: number): Promise<LoadResult> } {
   const { host, port, pathname: path } = new URL(address);
   const failures: string[] = [];
@@ -28,7 +30,7 @@ export function startLoad(
   let succeeded = 0;
   let until = Number.POSITIVE_INFINITY;
   const agents = [
-    ...Array.from({ length: 10 }, () => new Agent({ keepAlive: true, maxSockets: 1 })),
+    ...Array.from({ length: 10 }, () => (isFresh ? (false as const) : new Agent({ keepAlive: true, maxSockets: 1 }))),
     false as const,
     false as const,
   ];

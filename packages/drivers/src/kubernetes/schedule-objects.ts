@@ -5,7 +5,10 @@ import { pathOf, type Scope } from './objects.ts';
 
 const atOnce = 4;
 
-/** The CronJobs of a service, or all of the installation. An account that may not look at them has made none. */
+/**
+ * The CronJobs of a service, or all of the installation; not those that are leaving, which begin no more runs. An account that may not look at
+ * them has made none.
+ */
 export async function findSchedules(
   { api, installation }: Scope,
   owner: { readonly environment?: string; readonly service?: string },
@@ -14,7 +17,8 @@ export async function findSchedules(
   const query = { labelSelector: labelSelector(installation, 'schedule', owner) };
   const request = { method: 'GET', path: pathOf('CronJob'), query, signal, accept: [403] } as const;
   const { status, body } = await call<{ readonly items?: readonly KubernetesObject[] }>(api, request);
-  return status === 200 ? (body.items ?? []) : [];
+  const found = status === 200 ? (body.items ?? []) : [];
+  return found.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
 }
 
 /** Removes the CronJobs of a service but one. Their Jobs stay: they are runs, which have an end of their own. */

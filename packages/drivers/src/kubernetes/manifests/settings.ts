@@ -80,7 +80,7 @@ export const defaultSettings: ClusterSettings = {
   gateway: null,
   certificates: null,
   helperImage: 'docker.io/library/busybox:1.37',
-  lingerSeconds: 3,
+  lingerSeconds: 5,
   clusterWideCharts: true,
   builds: {
     image: null,
