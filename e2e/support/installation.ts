@@ -15,10 +15,12 @@ import { eventually } from './eventually.ts';
 
 const signal = new AbortController().signal;
 
-/** What an installation of Davit on a test cluster needs; `missing`: why there can be none; `former`: an image of the version before. */
+/** What an installation of Davit on a test cluster needs; `missing`: why there can be none; `former`: the version before, where there is one. */
 export function installationParts(cluster: TestCluster) {
   const { DAVIT_TEST_KUBERNETES_DAVIT_IMAGE: image = '', DAVIT_TEST_KUBERNETES_DATABASE: server = '' } = process.env;
-  const { DAVIT_TEST_KUBERNETES_FORMER_DAVIT_IMAGE: former = image } = process.env;
+  const { DAVIT_TEST_KUBERNETES_FORMER_DAVIT_IMAGE: formerImage = image } = process.env;
+  const { DAVIT_TEST_KUBERNETES_FORMER_DAVIT_CHART: formerChart = chartFolder } = process.env;
+  const former = { image: formerImage, chart: formerChart };
   const helm = findProgram('helm') ?? '';
   const missing =
     cluster.missing ??
@@ -44,12 +46,13 @@ export class Installation {
   readonly #token = randomBytes(24).toString('hex');
   readonly #database = `davit_test_${randomUUID().replaceAll('-', '')}`;
   #address = '';
-  #image: string;
+  /** What is installed. */
+  #version: { readonly image: string; readonly chart: string };
   #forget: (() => Promise<void>) | undefined;
 
   constructor(cluster: TestCluster) {
     this.#parts = installationParts(cluster);
-    this.#image = this.#parts.former;
+    this.#version = this.#parts.former;
     this.#api = openApi(readKubeconfig(cluster.kubeconfig));
   }
 
@@ -89,7 +92,7 @@ export class Installation {
 
   /** From the version before to this one, where the test was given an image of it; else from this one to itself. */
   async upgradeVersion(values: object): Promise<void> {
-    this.#image = this.#parts.image;
+    this.#version = { image: this.#parts.image, chart: chartFolder };
     await this.upgrade({ ...values, podAnnotations: { turn: 'second' } });
   }
 
@@ -97,7 +100,7 @@ export class Installation {
   async upgrade(values: object): Promise<void> {
     const { helm } = this.#parts;
     const former = await this.#allPods();
-    const [, repository = '', tag = ''] = /^(.+):([^:/]+)$/.exec(this.#image) ?? [];
+    const [, repository = '', tag = ''] = /^(.+):([^:/]+)$/.exec(this.#version.image) ?? [];
     const small = { resources: { requests: { cpu: '10m', memory: '128Mi' } } };
     const own = {
       image: { repository, tag },
@@ -114,7 +117,7 @@ export class Installation {
       },
       ...values,
     };
-    const args = ['upgrade', 'davit', chartFolder, '--install', '--namespace', this.namespace, '--values', '-'];
+    const args = ['upgrade', 'davit', this.#version.chart, '--install', '--namespace', this.namespace, '--values', '-'];
     const running = promisify(execFile)(helm, [...args, '--wait', '--timeout', '170s']);
     running.child.stdin?.end(JSON.stringify(own));
     await running;
