@@ -5,10 +5,9 @@ import { releaseName } from '../charts/place.ts';
 import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
 import { leaveOthers } from '../clusters/leave.ts';
 import { isInstalled, repairOf } from '../plan/helm.ts';
-import * as journal from '../store/journal.ts';
 import { beginRuntime } from '../store/terraform.ts';
 import { checkoutFolder } from './image.ts';
-import { configOf, driverSet, noteHere, ownerOf, type Step, type StepContext } from './step.ts';
+import { configOf, driverSet, noteDeployed, noteHere, ownerOf, type Step, type StepContext } from './step.ts';
 
 /*
  * A chart is installed by Helm, a program of this machine. What the cluster keeps of each revision says which deployment made it: so whoever goes
@@ -84,20 +83,8 @@ export const settleChart: Step = {
   deadlineSeconds: 300,
   cancelable: false,
   async run(context) {
-    const { task, deployment, parts, call } = context;
-    await context.journal.write(journal.setRuntime, [
-      task.serviceId,
-      deployment.organization_id,
-      deployment.project_id,
-      deployment.environment_id,
-      task.driver,
-      'RUNNING',
-      task.releaseId,
-      task.rollout,
-      task.configHash,
-      'RUNNING',
-      null,
-    ]);
+    const { task, parts, call } = context;
+    await noteDeployed(context, { desired: 'RUNNING', runningStatus: 'RUNNING', instances: null });
     const to = { owner: ownerOf(context), rollout: task.rollout, config: configOf(task) };
     const led = await leadRequests(parts, task.driver, to, call.signal);
     for (const remark of routeRemarks(to.config, led ?? [])) call.log(remark);

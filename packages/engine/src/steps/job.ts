@@ -8,15 +8,16 @@ import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
 import { startWithImage } from '../registry-image.ts';
 import { hasOwnRun, removeSchedule, setSchedule } from '../store/jobs.ts';
-import * as store from '../store/journal.ts';
 import { terminationGrace } from '../workload.ts';
 import {
   configOf,
   driverSet,
   hadSchedule,
+  noteDeployed,
   noteHere,
   ownerOf,
   workloadOf,
+  type Deployed,
   type Step,
   type StepContext,
   type Task,
@@ -118,26 +119,16 @@ export const arm: Step = {
     const isArmed = task.forcedEvent === null || task.former?.desired === 'RUNNING';
     const schedule = configOf(task).job?.schedule ?? null;
     const next = isArmed && schedule !== null ? nextRun(schedule, new Date()) : null;
-    const runtime = [
-      task.serviceId,
-      deployment.organization_id,
-      deployment.project_id,
-      deployment.environment_id,
-      task.driver,
-      isArmed ? 'RUNNING' : 'STOPPED',
-      task.releaseId,
-      task.rollout,
-      task.configHash,
-      isArmed ? 'COMPLETED' : 'STOPPED',
-      null,
-    ];
+    const deployed: Deployed = isArmed
+      ? { desired: 'RUNNING', runningStatus: 'COMPLETED', instances: null }
+      : { desired: 'STOPPED', runningStatus: 'STOPPED', instances: null };
     const owner = { environment: deployment.environment_id, service: task.serviceId };
     const byCluster = next !== null && (await putOnCluster(context));
     if (!byCluster && hadSchedule(task)) await disarm(parts, task.driver, owner, call.signal);
     if (hadSchedule(task)) await disarmOthers(parts, task.driver, owner, call);
     const due = byCluster ? [task.serviceId, 'infinity', task.driver] : [task.serviceId, next, null];
     await journal.transaction(async (tx) => {
-      await journal.write(store.setRuntime, runtime, tx);
+      await noteDeployed(context, deployed, tx);
       if (next === null) await journal.writeAny(removeSchedule, [task.serviceId], tx);
       else await journal.write(setSchedule, due, tx);
     });

@@ -5,10 +5,9 @@ import type { ReleaseConfig } from '../model.ts';
 import { assertDecides, letDecide } from '../scaling/by-cluster.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import { startWithImage } from '../registry-image.ts';
-import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
-import { configOf, driverSet, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
+import { configOf, driverSet, noteDeployed, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
 import { undoChart } from './helm.ts';
 import { removeRun } from './terraform.ts';
 
@@ -132,7 +131,7 @@ export const route: Step = {
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
-    const { task, deployment, journal, call, parts } = context;
+    const { task, call, parts } = context;
     const config = configOf(task);
     const count = task.count ?? config.instances;
     const instances = await runningInstances(context, count);
@@ -142,19 +141,8 @@ export const route: Step = {
         message: `${count - instances.length} of ${count} instances ended after they had been ready`,
       });
     }
-    await journal.write(store.setRuntime, [
-      task.serviceId,
-      deployment.organization_id,
-      deployment.project_id,
-      deployment.environment_id,
-      task.driver,
-      'RUNNING',
-      task.releaseId,
-      task.rollout,
-      task.configHash,
-      count === 0 ? 'STOPPED' : 'RUNNING',
-      count,
-    ]);
+    const runningStatus = count === 0 ? 'STOPPED' : 'RUNNING';
+    await noteDeployed(context, { desired: 'RUNNING', runningStatus, instances: count });
     await parts.gateways[task.driver]?.set(task.serviceId, config, instances, call.signal);
     const to = { owner: ownerOf(context), rollout: task.rollout, config };
     const led = await leadRequests(parts, task.driver, to, call.signal);

@@ -1,9 +1,10 @@
+import type { Queryable } from '@davit/db';
 import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
 import type { BuildCommit, GitReleaseSource, JobEvent, ReleaseConfig } from '../model.ts';
 import { driversOf, type DriverSet, type EngineParts } from '../parts.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
-import type { ClaimedDeployment } from '../store/journal.ts';
+import { setRuntime, type ClaimedDeployment } from '../store/journal.ts';
 import { notePlace } from '../store/places.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
@@ -85,6 +86,24 @@ export function ownerOf(context: StepContext): Ownership {
 export async function noteHere({ task, deployment, journal }: StepContext): Promise<void> {
   const keeps = configOf(task).volumes.length > 0;
   await journal.write(notePlace, [task.serviceId, task.driver, deployment.environment_id, keeps]);
+}
+
+/** What is written down of a service once its release is deployed. */
+export interface Deployed {
+  /** `STOPPED`: nothing of it runs that Davit would have to keep running. */
+  readonly desired: 'RUNNING' | 'STOPPED';
+  readonly runningStatus: 'RUNNING' | 'STOPPED' | 'COMPLETED';
+  /** null: there are none that stay. */
+  readonly instances: number | null;
+}
+
+/** Writes down that the task's release is what is deployed. From here on everybody goes forward to it. Fails with LeaseLost. */
+export async function noteDeployed({ task, deployment, journal }: StepContext, what: Deployed, db?: Queryable): Promise<void> {
+  const { serviceId, driver, releaseId, rollout, configHash } = task;
+  const { organization_id, project_id, environment_id } = deployment;
+  const { desired, runningStatus, instances } = what;
+  const place = [serviceId, organization_id, project_id, environment_id, driver];
+  await journal.write(setRuntime, [...place, desired, releaseId, rollout, configHash, runningStatus, instances], db);
 }
 
 /** Whether what runs before the deployment is a cron job. */

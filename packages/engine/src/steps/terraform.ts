@@ -10,7 +10,7 @@ import { endRuns } from '../store/terraform-runs.ts';
 import { secretIds } from '../workload.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceAt } from './source.ts';
-import { configOf, driverSet, ownerOf, type Step, type StepContext } from './step.ts';
+import { configOf, driverSet, noteDeployed, ownerOf, type Step, type StepContext } from './step.ts';
 import { checkout, graceOf, isEmpty, runOf, terraformOf } from './terraform-run.ts';
 
 /*
@@ -112,20 +112,8 @@ export const settle: Step = {
     // Names of outputs may have dashes, names of variables may not.
     const told = outputs.map((output) => ({ ...output, name: output.name.replaceAll('-', '_'), description: null }));
     await parts.hooks.serviceOutputs(task.serviceId, told);
-    await context.journal.write(journal.setRuntime, [
-      task.serviceId,
-      deployment.organization_id,
-      deployment.project_id,
-      deployment.environment_id,
-      task.driver,
-      // Nothing of it runs that Davit would have to keep running.
-      'STOPPED',
-      task.releaseId,
-      task.rollout,
-      task.configHash,
-      'COMPLETED',
-      null,
-    ]);
+    // Nothing of it runs that Davit would have to keep running.
+    await noteDeployed(context, { desired: 'STOPPED', runningStatus: 'COMPLETED', instances: null });
     if (resources !== null) {
       const sealed = parts.hooks.seal(task.serviceId, JSON.stringify(resources));
       const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
