@@ -9,6 +9,7 @@ export * from './gateway.ts';
 export * from './stored-images.ts';
 export * from './terraform-driver.ts';
 export * from './terraform-state.ts';
+export * from './helm-arguments.ts';
 export * from './helm-driver.ts';
 export { causes, DriverError, RoutePortTakenError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';

@@ -5,7 +5,7 @@ import { DriverError } from '../errors.ts';
 import type { HelmDriver, HelmRun, HelmSession } from '../helm-driver.ts';
 import { findInPath } from '../shared/command.ts';
 import { awaitLeftover } from '../shared/leftover.ts';
-import { checkedArguments } from './arguments.ts';
+import { checkedArguments } from '../helm-arguments.ts';
 import { graceSeconds, pidFileOf } from './command.ts';
 import { writeRun } from './files.ts';
 import { unknownNames } from './macro.ts';

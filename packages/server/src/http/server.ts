@@ -1,9 +1,9 @@
 import { SerializerSelector, type Serializer, type SerializerFactory } from '@fastify/fast-json-stringify-compiler';
-import { AppError, systemClock, type Clock } from '@davit/base';
+import { AppError, isAppError, systemClock, type Clock } from '@davit/base';
 import { operationList, type Operation } from '@davit/contract';
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -149,29 +149,39 @@ function acceptBodies(app: FastifyInstance): void {
     try {
       done(null, parseJson(bytes));
     } catch (error) {
-      done(toError(error));
+      done(withAdvice(toError(error), request));
     }
   });
   app.addContentTypeParser(yamlTypes, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     request.bodyBytes = bytes.length;
     try {
-      if (bytes.length > 0 && request.routeOptions.config.mediaType === undefined) throw wrongType();
+      if (bytes.length > 0 && request.routeOptions.config.mediaType === undefined) throw wrongType(request);
       done(null, parseText(bytes));
     } catch (error) {
       done(toError(error));
     }
   });
   // An empty body has no type that matters: `curl -X POST -d ''` and some clients send one all the same.
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     if (bytes.length === 0) done(null, undefined);
-    else done(wrongType());
+    else done(wrongType(request));
   });
 }
 
 const yamlTypes = ['application/x-yaml', 'application/yaml', 'text/yaml'];
 
-function wrongType(): AppError {
-  return new AppError({ code: 'UNSUPPORTED_MEDIA_TYPE', message: wrongMediaType });
+function wrongType({ routeOptions }: FastifyRequest): AppError {
+  const { mediaType } = routeOptions.config;
+  const message = mediaType === undefined ? wrongMediaType : `The body is sent as it is with \`Content-Type: ${mediaType}\`.`;
+  return new AppError({ code: 'UNSUPPORTED_MEDIA_TYPE', message });
+}
+
+/** What calls itself JSON and is none may be what the operation takes under another name. */
+function withAdvice(error: Error, { routeOptions }: FastifyRequest): Error {
+  const { mediaType } = routeOptions.config;
+  if (mediaType === undefined || !isAppError(error) || error.code !== 'MALFORMED_JSON') return error;
+  const message = `${error.message} To send a text as it is, say \`Content-Type: ${mediaType}\`.`;
+  return new AppError({ code: error.code, message, cause: error });
 }
 
 const pressureSampleMilliseconds = 1000;

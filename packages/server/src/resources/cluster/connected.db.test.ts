@@ -117,6 +117,30 @@ async function reaches(applicationId: string, state: string): Promise<void> {
   await vi.waitFor(async () => expect((await read()).state).toBe(state), patience);
 }
 
+test('a chart keeps any arguments there; with one that no deployment takes, none is queued', async () => {
+  const { params } = await organization();
+  const { place } = await connected(params);
+  const { inEnvironment } = await environmentOn(params, place.clusterId);
+  const git_repository = { url: 'https://git.example.org/shop/charts.git', branch: 'main' };
+  const given = ['--wait', '--kube-token=sesame'];
+  const body = { name: 'redis', source: { git_repository }, arguments: given };
+  const made = await client.call('createHelm', { params: inEnvironment, body });
+  expect(made.arguments).toEqual(given);
+  const chart = { helmId: made.id };
+  const calls = await Promise.allSettled([
+    client.call('deployHelm', { params: chart }),
+    client.call('deployHelm', { params: chart, query: { dry_run: true } }),
+    client.call('deployEnvironment', { params: inEnvironment }),
+    client.call('deployAllServices', { params: inEnvironment, body: { helms: [{ id: made.id }] } }),
+  ]);
+  const message = expect.stringContaining('redis has the argument --kube-token, which is not taken: Davit chooses cluster');
+  for (const call of calls) {
+    expect(call).toMatchObject({ status: 'rejected', reason: { status: 400, code: 'NOT_SUPPORTED', message } });
+    expect(String(Object(call).reason)).not.toContain('sesame');
+  }
+  expect(await client.call('getHelmStatus', { params: chart })).toMatchObject({ state: 'READY' });
+});
+
 test('one with a kubeconfig that it takes is deployed, runs environments, and shows what it has', async () => {
   const { params } = await organization();
   const { name, place } = await cluster(params);

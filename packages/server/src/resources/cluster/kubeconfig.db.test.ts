@@ -68,6 +68,13 @@ test('its body is YAML, or a JSON string; nothing else is taken', async () => {
   });
   expect(response.headers.get('content-type')).toContain('application/x-yaml');
   expect(await response.text()).toBe(kubeconfig);
+  const asJson = await put(place, kubeconfig, 'application/json');
+  expect(JSON.parse(await asJson.text())).toMatchObject({
+    code: 'MALFORMED_JSON',
+    message: expect.stringMatching(/line 1, column 1.*Content-Type: application\/x-yaml/),
+  });
+  const asXml = await put(place, '<xml/>', 'text/xml');
+  expect(JSON.parse(await asXml.text())).toMatchObject({ message: expect.stringContaining('application/x-yaml') });
   for (const [body, type, status, code] of [
     ['', 'application/x-yaml', 400, 'VALIDATION_FAILED'],
     ['kind: Pod', 'application/x-yaml', 400, 'VALIDATION_FAILED'],

@@ -45,7 +45,7 @@ function marked(services: readonly ServiceFacts[]): ServiceFacts['spec'][] {
 
 /**
  * The configuration for a request to the engine: what it names is stored when this returns. In the request's transaction.
- * VARIABLE_CYCLE, CLUSTER_KIND_UNSUPPORTED.
+ * VARIABLE_CYCLE, CLUSTER_KIND_UNSUPPORTED, NOT_SUPPORTED.
  */
 export async function releasable(
   deps: Deps,
@@ -61,14 +61,17 @@ export async function releasable(
 
 /**
  * VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones.
- * CLUSTER_KIND_UNSUPPORTED for what its kind cannot run here.
+ * CLUSTER_KIND_UNSUPPORTED for what its kind cannot run here, NOT_SUPPORTED for what its kind cannot be deployed with anywhere.
  */
 export function assertResolvable(
   facts: Pick<ServiceFacts, 'name' | 'type' | 'spec' | 'driver'>,
   { circles }: ComposedRelease,
 ): void {
-  const obstacle = kindOf(facts.type).obstacle?.(facts.spec, facts.driver) ?? null;
+  const kind = kindOf(facts.type);
+  const obstacle = kind.obstacle?.(facts.spec, facts.driver) ?? null;
   if (obstacle !== null) throw new AppError({ code: 'CLUSTER_KIND_UNSUPPORTED', message: `${facts.name} ${obstacle}` });
+  const fault = kind.fault?.(facts.spec) ?? null;
+  if (fault !== null) throw new AppError({ code: 'NOT_SUPPORTED', message: `${facts.name} ${fault}` });
   const [way] = circles;
   if (way !== undefined) throw cycle(way, `at the service ${facts.name}`);
 }

@@ -1,3 +1,4 @@
+import { helmArgumentFaults } from '@davit/engine/port';
 import { kinds, type Body, type operations, type Response } from '@davit/contract';
 import { toCommit } from '../../shared/history-details.ts';
 import { invalid, type Problems } from '../../shared/problems.ts';
@@ -77,6 +78,10 @@ export const helm = defineKind({
       ? 'is a Helm chart, which needs a Kubernetes cluster, and its environment is on the container engine of this machine. Put the ' +
         'environment on a Kubernetes cluster (cluster_id); or, to deploy the rest of it here, attach the chart to its stage with is_skipped.'
       : null,
+  fault: (spec) => {
+    const [fault] = helmArgumentFaults(spec.arguments);
+    return fault === undefined ? null : `has the argument ${fault.name || '""'}, which ${fault.message} Edit its arguments.`;
+  },
   wish: (request: DeployRequest, query) => {
     const version = request?.chart_version ?? null;
     const releaseId = request?.release_id ?? null;

@@ -79,6 +79,8 @@ export interface ServiceKind {
   process?(spec: ServiceSpec): OwnProcess;
   /** Why this one cannot be deployed where it is, to go on after its name; null: it can. */
   obstacle?(spec: ServiceSpec, driver: string): string | null;
+  /** What of its spec no deployment takes, to go on after its name; null: nothing. Its records take it, as it is the contract's. */
+  fault?(spec: ServiceSpec): string | null;
 }
 
 /** What a kind decides of its process instead of its users. */
@@ -125,6 +127,7 @@ interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {
   host?(id: string, spec: Spec): string;
   process?(spec: Spec): OwnProcess;
   obstacle?(spec: Spec, driver: string): string | null;
+  fault?(spec: Spec): string | null;
 }
 
 /** A kind by its own types: the HTTP layer has checked requests against the contract, and specs are stored with their type. */

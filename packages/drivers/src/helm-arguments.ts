@@ -1,4 +1,4 @@
-import { DriverError } from '../errors.ts';
+import { DriverError } from './errors.ts';
 
 /*
  * What a user may add to `helm upgrade`. Everything else is refused and not only what is known to be harmful: arguments of later versions
@@ -46,28 +46,46 @@ const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
 
 const historyMax = /^--history-max=([1-9]\d{0,3})$/;
 
-/** The arguments for Helm. HELM_ARGUMENT_REFUSED names the first one that is not taken. Pure. */
-export function checkedArguments(given: readonly string[]): string[] {
-  const joined = given.flatMap((argument, index) => {
-    if (given[index - 1] === '--history-max') return [];
-    return argument === '--history-max' ? [`${argument}=${given[index + 1] ?? ''}`] : [argument];
-  });
-  return joined.flatMap((argument) => {
-    const plain = argument.replace(/=true$/, '');
-    if (switches.has(plain)) return [plain];
-    if (without.has(plain) || /^--wait=(?:watcher|legacy)$/.test(argument)) return [];
-    if (historyMax.test(argument)) return [argument];
-    throw refused(argument);
-  });
+/** What is wrong with one of the arguments of a chart. */
+export interface HelmArgumentFault {
+  readonly index: number;
+  /** What the argument is called; of its value, which may be secret, nothing. */
+  readonly name: string;
+  /** Continues the name: `is not taken: ... Taken are ...`. */
+  readonly message: string;
 }
 
-function refused(argument: string): DriverError {
+/** What is not taken of a chart's arguments; empty: all are. Pure. */
+export function helmArgumentFaults(given: readonly string[]): HelmArgumentFault[] {
+  return readArguments(given).faults;
+}
+
+/** The arguments for Helm. HELM_ARGUMENT_REFUSED names the first one that is not taken. Pure. */
+export function checkedArguments(given: readonly string[]): string[] {
+  const { taken, faults } = readArguments(given);
+  const [fault] = faults;
+  if (fault === undefined) return taken;
+  throw new DriverError({ cause: 'HELM_ARGUMENT_REFUSED', message: `the argument ${fault.name} ${fault.message}` });
+}
+
+function readArguments(given: readonly string[]): { readonly taken: string[]; readonly faults: HelmArgumentFault[] } {
+  const taken: string[] = [];
+  const faults: HelmArgumentFault[] = [];
+  given.forEach((one, index) => {
+    if (given[index - 1] === '--history-max') return;
+    const argument = one === '--history-max' ? `${one}=${given[index + 1] ?? ''}` : one;
+    const plain = argument.replace(/=true$/, '');
+    if (switches.has(plain)) taken.push(plain);
+    else if (historyMax.test(argument)) taken.push(argument);
+    else if (!without.has(plain) && !/^--wait=(?:watcher|legacy)$/.test(argument)) faults.push(faultOf(argument, index));
+  });
+  return { taken, faults };
+}
+
+function faultOf(argument: string, index: number): HelmArgumentFault {
   // What stands behind the sign may be secret.
   const name = argument.split('=', 1)[0] ?? '';
   const reason = reasons.find(([pattern]) => pattern.test(name))?.[1];
   const allowed = [...switches, '--history-max'].toSorted().join(', ');
-  return new DriverError({
-    cause: 'HELM_ARGUMENT_REFUSED',
-    message: `the argument ${name} is not taken${reason === undefined ? '' : `: ${reason}`}. Taken are ${allowed}.`,
-  });
+  return { index, name, message: `is not taken${reason === undefined ? '' : `: ${reason}`}. Taken are ${allowed}.` };
 }

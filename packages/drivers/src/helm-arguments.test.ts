@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkedArguments } from './arguments.ts';
+import { checkedArguments, helmArgumentFaults } from './helm-arguments.ts';
 
 test('arguments that only change how a chart is installed are taken', () => {
   const given = ['--no-hooks', '--skip-crds=true', '--history-max', '3', '--wait-for-jobs'];
@@ -51,4 +51,16 @@ test('a refusal says what to do, and nothing of what stands behind the sign', ()
     /the argument --set is not taken: put values into values_override/,
   );
   expect(() => checkedArguments(['--set=password=sesame'])).not.toThrow(/sesame/);
+});
+
+test('each one that is not taken is told with its place', () => {
+  const given = ['--atomic', '--kubeconfig=/x', '--history-max', '3', '--set', 'a=b', '--history-max', 'all'];
+  const faults = helmArgumentFaults(given).map(({ index, name }) => ({ index, name }));
+  expect(faults).toEqual([
+    { index: 1, name: '--kubeconfig' },
+    { index: 4, name: '--set' },
+    { index: 5, name: 'a' },
+    { index: 6, name: '--history-max' },
+  ]);
+  expect(helmArgumentFaults(['--atomic', '--history-max=3'])).toEqual([]);
 });
