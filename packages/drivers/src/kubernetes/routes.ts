@@ -8,7 +8,8 @@ import { toHttpRoutes } from './manifests/http-route.ts';
 import { toIngress } from './manifests/ingress.ts';
 import { apply, pathOf } from './objects.ts';
 import { translated } from './refusals.ts';
-import { removeRoutes, serveRollout } from './removal.ts';
+import { serveRollout } from './retirement.ts';
+import { removeRoutes } from './route-objects.ts';
 import type { ClusterScope } from './start.ts';
 
 /** The optional power "routes": an Ingress for each service, or HTTPRoutes, served by the cluster's own controller. */

@@ -1,6 +1,7 @@
 import { inParallel } from '../shared/parallel.ts';
 import type { ClusterScaling, ScaledService, WantedInstances } from '../scaling.ts';
 import { call, find, type KubernetesObject } from './api.ts';
+import { labelledWhereSeen } from './by-label.ts';
 import { follow } from './follow.ts';
 import { annotation, label, labelSelector } from './labels.ts';
 import { toAutoscaler, toScaledObject, toTriggerAuthentications } from './manifests/autoscaler.ts';
@@ -116,16 +117,12 @@ async function removeDeciders(
   except: readonly KubernetesObject[],
   signal: AbortSignal,
 ): Promise<void> {
-  const query = { labelSelector: labelSelector(installation, 'scaling', { service, ...(environment && { environment }) }) };
+  const labels = labelSelector(installation, 'scaling', { service, ...(environment && { environment }) });
   const kept = new Set(except.map(pathTo));
-  const paths = await inParallel(deciders, atOnce, async (kind) => {
-    const request = { method: 'GET', path: pathOf(kind), query, signal, accept: [403, 404] } as const;
-    const { status, body } = await call<{ readonly items?: readonly KubernetesObject[] }>(api, request);
-    // KEDA's own HorizontalPodAutoscaler has the labels of its ScaledObject, and goes with it.
-    const own = (body.items ?? []).filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0);
-    return status === 200 ? own.map(({ metadata }) => pathOf(kind, metadata)) : [];
-  });
-  const gone = paths.flat().filter((path) => !kept.has(path));
+  const found = await labelledWhereSeen(api, deciders, labels, signal);
+  // KEDA's own HorizontalPodAutoscaler has the labels of its ScaledObject, and goes with it.
+  const own = found.filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0);
+  const gone = own.map(pathTo).filter((path) => !kept.has(path));
   await inParallel(gone, atOnce, (path) => remove(api, path, signal));
 }
 

@@ -1,5 +1,6 @@
 import { inParallel } from '../shared/parallel.ts';
 import { call, type KubernetesObject } from './api.ts';
+import { labelledWhereSeen } from './by-label.ts';
 import { labelSelector } from './labels.ts';
 import { pathOf, type Scope } from './objects.ts';
 
@@ -14,10 +15,7 @@ export async function findSchedules(
   owner: { readonly environment?: string; readonly service?: string },
   signal: AbortSignal,
 ): Promise<readonly KubernetesObject[]> {
-  const query = { labelSelector: labelSelector(installation, 'schedule', owner) };
-  const request = { method: 'GET', path: pathOf('CronJob'), query, signal, accept: [403] } as const;
-  const { status, body } = await call<{ readonly items?: readonly KubernetesObject[] }>(api, request);
-  const found = status === 200 ? (body.items ?? []) : [];
+  const found = await labelledWhereSeen(api, ['CronJob'], labelSelector(installation, 'schedule', owner), signal);
   return found.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
 }
 

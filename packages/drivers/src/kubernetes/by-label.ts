@@ -1,0 +1,45 @@
+import { call, type Api, type KubernetesObject } from './api.ts';
+import { pathOf, remove } from './objects.ts';
+
+/** Objects of several kinds that have labels, in all namespaces, each with its kind. */
+export async function labelled(
+  api: Api,
+  kinds: readonly string[],
+  labelSelector: string,
+  signal: AbortSignal,
+): Promise<KubernetesObject[]> {
+  return listEach(api, kinds, { labelSelector, signal, accept: [] });
+}
+
+/** The same, where a cluster may not have the kinds, or the account may not look at them: then Davit made none. */
+export async function labelledWhereSeen(
+  api: Api,
+  kinds: readonly string[],
+  labelSelector: string,
+  signal: AbortSignal,
+): Promise<KubernetesObject[]> {
+  return listEach(api, kinds, { labelSelector, signal, accept: [403, 404] });
+}
+
+interface Wanted {
+  readonly labelSelector: string;
+  readonly signal: AbortSignal;
+  readonly accept: readonly number[];
+}
+
+async function listEach(api: Api, kinds: readonly string[], { labelSelector, ...how }: Wanted): Promise<KubernetesObject[]> {
+  const lists = await Promise.all(
+    kinds.map(async (kind) => {
+      const request = { method: 'GET', path: pathOf(kind), query: { labelSelector }, ...how } as const;
+      const { status, body } = await call<{ readonly items?: readonly KubernetesObject[] }>(api, request);
+      // Objects of a list do not say their kind.
+      return status === 200 ? (body.items ?? []).map((item) => ({ ...item, kind })) : [];
+    }),
+  );
+  return lists.flat();
+}
+
+/** Deletes an object that has its kind. One that is gone is fine. */
+export async function removeObject(api: Api, { kind = '', metadata }: KubernetesObject, signal: AbortSignal): Promise<void> {
+  await remove(api, pathOf(kind, { namespace: metadata?.namespace, name: metadata?.name }), signal);
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '@davit/base';
+import type { Database, Queryable } from '@davit/db';
+import { hashOf } from '../hash.ts';
+import type { DeploymentRequest, EnginePort, RequestedService } from '../port.ts';
+import * as requests from '../store/requests.ts';
+import { assertReleasesUsable, whatCanBeDone } from './refusals.ts';
+
+/** See `EnginePort.request`. */
+export async function queueRequest(tx: Queryable, request: DeploymentRequest): ReturnType<EnginePort['request']> {
+  const { place, trigger } = request;
+  await tx.many(requests.lockQueue, [place.environmentId]);
+  const services = await whatCanBeDone(tx, request);
+  await assertReleasesUsable(tx, services);
+  const ids = services.map((service) => service.serviceId);
+  // A run that was asked for by itself happens once for each time that it was asked for.
+  const isForced = services.some((service) => service.event !== undefined);
+  const waiting = isForced
+    ? undefined
+    : await tx.maybe(requests.findMergeable, [place.environmentId, trigger.actor, request.action, ids]);
+  const deploymentId = waiting?.id ?? randomUUID();
+  if (waiting === undefined) {
+    await tx.run(requests.insertDeployment, [
+      deploymentId,
+      place.organizationId,
+      place.projectId,
+      place.environmentId,
+      place.clusterId,
+      place.driver,
+      request.action,
+      request.wholeEnvironment,
+      trigger.origin,
+      trigger.triggeredBy,
+      trigger.actor,
+    ]);
+  } else if (request.wholeEnvironment) {
+    await tx.run(requests.markWhole, [deploymentId, true]);
+  }
+  await writeServices(tx, request, services, deploymentId);
+  await tx.many(requests.notifyRunners, ['queued']);
+  return { deploymentId, merged: waiting !== undefined };
+}
+
+async function writeServices(
+  tx: Queryable,
+  request: DeploymentRequest,
+  services: readonly RequestedService[],
+  deploymentId: string,
+): Promise<void> {
+  if (services.length === 0) return;
+  const rows = services.map((service) => ({ service, releaseId: releaseIdOf(service) }));
+  const fresh = rows.flatMap(({ service, releaseId }) =>
+    service.release !== undefined && 'config' in service.release
+      ? [
+          {
+            id: releaseId,
+            service_id: service.serviceId,
+            config: service.release.config,
+            config_hash: hashOf(service.release.config),
+            commit: service.release.commitId === null ? null : { id: service.release.commitId },
+            values_commit: service.release.valuesCommitId ?? null,
+          },
+        ]
+      : [],
+  );
+  if (fresh.length > 0) {
+    const { organizationId, environmentId } = request.place;
+    await tx.run(requests.insertReleases, [organizationId, environmentId, request.trigger.triggeredBy, JSON.stringify(fresh)]);
+  }
+  const entries = rows.map(({ service, releaseId }) => ({
+    service_id: service.serviceId,
+    service_type: service.serviceType,
+    service_name: service.name,
+    icon_uri: service.iconUri,
+    release_id: releaseId,
+    rollout: randomUUID(),
+    stage_id: service.stage.id,
+    stage_name: service.stage.name,
+    stage_position: service.stage.position,
+    event: service.event ?? null,
+  }));
+  await tx.run(requests.insertServices, [deploymentId, JSON.stringify(entries)]);
+}
+
+function releaseIdOf(service: RequestedService): string | null {
+  if (service.release === undefined) return null;
+  return 'releaseId' in service.release ? service.release.releaseId : randomUUID();
+}
+
+/** See `EnginePort.withdraw`. */
+export async function withdraw(database: Database, deploymentId: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    if ((await tx.maybe(requests.withdrawRequest, [deploymentId])) !== undefined) {
+      // The next one in line may be able to start now.
+      await tx.many(requests.notifyRunners, ['withdrawn']);
+      return;
+    }
+    const place = await tx.maybe(requests.requestPlace, [deploymentId]);
+    if (place === undefined || place.status === 'WITHDRAWN') {
+      throw new AppError({ code: 'NOT_FOUND', message: 'There is no such deployment request in the queue.' });
+    }
+    throw new AppError({
+      code: 'ALREADY_STARTED',
+      message:
+        'This deployment has left the queue. Cancel it with POST /environment/{environmentId}/cancelDeployment while it runs.',
+    });
+  });
+}
+
+/** See `EnginePort.cancel`. */
+export async function cancel(database: Database, environmentId: string, force: boolean): Promise<void> {
+  await database.transaction(async (tx) => {
+    const canceled = await tx.maybe(requests.requestCancel, [environmentId, force]);
+    if (canceled === undefined) {
+      throw new AppError({
+        code: 'NOTHING_TO_CANCEL',
+        message: 'No deployment of this environment is running that is not being canceled already.',
+      });
+    }
+    await tx.run(requests.markCanceling, [canceled.id]);
+    await tx.many(requests.notifyRunners, [`${force ? 'force' : 'cancel'} ${canceled.id}`]);
+  });
+}
