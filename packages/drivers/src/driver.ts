@@ -97,7 +97,7 @@ export interface ClusterRoutes {
 
 /** How far a cluster is with another version of itself. */
 export interface UpgradeState {
-  /** The version that it can be brought to, as `1.36.2+k3s1`; null: none. */
+  /** The version that it can be brought to, as `1.36.2+k3s1`, also while it is being brought to another one; null: none. */
   readonly next: string | null;
   /** Why there is none, in words that say what to do; null: there is one, or one is under way, or it has it. */
   readonly hindrance: string | null;

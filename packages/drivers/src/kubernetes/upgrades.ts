@@ -6,7 +6,7 @@ import { list } from './follow.ts';
 import { label } from './labels.ts';
 import { apply, pathOf, type Scope } from './objects.ts';
 import { translated } from './refusals.ts';
-import { parseVersion, stepFault, type DistributionVersion } from './versions.ts';
+import { compareVersions, parseVersion, stepFault, type DistributionVersion } from './versions.ts';
 
 /*
  * Upgrades of K3s and RKE2 by their system-upgrade-controller, which replaces the program on one node after the other as its Plans say:
@@ -17,7 +17,7 @@ const namespace = 'system-upgrade';
 const [serversPlan, agentsPlan] = ['davit-servers', 'davit-agents'];
 
 /** As far as it is read. */
-interface Plan extends KubernetesObject {
+export interface Plan extends KubernetesObject {
   readonly spec?: { readonly version?: string };
   readonly status?: {
     readonly conditions?: readonly {
@@ -60,13 +60,32 @@ async function readState(scope: Scope, wanted: string, signal: AbortSignal): Pro
       hindrance: 'it has no system-upgrade-controller. Install one, or upgrade the cluster where it was installed.',
     };
   const [plans, versions] = await Promise.all([readPlans(scope, signal), runningVersions(scope, signal)]);
-  const target = plans[0]?.spec?.version;
-  if (target !== undefined && versions.some((version) => version !== target))
-    return { ...none, underWay: withoutLetter(target), failure: plans.map(failureOf).find((words) => words !== null) ?? null };
+  return judgeUpgrade(plans, versions, wanted);
+}
+
+/**
+ * What the Plans and the versions that run say of an upgrade. Plans that are not the wanted ones, or not all of them (whoever wrote them ended
+ * in between), can be written again: a version that does not exist must not keep the right one away. Pure.
+ */
+export function judgeUpgrade(plans: readonly Plan[], versions: readonly string[], wanted: string): UpgradeState {
+  const targets = plans.map(({ spec }) => spec?.version ?? '');
+  const target = targets[0];
+  const isUnderWay = target !== undefined && versions.some((version) => isBehind(version, target));
+  const isAsWanted = targets.length === 2 && targets.every((one) => one === planVersion(wanted));
+  const failure = plans.map(failureOf).find((words) => words !== null) ?? null;
+  const progress = isUnderWay ? { underWay: withoutLetter(target), failure } : { underWay: null, failure: null };
+  if (isUnderWay && isAsWanted) return { ...progress, next: null, hindrance: null };
   // The oldest part of a cluster says what may come next.
-  const faults = versions.map((version) => stepFault(version, wanted)).filter((fault) => fault !== null);
-  if (faults[0] !== undefined) return { ...none, hindrance: faults[0] };
-  return versions.every((version) => version === wanted) ? none : { ...none, next: withoutLetter(wanted) };
+  const fault = versions.map((version) => stepFault(version, wanted)).find((words) => words !== null) ?? null;
+  if (fault !== null) return { ...progress, next: null, hindrance: isUnderWay ? null : fault };
+  const isThere = versions.every((version) => version === planVersion(wanted));
+  return { ...progress, next: isThere ? null : withoutLetter(wanted), hindrance: null };
+}
+
+// A node that is ahead of a Plan was upgraded by hand: nothing brings it back.
+function isBehind(version: string, target: string): boolean {
+  const [here, there] = [parseVersion(version), parseVersion(target)];
+  return here === null || there === null ? version !== target : compareVersions(here, there) < 0;
 }
 
 async function readPlans({ api }: Scope, signal: AbortSignal): Promise<Plan[]> {
@@ -95,10 +114,12 @@ function failureOf({ metadata, status }: Plan): string | null {
 }
 
 const withoutLetter = (version: string): string => version.replace(/^v/, '');
+/** As nodes and Plans have it. */
+const planVersion = (version: string): string => `v${withoutLetter(version)}`;
 
 /** What an upgrade is begun with. Pure. */
 export function plansFor(version: string, installation: string): KubernetesObject[] {
-  const target = `v${withoutLetter(version)}`;
+  const target = planVersion(version);
   const parsed = parseVersion(target);
   if (parsed === null) throw new Error(`${version} is not a version that can be upgraded to`);
   const upgrade = { image: images[parsed.distribution] };

@@ -276,6 +276,9 @@ test('one that can be upgraded is, and says how far it is', async () => {
   expect(await client.call('getClusterReadinessStatus', { params: place })).toEqual({ is_ready: true });
   upgrades.set(name, { ...notUpgraded, underWay: '1.36.3+k3s1', failure: 'davit-servers: JobFailed: node one' });
   expect(await client.call('deployCluster', { params: place })).toMatchObject({ status: 'DEPLOYMENT_ERROR' });
+  upgrades.set(name, { ...notUpgraded, underWay: '1.36.33+k3s1', failure: 'no such image', next: '1.36.3+k3s1' });
+  expect(await client.call('upgradeCluster', { params: place })).toMatchObject(underWay);
+  expect(upgrades.get(name)).toEqual({ ...notUpgraded, underWay: '1.36.3+k3s1' });
   upgrades.set(name, notUpgraded);
   expect(await read()).toMatchObject({ status: 'DEPLOYED', next_k8s_available_version: null });
   const { results } = await client.call('listClusterLogs', { params: place });
@@ -283,6 +286,7 @@ test('one that can be upgraded is, and says how far it is', async () => {
   expect(words.slice(1)).toEqual([
     expect.stringContaining('to 1.36.3+k3s1, one node after the other'),
     expect.stringContaining('does not go on: davit-servers: JobFailed: node one'),
+    expect.stringContaining('to 1.36.3+k3s1, one node after the other'),
   ]);
   const refused = (message: string) => ({
     status: 409,

@@ -93,7 +93,8 @@ export async function upgradeCluster(deps: Deps, caller: Caller, clusterId: stri
   const row = await deps.database.transaction(async (tx) => changeCluster(tx, caller, place));
   if (!isConnected(deps, row)) throw notDeployed(row, 'there is nothing to upgrade');
   const state = await deps.engine.checkCluster(row.driver);
-  if (state.upgrade !== null && state.upgrade.underWay !== null) return statusOf(deps, row, state);
+  // What is under way to another version than the one that is set now is led to that one.
+  if (state.upgrade !== null && state.upgrade.underWay !== null && state.upgrade.next === null) return statusOf(deps, row, state);
   const version = nextVersion(row, state);
   try {
     await deps.engine.upgradeCluster(row.driver, version);
