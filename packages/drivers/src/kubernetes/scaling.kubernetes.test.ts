@@ -108,6 +108,12 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     expect(scale?.status.selector).toContain(`davit.rollout=${web.rollout}`);
     const autoscaler = await find<HorizontalPodAutoscaler>(api, path('HorizontalPodAutoscaler', web), signal);
     expect(autoscaler?.spec).toMatchObject({ minReplicas: 1, maxReplicas: 5, scaleTargetRef: { kind: 'ScaleTarget' } });
+    // Events had brought it to nothing; by use it would stay there, as that is where an autoscaler is switched off.
+    await writeScale(api, path('ScaleTarget', web), 0);
+    await driver.scaling.apply({ ...scaledOf(web), instances: 0, mark: 'third' }, signal);
+    expect(await wanted(web)).toMatchObject({ instances: 1, mark: 'third' });
+    // What decides goes also where its number was taken away by somebody else.
+    await call(api, { method: 'DELETE', path: path('ScaleTarget', web), signal });
     await driver.scaling.remove(web.owner, signal);
     await driver.scaling.remove(web.owner, signal);
     expect([await has('ScaleTarget', web), await has('HorizontalPodAutoscaler', web)]).toEqual([false, false]);

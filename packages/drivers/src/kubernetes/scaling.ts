@@ -92,7 +92,10 @@ async function applyTarget(scope: Scope, scaled: ScaledService, signal: AbortSig
   } else {
     if (found.metadata.labels?.[label.installation] !== installation) throw foreign(target);
     const { metadata, spec } = target;
-    await call(api, { ...merge, path, body: { metadata, spec }, signal });
+    // At nothing, where events had brought it, a HorizontalPodAutoscaler is switched off and would never write it.
+    const isOff = scaled.by.type === 'USE' && found.spec.replicas === 0;
+    const replicas = isOff ? { replicas: Math.max(scaled.least, scaled.instances, 1) } : {};
+    await call(api, { ...merge, path, body: { metadata, spec: { ...spec, ...replicas } }, signal });
   }
   const replicas = found?.status?.replicas ?? scaled.instances;
   await call(api, { ...merge, path: `${path}/status`, body: { status: { replicas, selector: scaledPods(scaled) } }, signal });
@@ -104,10 +107,9 @@ export async function removeScaling(
   { environment, service }: { readonly environment?: string | undefined; readonly service: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { items, status } = await targets(scope, { environment, service }, signal);
-  // It is made first and goes last.
-  if (status !== 200 || items.length === 0) return;
+  // What decides may be there without the number, when somebody took that or its definition away.
   await removeDeciders(scope, { environment, service }, [], signal);
+  const items = await targets(scope, { environment, service }, signal);
   for (const { metadata } of items) await remove(scope.api, pathOf('ScaleTarget', metadata), signal);
 }
 
@@ -127,8 +129,7 @@ async function removeDeciders(
 }
 
 async function wanted(scope: Scope, signal: AbortSignal): Promise<WantedInstances[]> {
-  const { items } = await targets(scope, {}, signal);
-  return items.flatMap(({ metadata, spec, status }) => {
+  return (await targets(scope, {}, signal)).flatMap(({ metadata, spec, status }) => {
     const service = metadata.labels?.[label.service];
     if (service === undefined || spec.replicas === undefined || metadata.deletionTimestamp !== undefined) return [];
     const mark = metadata.annotations?.[annotation.mark] ?? '';
@@ -141,10 +142,10 @@ async function targets(
   scope: Scope,
   selector: { readonly environment?: string | undefined; readonly service?: string },
   signal: AbortSignal,
-): Promise<{ readonly status: number; readonly items: readonly ScaleTarget[] }> {
+): Promise<readonly ScaleTarget[]> {
   const request = { method: 'GET', ...listed(scope, selector), signal, accept: [403, 404] } as const;
   const { status, body } = await call<{ readonly items?: readonly ScaleTarget[] }>(scope.api, request);
-  return { status, items: status === 200 ? (body.items ?? []) : [] };
+  return status === 200 ? (body.items ?? []) : [];
 }
 
 function listed(

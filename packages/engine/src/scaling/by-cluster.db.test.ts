@@ -77,6 +77,14 @@ test('the number of the cluster is followed within the limits, told, reported, a
   expect(scalings[0]?.reason).toContain('HorizontalPodAutoscaler');
 });
 
+test('a number without a limit is cut to what the cluster has room for', async () => {
+  const { cpuMillicores } = await world.fake.cluster.describe(new AbortController().signal);
+  const shop = scaled({ most: null, cpuPercent: 60, memoryPercent: null }, { cpuMillicores: cpuMillicores / 2, memoryMiB: 1 });
+  await deployed(shop);
+  want(shop, 100_000);
+  await reaches(shop, 2);
+});
+
 test('a change is acted on when it happens, not with the next measurement', async () => {
   await world.close();
   world = await createWorld({ decides: true, metricsSeconds: 3 });

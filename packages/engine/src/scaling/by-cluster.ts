@@ -97,11 +97,11 @@ export function markOf({ rollout, config }: Pick<Scaled, 'rollout' | 'config'>, 
 }
 
 /** As many as a cluster can hold of a service, by its size. */
-function roomFor({ cpuMillicores, memoryMiB }: ReleaseConfig, cluster: ClusterDescription): number {
+export function roomFor({ cpuMillicores, memoryMiB }: ReleaseConfig, cluster: ClusterDescription): number {
   return Math.floor(Math.min(cluster.cpuMillicores / Math.max(cpuMillicores, 1), cluster.memoryMiB / Math.max(memoryMiB, 1)));
 }
 
-/** What of the number that a cluster says is wanted: within the limits of the release that runs. */
-export function withinLimits(wanted: number, config: ReleaseConfig): number {
-  return Math.max(config.instances, Math.min(wanted, config.scaling?.most ?? wanted));
+/** What of the number that a cluster says is wanted: within the limits of the release that runs, or what there is room for. */
+export function withinLimits(wanted: number, config: ReleaseConfig, room: number): number {
+  return Math.max(config.instances, Math.min(wanted, config.scaling?.most ?? Math.max(room, 1)));
 }

@@ -1,7 +1,8 @@
-import type { ClusterScaling, WantedInstances } from '@davit/drivers';
+import type { ClusterDescription, ClusterScaling, WantedInstances } from '@davit/drivers';
+import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
-import type { ScaledRow } from '../store/scaling.ts';
-import { isScaled, letDecide, markOf, withinLimits } from './by-cluster.ts';
+import { scaledServices, type ScaledRow } from '../store/scaling.ts';
+import { isScaled, letDecide, markOf, roomFor, withinLimits } from './by-cluster.ts';
 
 // Somebody else may have changed what decides; looking costs some requests for each service. What a cluster lacks may come at any time.
 const tellAgainMilliseconds = 300_000;
@@ -52,18 +53,30 @@ export class ClusterNumbers {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, number | null>> {
     const known = new Map((await scaling.wanted(signal)).map((one) => [one.service, one]));
+    const room = this.#room(signal);
     if (known.size > 0) this.#watch(scaling, signal);
     const numbers = new Map<string, number | null>();
     for (const row of rows) {
       const found = known.get(row.service_id);
       const decides = await this.#tell(row, found, signal);
       if (found === undefined && !decides && row.config.scaling?.events === undefined) continue;
-      numbers.set(row.service_id, found === undefined ? null : withinLimits(found.instances, row.config));
+      const number = found === undefined ? null : withinLimits(found.instances, row.config, await room(found, row.config));
+      numbers.set(row.service_id, number);
       const running = row.running_instances ?? row.settled_instances;
       if (found !== undefined && found.running !== running)
         await scaling.report({ environment: row.environment_id, service: row.service_id }, running, signal);
     }
     return numbers;
+  }
+
+  /** How many of a service the cluster has room for; asked once, and only where nothing else bounds the number. */
+  #room(signal: AbortSignal): (found: WantedInstances, config: ReleaseConfig) => Promise<number> {
+    let asked: Promise<ClusterDescription> | undefined;
+    return async ({ instances }, config) => {
+      if ((config.scaling?.most ?? null) !== null || instances <= config.instances) return instances;
+      asked ??= driversOf(this.#parts, this.#driver).cluster.describe(signal);
+      return roomFor(config, await asked);
+    };
   }
 
   /** Whether the cluster decides. */
@@ -82,6 +95,9 @@ export class ClusterNumbers {
       service,
     };
     try {
+      // Telling many takes its time: one that was stopped or deployed since is told no more, or it would keep what decides for ever.
+      const [now] = await this.#parts.database.many(scaledServices, [this.#driver, service]);
+      if (now?.rollout !== rollout) return found !== undefined;
       const decides = await letDecide(this.#parts, this.#driver, { owner, rollout, config, instances }, signal);
       this.#told.set(service, { at: Date.now(), decides });
       return decides;
