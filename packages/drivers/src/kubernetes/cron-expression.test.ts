@@ -22,4 +22,6 @@ test('time zones are named as Kubernetes knows them', () => {
     'UTC',
     'Asia/Kolkata',
   ]);
+  const eastern = ['US/Eastern', 'US/eastern', 'US/EASTERN', 'EST5EDT'].map(toKubernetesZone);
+  expect(eastern).toEqual(['US/Eastern', 'America/New_York', 'America/New_York', 'EST5EDT']);
 });

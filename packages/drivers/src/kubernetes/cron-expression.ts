@@ -83,7 +83,7 @@ function listOf(values: ReadonlySet<number>, all: number): string {
 /** The name of a time zone as Kubernetes knows it, to which capitals matter. Pure. */
 export function toKubernetesZone(timezone: string): string {
   const known = new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone;
-  // Some names are other ones' second names; those that are written as they should be stay what they are.
-  const isWritten = /^[A-Z]/.test(timezone) && known.toLowerCase() !== timezone.toLowerCase();
-  return isWritten ? timezone : known;
+  // Some names are other ones' second names; those that are written as names are (`US/Eastern`, `EST5EDT`) stay what they are.
+  const isWritten = timezone.split('/').every((part) => /^[A-Z]/.test(part) && !/^[A-Z]{4,}$/.test(part));
+  return isWritten && known.toLowerCase() !== timezone.toLowerCase() ? timezone : known;
 }

@@ -124,12 +124,15 @@ export function toInstance(found: Found): Instance {
   };
 }
 
-/** A process that ends well when it is told to, as its time is over, has not done its work. */
+/** A process that ends well when it is told to, as its time is over, has not done its work. One that ended before has. */
 function withoutDeadline(
   ended: ContainerStateTerminated | undefined,
   pod: Pod | undefined,
 ): ContainerStateTerminated | undefined {
-  const isLate = pod?.status?.reason === 'DeadlineExceeded' && ended?.exitCode === 0;
+  const { startTime, reason } = pod?.status ?? {};
+  const deadline = Date.parse(String(startTime)) + 1_000 * (pod?.spec?.activeDeadlineSeconds ?? 0);
+  const isInTime = Date.parse(String(ended?.finishedAt)) < deadline;
+  const isLate = reason === 'DeadlineExceeded' && ended?.exitCode === 0 && !isInTime;
   return ended !== undefined && isLate ? { ...ended, exitCode: terminatedCode } : ended;
 }
 

@@ -231,6 +231,18 @@ test('a cluster that is away runs on, and what it did is known when it is back',
   expect(await logOf(tick)).toEqual(['alone']);
 });
 
+test('a run that began for a release that is gone keeps no later run from being noted', async () => {
+  const tick = await armed();
+  const { armed: schedules } = east.fake.schedules;
+  const own = schedules.get(tick.serviceId);
+  if (own === undefined) throw new Error('it has no schedule');
+  schedules.set(tick.serviceId, { ...own, workload: { ...own.workload, release: randomUUID() } });
+  east.fake.kill(due(tick).id, 0);
+  schedules.set(tick.serviceId, own);
+  const { rollout } = due(tick, east, new Date(Date.now() + 60_000));
+  expect(await statuses(tick, 'RUNNING')).toMatchObject([{ id: rollout }]);
+});
+
 describe('a deployment', () => {
   test('replaces what the schedule runs, while a run under way goes on as it began', async () => {
     const tick = await armed();

@@ -105,8 +105,8 @@ export class ClusterRuns {
       // Whoever recorded its end did not come to remove it.
       await this.#remove(driver, run, signal);
     }
-    const next = own.find(({ id }) => !known.has(id));
-    if (next !== undefined) await this.#noteOne(driver, next);
+    // One whose release is gone (it began while its service was uninstalled) cannot be noted, and keeps no later one from it.
+    for (const run of own) if (!known.has(run.id) && (await this.#noteOne(driver, run))) return;
   }
 
   async #remove(driver: string, { id, service }: ScheduledRun, signal: AbortSignal): Promise<void> {
@@ -115,11 +115,12 @@ export class ClusterRuns {
     await cluster.retire({ service, rollout: id }, 0, call);
   }
 
-  async #noteOne(driver: string, run: ScheduledRun): Promise<void> {
+  async #noteOne(driver: string, run: ScheduledRun): Promise<boolean> {
     const { id, service, release, dueAt, startedAt } = run;
-    await this.#parts.database.transaction(async (tx) => {
+    return this.#parts.database.transaction(async (tx) => {
       const noted = await tx.maybe(store.insertClusterRun, [id, service, release, dueAt, driver, startedAt]);
       if (noted !== undefined) await tx.run(store.trimRuns, [service, rememberedRuns]);
+      return noted !== undefined;
     });
   }
 

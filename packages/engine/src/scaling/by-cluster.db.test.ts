@@ -83,6 +83,7 @@ test('a number without a limit is cut to what the cluster has room for', async (
   await deployed(shop);
   want(shop, 100_000);
   await reaches(shop, 2);
+  expect(told(shop)?.instances).toBe(100_000);
 });
 
 test('a change is acted on when it happens, not with the next measurement', async () => {

@@ -1,7 +1,11 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Sensitive } from '@davit/base';
 import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { ContainerState, Pod } from 'kubernetes-types/core/v1.js';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ClusterSchedule } from '../../schedules.ts';
 import { gather, toInstance } from '../instances.ts';
 import { label, matchesSelector, withRunLabels } from '../labels.ts';
@@ -65,6 +69,25 @@ test('its pod is that of an attempt that Davit starts, but for the helper, which
   expect(helper?.command?.join(' ')).toContain(`'/davit-output'/*`);
   // Time to be read, after the process has ended.
   expect(terminationGracePeriodSeconds).toBe(grace + 120);
+});
+
+test.each([
+  ['as long as it is asked for', { holdSeconds: 1, mostSeconds: 60 }, [1, 3]],
+  ['not until the time of the run is over', { holdSeconds: 30, mostSeconds: 17 }, [1, 3]],
+  ['not at all where that is over', { holdSeconds: 30, mostSeconds: 10 }, [0, 1]],
+])('outputs are held %s', (_, times, [least = 0, most = 0]) => {
+  const folder = mkdtempSync(join(tmpdir(), 'davit-held-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'davit-output.json'), '{}');
+  const script = made(times).spec?.jobTemplate.spec?.template.spec?.initContainers?.[0]?.command?.[2] ?? '';
+  const began = performance.now();
+  // It tells itself to end, as the node does once the process has.
+  const shell = script.replaceAll('/davit-output', folder).replace('trap hold TERM', (line) => `${line}\nkill -TERM $$`);
+  const { status } = spawnSync('/bin/sh', ['-c', shell], { timeout: 20_000 });
+  const seconds = (performance.now() - began) / 1_000;
+  expect(status).toBe(foldersLostCode);
+  expect(seconds).toBeGreaterThanOrEqual(least);
+  expect(seconds).toBeLessThan(most);
 });
 
 test('another expression or time zone makes another CronJob, other values do not', () => {
@@ -177,6 +200,15 @@ describe('a run', () => {
     const over = job({ failed: 1, conditions: condition('Failed') });
     const late = { phase: 'Failed', reason: 'DeadlineExceeded' };
     expect(instance(over, pod(ended(0), late))).toMatchObject({ state: 'EXITED', exit: { code: 143 } });
+  });
+
+  test('has succeeded where its process ended in time and only its outputs were held for too long', () => {
+    const over = job({ failed: 1, conditions: condition('Failed') });
+    const held = pod(ended(0), { phase: 'Failed', reason: 'DeadlineExceeded', startTime: '2025-11-13T08:00:02Z' });
+    const inTime = { ...held, spec: { containers: [], activeDeadlineSeconds: 60 } };
+    expect(instance(over, inTime)).toMatchObject({ state: 'EXITED', exit: { code: 0 } });
+    const late = { ...held, spec: { containers: [], activeDeadlineSeconds: 7 } };
+    expect(instance(over, late)).toMatchObject({ state: 'EXITED', exit: { code: 143 } });
   });
 
   test('says when nobody read its outputs in time', () => {

@@ -37,7 +37,7 @@ export function toCronJob(
     [annotation.name]: workload.name,
     'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
   };
-  const podSpec = withHeldFolders(toPodSpec(workload, settings, traits), holdSeconds);
+  const podSpec = withHeldFolders(toPodSpec(workload, settings, traits), { holdSeconds, mostSeconds });
   return {
     apiVersion: 'batch/v1',
     kind: 'CronJob',
@@ -90,28 +90,43 @@ export function asScheduleValues(secret: Secret, { rollout }: Workload): Secret 
   return { ...secret, metadata: { ...metadata, labels: { ...metadata?.labels, [label.schedule]: rollout } } };
 }
 
+interface HeldTimes {
+  readonly holdSeconds: number;
+  readonly mostSeconds: number;
+}
+
 /**
  * A helper that ends with the process, as the next run must not wait for it: a sidecar (Kubernetes 1.29). Is there something in the folders,
  * it holds it for a while first.
  */
-function withHeldFolders(spec: PodSpec, holdSeconds: number): PodSpec {
+function withHeldFolders(spec: PodSpec, times: HeldTimes): PodSpec {
   const helper = spec.containers.find(({ name }) => name === helperContainer);
   if (helper === undefined) return spec;
   const grace = spec.terminationGracePeriodSeconds ?? 0;
   return {
     ...spec,
-    terminationGracePeriodSeconds: grace + holdSeconds,
-    initContainers: [{ ...helper, restartPolicy: 'Always', command: ['/bin/sh', '-c', holding(helper, holdSeconds)] }],
+    terminationGracePeriodSeconds: grace + times.holdSeconds,
+    initContainers: [{ ...helper, restartPolicy: 'Always', command: ['/bin/sh', '-c', holding(helper, times)] }],
     containers: spec.containers.filter((one) => one !== helper),
   };
 }
 
-function holding({ volumeMounts = [] }: Container, holdSeconds: number): string {
+// The pod's time counts from when the node took it, a little before its helper begins.
+const beforeDeadlineSeconds = 15;
+
+// A run that ended well would fail, and might be repeated, if its helper held on until the time of the pod is over.
+function holding({ volumeMounts = [] }: Container, { holdSeconds, mostSeconds }: HeldTimes): string {
   const quoted = volumeMounts.map(({ mountPath }) => `'${mountPath.replaceAll("'", String.raw`'\''`)}'`);
   const all = quoted.flatMap((folder) => [`${folder}/*`, `${folder}/.[!.]*`]).join(' ');
-  const wait = `sleep ${holdSeconds} & wait $!; exit ${foldersLostCode}`;
+  const wait = `if [ $left -gt 0 ]; then sleep $left & wait $!; fi; exit ${foldersLostCode}`;
   return [
-    `hold() { for file in ${all}; do if [ -e "$file" ]; then ${wait}; fi; done; exit 0; }`,
+    `until=$(($(date +%s) + ${mostSeconds - beforeDeadlineSeconds}))`,
+    'hold() {',
+    '  left=$((until - $(date +%s)))',
+    `  if [ $left -gt ${holdSeconds} ]; then left=${holdSeconds}; fi`,
+    `  for file in ${all}; do if [ -e "$file" ]; then ${wait}; fi; done`,
+    '  exit 0',
+    '}',
     'trap hold TERM',
     'while :; do sleep 3600 & wait $!; done',
   ].join('\n');

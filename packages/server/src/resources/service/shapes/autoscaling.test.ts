@@ -114,6 +114,8 @@ describe('trigger_authentication', () => {
     ['env: [{parameter: a, name: B, containerName: other}]', /env\.0 must be a map with parameter, name, and nothing else/],
     ['env: {parameter: a}', /env must be a list of maps with parameter, name/],
     ['secretTargetRef: [{parameter: a, name: ../x, key: b}]', /secretTargetRef must name a Secret of the environment/],
+    ['secretTargetRef: [{parameter: a, name: web-0123456789-registry, key: b}]', /hold what Davit deploys with/],
+    ['secretTargetRef: [{parameter: a, name: sh.helm.release.v1.db.v1, key: b}]', /hold what Davit deploys with/],
     ['secretTargetRef: [{parameter: a, name: b, value: canary}]', /secretTargetRef\.0 must be a map with parameter, name, key/],
   ])('is refused with its place: %s', (text, words) => {
     const found = faults(authenticated(text));

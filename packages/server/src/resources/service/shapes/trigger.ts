@@ -78,6 +78,8 @@ function isTrue(value: unknown, { path, problems }: Place): boolean {
 
 const references = { secretTargetRef: 'a Secret', configMapTargetRef: 'a ConfigMap' } as const;
 /** Names of objects of Kubernetes (RFC 1123). */
+// Values and pull secrets of rollouts, and releases of charts: an address that a trigger names would get registry passwords out of them.
+const ownSecret = /-[0-9a-f]{10}(-registry)?$|^sh\.helm\.release\./;
 const objectName = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 
 /** With what a trigger shows who it is: names of what has the values, never these. */
@@ -99,6 +101,11 @@ export function readAuthentication(written: Written, problems: Problems): Authen
     const list = readList(listed[member], ['parameter', 'name', 'key'], { at: member, path, problems });
     for (const { name = '' } of list)
       if (!objectName.test(name)) problems.add(path, `${member} must name ${references[member]} of the environment`);
+      else if (member === 'secretTargetRef' && ownSecret.test(name))
+        problems.add(
+          path,
+          `${member} must not name ${name}: Secrets called so hold what Davit deploys with. Variables are named in env`,
+        );
     return list.length === 0 ? [] : [[member, list.map(({ parameter = '', name = '', key = '' }) => ({ parameter, name, key }))]];
   });
   const variables = readList(env, ['parameter', 'name'], { at: 'env', path, problems });
