@@ -26,6 +26,9 @@ test.each([
   ['a rollback was done', ['superseded a', 'superseded b', 'deployed a'], 'a', { type: 'NOTHING' }],
   ['somebody brought another one back by hand', ['superseded x', 'deployed x'], 'a', { type: 'NOTHING' }],
   ['an upgrade after that failed', ['deployed x', 'failed b'], 'a', { type: 'ROLLBACK', revision: 1 }],
+  ['it was being uninstalled', ['superseded x', 'uninstalling a'], 'a', { type: 'UNINSTALL' }],
+  ['only another first install was killed', ['pending-install b'], 'a', { type: 'UNINSTALL' }],
+  ['only another upgrade was killed', ['failed x', 'pending-upgrade b'], 'a', { type: 'UNINSTALL' }],
   ['all is uninstalled', ['uninstalled a'], 'a', { type: 'NOTHING' }],
 ] as const)('when %s, what was deployed before is brought back', (_, revisions, former, expected) => {
   expect(repairOf(history(...revisions), former)).toEqual(expected);

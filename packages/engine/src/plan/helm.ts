@@ -45,7 +45,9 @@ export function repairOf(revisions: readonly Revision[], former: string | null):
   // By hand somebody may have brought back another one; what Helm calls deployed is then the best there is.
   const byHand = last.status === 'deployed' ? undefined : good.findLast(({ status }) => status === 'deployed');
   const target = good.findLast(({ rollout }) => rollout === former) ?? byHand;
-  return target === undefined ? { type: 'NOTHING' } : { type: 'ROLLBACK', revision: target.revision };
+  if (target !== undefined) return { type: 'ROLLBACK', revision: target.revision };
+  // Helm takes no upgrade of what is half removed or in the middle of something, and there is nothing that it could go back to.
+  return last.status === 'uninstalling' || last.status.startsWith('pending-') ? { type: 'UNINSTALL' } : { type: 'NOTHING' };
 }
 
 /** Whether a deployment had installed its release before it was interrupted. */
