@@ -109,6 +109,21 @@ test('an upgrade that fails leaves what was deployed before, with the cause', as
   expect(live(redis)).toBe('three');
 });
 
+test('what is brought back is tried again where Helm fails once, and told where it cannot be', async () => {
+  const redis = chart(set('one'));
+  await deployed(redis, 1);
+  const no = () => Promise.reject(new DriverError({ cause: 'HELM_FAILED', message: 'no' }));
+  charts.onUpgrade = no;
+  let failures = 2;
+  charts.onRollback = () => (failures-- > 0 ? no() : Promise.resolve());
+  expect((await deployed(as(redis, set('two')), 2)).state).toBe('DEPLOYMENT_ERROR');
+  expect(live(redis)).toBe('one');
+  charts.onRollback = no;
+  const { failure } = await deployed(as(redis, set('three')), 3);
+  expect(failure?.message).toContain('What was deployed before could not be brought back: no');
+  expect(live(redis)).toBe('three');
+});
+
 test('a first installation that fails leaves nothing', async () => {
   charts.onUpgrade = () => Promise.reject(new DriverError({ cause: 'HELM_FAILED', message: 'no' }));
   const redis = chart();

@@ -27,11 +27,17 @@ export interface FakeCharts {
   readonly done: string[];
   /** Called while an upgrade waits: may throw, wait, or hang until the signal aborts. Replaceable at any time. */
   onUpgrade: ((signal: AbortSignal) => Promise<void>) | null;
+  /** Called before a rollback begins. Replaceable at any time. */
+  onRollback: ((options: { readonly waits: boolean }, signal: AbortSignal) => Promise<void>) | null;
+  /** Called before what is asked of the cluster, by the name of the call. Replaceable at any time. */
+  onAsk: ((what: keyof ClusterCharts) => Promise<void>) | null;
   /** Helm is killed instead of ending in order: what it was doing stays as it was. */
   dies: boolean;
   /** What of the objects is outside of the namespace. */
   outside: readonly string[];
   state: Omit<ChartState, 'instances'>;
+  /** Another cluster of that name, for the same Helm. */
+  elsewhere(name: string): FakeCharts;
   /** Puts a release there as somebody else would. */
   take(release: string): void;
 }
@@ -43,13 +49,27 @@ export function createFakeCharts(): FakeCharts {
 const object: ChartObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: null, saysScale: true };
 
 class MemoryCharts implements FakeCharts {
+  readonly #name: string;
+  readonly #others = new Map<string, MemoryCharts>();
   readonly releases = new Map<string, Kept[]>();
   readonly done: string[] = [];
   readonly #live = new Map<string, HelmInstall>();
   onUpgrade: FakeCharts['onUpgrade'] = null;
+  onRollback: FakeCharts['onRollback'] = null;
+  onAsk: FakeCharts['onAsk'] = null;
   dies = false;
   outside: readonly string[] = [];
   state = { wanted: 1, ready: 1 };
+
+  constructor(name = '') {
+    this.#name = name;
+  }
+
+  elsewhere(name: string): MemoryCharts {
+    const other = this.#others.get(name) ?? new MemoryCharts(name);
+    this.#others.set(name, other);
+    return other;
+  }
 
   live(release: string): HelmInstall | undefined {
     return this.#live.get(release);
@@ -61,21 +81,29 @@ class MemoryCharts implements FakeCharts {
   }
 
   get helm(): HelmDriver {
-    return { version: () => Promise.resolve('4.0.0'), open: (run) => Promise.resolve(this.#session(run)) };
+    const open: HelmDriver['open'] = (run) => {
+      const there = this.#others.get(run.kubeconfig.reveal()) ?? this;
+      return Promise.resolve(there.#session(run));
+    };
+    return { version: () => Promise.resolve('4.0.0'), open };
   }
 
   get charts(): ClusterCharts {
-    const note = (what: string): Promise<void> => Promise.resolve(void this.done.push(what));
+    const asked = async <Answer>(what: keyof ClusterCharts, answer: () => Answer): Promise<Answer> => {
+      await this.onAsk?.(what);
+      return answer();
+    };
+    const note = (what: string): void => void this.done.push(what);
     return {
-      access: ({ environment }) => Promise.resolve({ namespace: environment, kubeconfig: new Sensitive('') }),
-      outside: () => Promise.resolve(this.outside),
-      revisions: ({ release }) => Promise.resolve(this.releases.get(release) ?? []),
+      access: ({ environment }) => asked('access', () => ({ namespace: environment, kubeconfig: new Sensitive(this.#name) })),
+      outside: () => asked('outside', () => this.outside),
+      revisions: ({ release }) => asked('revisions', () => this.releases.get(release) ?? []),
       whileWatched: (_place, _objects, work, { signal }) => work(signal),
-      stop: () => note('stop'),
-      wake: () => note('wake'),
-      releaseClaims: () => note('release claims'),
-      services: () => Promise.resolve([]),
-      state: () => Promise.resolve({ ...this.state, instances: [] }),
+      stop: () => asked('stop', () => note('stop')),
+      wake: () => asked('wake', () => note('wake')),
+      releaseClaims: () => asked('releaseClaims', () => note('release claims')),
+      services: () => asked('services', () => []),
+      state: () => asked('state', () => ({ ...this.state, instances: [] })),
     };
   }
 
@@ -89,7 +117,10 @@ class MemoryCharts implements FakeCharts {
       template: () => Promise.resolve([object]),
       diff: () => Promise.resolve(['~ Deployment web']),
       upgrade: ({ signal }) => this.#upgrade(release, wanted(), signal),
-      rollback: (revision) => Promise.resolve(this.#rollback(release, revision)),
+      rollback: async (revision, options, { signal }) => {
+        await this.onRollback?.(options, signal);
+        this.#rollback(release, revision);
+      },
       uninstall: () => {
         this.done.push('uninstall');
         this.releases.delete(release);

@@ -9,6 +9,8 @@ export interface Waiting {
   readonly key: string;
   /** Milliseconds since 1970. */
   readonly until: number;
+  /** For what has to be taken back there, so that a cancel does not end it; one with force does. */
+  readonly takesBack: boolean;
 }
 
 export interface ClusterWaitInput {
@@ -17,6 +19,7 @@ export interface ClusterWaitInput {
   readonly journal: Journal;
   readonly log: DeploymentLog;
   readonly cancel: AbortSignal;
+  readonly force: AbortSignal;
 }
 
 /**
@@ -39,10 +42,13 @@ export class ClusterWait {
     return this.#waiting;
   }
 
-  /** Whether it is to let go of everything until its cluster is back. Not after it has waited for long enough, nor against the user. */
-  async begin(away: ClusterAway, serviceId?: string): Promise<boolean> {
-    const { deployment, parts, cancel, log } = this.#input;
-    if (cancel.aborted) return false;
+  /**
+   * Whether it is to let go of everything until its cluster is back. Not after it has waited for long enough, nor against the user: who cancels
+   * waits on for what is taken back by that (`takesBack`), unless it is with force.
+   */
+  async begin(away: ClusterAway, serviceId?: string, takesBack = false): Promise<boolean> {
+    const { deployment, parts, cancel, force, log } = this.#input;
+    if (takesBack ? force.aborted : cancel.aborted) return false;
     const waited = await parts.database.maybe(store.beginWaiting, [deployment.id, deployment.fence]);
     if (waited === undefined) throw new LeaseLost();
     const left = parts.settings.clusterWaitSeconds - waited.seconds;
@@ -52,7 +58,11 @@ export class ClusterWait {
       log.add('wait', message, { ...(serviceId !== undefined && { serviceId }), level: 'WARNING' });
       await log.flush();
     }
-    this.#waiting ??= { key: away.key, until: Date.now() + left * 1_000 };
+    this.#waiting = {
+      key: away.key,
+      until: this.#waiting?.until ?? Date.now() + left * 1_000,
+      takesBack: takesBack || this.#waiting?.takesBack === true,
+    };
     return true;
   }
 

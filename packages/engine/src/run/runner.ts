@@ -201,7 +201,7 @@ export class Runner {
   #onNotification(payload: string): void {
     const [word = '', id = ''] = payload.split(' ');
     const isCancel = word === 'cancel' || word === 'force';
-    if (isCancel) this.#waiting.delete(id);
+    if (isCancel) this.#endWaiting(id, word === 'force');
     const run = isCancel ? this.#running.get(id) : undefined;
     // In this order: what hears of the cancel sees whether it is one with force.
     if (word === 'force') run?.force.abort();
@@ -209,12 +209,17 @@ export class Runner {
     this.wake();
   }
 
+  /** The user does not want it to wait any more. */
+  #endWaiting(id: string, forced: boolean): void {
+    if (forced || this.#waiting.get(id)?.takesBack === false) this.#waiting.delete(id);
+  }
+
   async #renew(): Promise<void> {
     if (this.#stopping) return;
     try {
       await this.#parts.database.run(store.registerRunner, [this.#id]);
       const rows = new Map((await this.#parts.database.many(store.renewLeases, [this.#id])).map((row) => [row.id, row]));
-      for (const { id, canceling } of rows.values()) if (canceling) this.#waiting.delete(id);
+      for (const { id, canceling, forced } of rows.values()) if (canceling) this.#endWaiting(id, forced);
       for (const [id, run] of this.#running) {
         const row = rows.get(id);
         // A row that is gone was finished or taken over; what of this run still writes fails at its fence.

@@ -8,6 +8,7 @@ import {
   type ClusterDriver,
   type ClusterRoutes,
   type FakeCall,
+  type FakeCharts,
   type FakeCluster,
   type ServedRoutes,
 } from '@davit/drivers';
@@ -33,6 +34,8 @@ export interface Site {
   connections: number;
   /** By service: what the cluster leads requests from outside to, where it does so itself. */
   readonly led: Map<string, ServedRoutes>;
+  /** What Helm needs there, where charts are installed on it. */
+  charts: FakeCharts | null;
   readonly place: EnvironmentPlace;
 }
 
@@ -72,6 +75,7 @@ export class Sites implements WorldClusters {
       clusterBuilder: null,
       connections: 0,
       led: new Map(),
+      charts: null,
       place: {
         organizationId: randomUUID(),
         projectId: randomUUID(),
@@ -121,6 +125,9 @@ export class Sites implements WorldClusters {
       },
       ...(this.#leads && { routes: this.#routes(site) }),
       ...(this.#schedules && { schedules: fake.schedules.power }),
+      get charts() {
+        return site.charts?.charts;
+      },
     };
     return {
       cluster,
@@ -134,20 +141,21 @@ export class Sites implements WorldClusters {
   };
 
   #routes(site: Site): ClusterRoutes {
-    const answer = (): void => {
-      if (site.isDown) throw new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'connection refused', retryable: true });
-    };
     return {
       apply: async (served) => {
-        answer();
+        answer(site);
         site.led.set(served.owner.service, served);
       },
       remove: async ({ service }) => {
-        answer();
+        answer(site);
         site.led.delete(service);
       },
     };
   }
+}
+
+function answer({ isDown }: Site): void {
+  if (isDown) throw new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'connection refused', retryable: true });
 }
 
 /** What the database says where a cluster's record changes. */
