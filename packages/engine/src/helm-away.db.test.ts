@@ -38,6 +38,7 @@ const as = (one: RequestedService, text: string): RequestedService => ({
   release: { config: configOf(text), commitId: null },
 });
 const live = ({ serviceId }: RequestedService): string | undefined => charts.live(releaseName(serviceId))?.values.set[0]?.[1];
+const plain = ({ release: _none, ...rest }: RequestedService): RequestedService => rest;
 const deploy = (one: RequestedService, overrides: Parameters<World['deploy']>[1] = {}) =>
   world.deploy([one], { place: east.place, ...overrides });
 const isLive = (one: RequestedService, text: string): Promise<true> =>

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { DriverError, type ChartObject, type ChartPlace, type ClusterCharts, type HelmSession } from '@davit/drivers';
 import { fetchChart, helmOf, installOf, isFetched } from '../charts/chart.ts';
 import { releaseName } from '../charts/place.ts';
+import { ClusterAway } from '../clusters/drivers.ts';
 import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
 import { leaveOthers } from '../clusters/leave.ts';
 import { isInstalled, repairOf } from '../plan/helm.ts';
@@ -57,19 +58,19 @@ export const install: Step = {
       task.driver,
       task.releaseId,
     ]);
-    const revisions = await ownRevisions(context);
-    if (isInstalled(revisions, task.rollout)) {
-      call.log('It was installed before Davit stopped.');
-      return {};
-    }
+    const isThere = isInstalled(await ownRevisions(context), task.rollout);
+    if (isThere) call.log('It was installed before Davit stopped.');
+    // What was stopped is woken by whoever goes on: nobody knows whether that had been done.
+    const wakes = task.former?.desired === 'STOPPED';
+    if (isThere && !wakes) return {};
     await using(context, { installs: true }, async (session) => {
-      await repair(context, session, { waits: false });
+      if (!isThere) await repair(context, session, { waits: false });
       const objects = await render(context, session);
       await refuseOutside(context, objects);
       const upgrade = async (signal: AbortSignal): Promise<void> => {
-        await session.upgrade({ ...call, signal });
+        if (!isThere) await session.upgrade({ ...call, signal });
         // Behind it, so that nothing of the version that was stopped begins again.
-        if (task.former?.desired === 'STOPPED') await charts.wake(place, objects, helmSeconds(context), signal);
+        if (wakes) await charts.wake(place, objects, helmSeconds(context), signal);
       };
       await charts.whileWatched(place, objects, upgrade, call);
     });
@@ -272,9 +273,13 @@ async function using<Result>(
   try {
     return await work(session);
   } catch (error) {
-    // Helm does not tell apart that the cluster is away, for which a deployment waits.
-    if (error instanceof DriverError && error.code === 'HELM_FAILED') await cluster.describe(call.signal);
-    throw error;
+    // Neither Helm nor what is seen of the pods tells apart that the cluster is away, for which a deployment waits.
+    if (!(error instanceof DriverError) || error instanceof ClusterAway || call.signal.aborted) throw error;
+    const away = await cluster.describe(call.signal).then(
+      () => null,
+      (problem: unknown) => (problem instanceof ClusterAway ? problem : null),
+    );
+    throw away ?? error;
   } finally {
     await session.close();
   }
