@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
@@ -6,7 +7,7 @@ import type { HelmDriver, HelmRun, HelmSession } from '../helm-driver.ts';
 import { findInPath } from '../shared/command.ts';
 import { awaitLeftover } from '../shared/leftover.ts';
 import { checkedArguments } from '../helm-arguments.ts';
-import { graceSeconds, pidFileOf } from './command.ts';
+import { graceSeconds, homeOf, pidFileOf } from './command.ts';
 import { writeRun } from './files.ts';
 import { unknownNames } from './macro.ts';
 import { Session } from './session.ts';
@@ -38,7 +39,13 @@ export class Helm implements HelmDriver {
     const extra = run.install === null ? [] : checkedArguments(run.install.arguments);
     await awaitLeftover(pidFileOf(run), graceSeconds, call.signal);
     tellUnknown(run, call);
-    return new Session({ run, program, extra, written: await writeRun(run) });
+    try {
+      return new Session({ run, program, extra, written: await writeRun(run) });
+    } catch (error) {
+      // Nobody gets a session to close, and the kubeconfig is written by then.
+      await rm(homeOf(run), { recursive: true, force: true });
+      throw error;
+    }
   }
 
   async #find(): Promise<string> {

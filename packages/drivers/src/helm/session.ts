@@ -91,10 +91,24 @@ export class Session implements HelmSession {
 
   async uninstall(call: CallContext): Promise<void> {
     const { release } = this.#input.run;
-    await this.#run(
-      ['uninstall', release, '--ignore-not-found', ...this.#place(), '--wait=watcher', '--cascade=foreground'],
-      call,
-    );
+    const words = ['uninstall', release, '--ignore-not-found', ...this.#place(), '--wait=watcher', '--cascade=foreground'];
+    try {
+      await this.#run(words, call);
+    } catch (error) {
+      if (call.signal.aborted || !(await this.#hasDeleteHooks(call))) throw error;
+      call.log(
+        `${error instanceof Error ? error.message : String(error)}. The chart has hooks for its deletion: once more without them (--no-hooks).`,
+      );
+      await this.#run([...words, '--no-hooks'], call);
+    }
+  }
+
+  /** Helm does not say that it was one of these that failed. A chart with a broken one could never be deleted. */
+  async #hasDeleteHooks(call: CallContext): Promise<boolean> {
+    const { release, namespace } = this.#input.run;
+    const words = ['get', 'hooks', release, '--namespace', namespace];
+    const { output } = await this.#run(words, call, true).catch(() => ({ output: '' }));
+    return /helm\.sh\/hook["']?:.*\b(?:pre|post)-delete\b/.test(output);
   }
 
   close(): Promise<void> {

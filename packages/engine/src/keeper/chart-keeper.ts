@@ -1,5 +1,6 @@
-import type { ChartState } from '@davit/drivers';
+import type { ChartState, ClusterCharts } from '@davit/drivers';
 import { placeOfRuntime } from '../charts/place.ts';
+import { ClusterAway } from '../clusters/drivers.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { setRunningStatus } from '../store/journal.ts';
 import type { Kept } from './kept.ts';
@@ -22,11 +23,24 @@ export class ChartKeeper {
   async keep(runtime: Kept, signal: AbortSignal): Promise<void> {
     const { charts } = driversOf(this.#parts, this.#driver).cluster;
     if (charts === undefined || runtime.desired !== 'RUNNING') return;
-    const state = await charts.state(placeOfRuntime(this.#parts.settings.installation, runtime), signal);
+    const state = await this.#look(charts, runtime, signal);
+    if (state === null) return;
     this.#follow(runtime, state);
     const status = statusOf(state);
     if (status === runtime.running_status && state.ready === runtime.running_instances) return;
     await this.#parts.database.run(setRunningStatus, [runtime.service_id, status, state.ready]);
+  }
+
+  /** null: what is wrong with one chart, or with what may be seen of it, says nothing of the others. */
+  async #look(charts: ClusterCharts, runtime: Kept, signal: AbortSignal): Promise<ChartState | null> {
+    try {
+      return await charts.state(placeOfRuntime(this.#parts.settings.installation, runtime), signal);
+    } catch (error) {
+      if (signal.aborted || error instanceof ClusterAway) throw error;
+      this.#parts.log.warn({ err: error, service: runtime.service_id }, 'the keeper could not look after a chart');
+      if (runtime.running_status !== null) await this.#parts.database.run(setRunningStatus, [runtime.service_id, null, null]);
+      return null;
+    }
   }
 
   /** Forgets containers that are gone. */
