@@ -94,7 +94,8 @@ export function chartsBy(use: Use<ClusterCharts>): ClusterCharts {
       use(call.signal, (charts, signal) => charts.whileWatched(place, objects, work, { ...call, signal })),
     stop: (place, call) => use(call.signal, (charts, signal) => charts.stop(place, { ...call, signal })),
     wake: (place, objects, seconds, signal) => use(signal, (charts, within) => charts.wake(place, objects, seconds, within)),
-    releaseClaims: (place, signal) => use(signal, (charts, within) => charts.releaseClaims(place, within)),
+    markClaims: (place, signal) => use(signal, (charts, within) => charts.markClaims(place, within)),
+    removeClaims: (place, signal) => use(signal, (charts, within) => charts.removeClaims(place, within)),
     services: (place, signal) => use(signal, (charts, within) => charts.services(place, within)),
     state: (place, signal) => use(signal, (charts, within) => charts.state(place, within)),
   };

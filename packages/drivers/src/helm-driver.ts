@@ -93,6 +93,15 @@ export interface ChartAccess {
   readonly kubeconfig: Sensitive;
 }
 
+export interface ChartWish {
+  /** Davit's own account. */
+  readonly isClusterWide: boolean;
+  /** Only for taking away, or bringing back, what was made so: the operator does not forbid that. */
+  readonly takesBack: boolean;
+  /** For which the access lasts at least. */
+  readonly seconds: number;
+}
+
 /** One revision of a release, as the cluster keeps it. */
 export interface ChartRevision {
   readonly revision: number;
@@ -129,11 +138,7 @@ export interface ClusterCharts {
    * Makes the environment's namespace be there, and an account that may do everything inside of it and nothing elsewhere; the access lasts
    * for that many seconds at least. `isClusterWide`: Davit's own account; HELM_OUTSIDE_ENVIRONMENT where the operator does not let charts have it.
    */
-  access(
-    owner: Ownership,
-    wish: { readonly isClusterWide: boolean; readonly seconds: number },
-    signal: AbortSignal,
-  ): Promise<ChartAccess>;
+  access(owner: Ownership, wish: ChartWish, signal: AbortSignal): Promise<ChartAccess>;
   /** Which of the objects would not be in the environment's namespace, in words: `ClusterRole reader`. */
   outside(owner: Ownership, objects: readonly ChartObject[], signal: AbortSignal): Promise<readonly string[]>;
   /** Oldest first. */
@@ -155,8 +160,10 @@ export interface ClusterCharts {
    * HELM_FAILED where that takes longer than these seconds.
    */
   wake(place: ChartPlace, objects: readonly ChartObject[], seconds: number, signal: AbortSignal): Promise<void>;
-  /** Deletes the claims that StatefulSets of a release made, which Helm leaves; they go when their pods do. */
-  releaseClaims(place: ChartPlace, signal: AbortSignal): Promise<void>;
+  /** Marks the claims that StatefulSets of a release made, which Helm leaves, for when the release is gone. */
+  markClaims(place: ChartPlace, signal: AbortSignal): Promise<void>;
+  /** Deletes the claims that were marked; `removeService` does so as well. They go when no pod has them any more. */
+  removeClaims(place: ChartPlace, signal: AbortSignal): Promise<void>;
   services(place: ChartPlace, signal: AbortSignal): Promise<readonly ChartService[]>;
   state(place: ChartPlace, signal: AbortSignal): Promise<ChartState>;
 }

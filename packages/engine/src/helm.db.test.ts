@@ -129,7 +129,7 @@ test('a first installation that fails leaves nothing', async () => {
   const redis = chart();
   expect((await deployed(redis, 1)).failure?.code).toBe('HELM_FAILED');
   expect(charts.releases.size).toBe(0);
-  expect(charts.done).toEqual(['upgrade', 'release claims', 'uninstall']);
+  expect(charts.done).toEqual(['upgrade', 'uninstall', 'remove claims']);
 });
 
 test('a cancel in the middle brings back what was deployed before', async () => {
@@ -209,7 +209,7 @@ test('a deletion uninstalls the release with its volumes', async () => {
   const { release: _, ...plain } = redis;
   await world.deploy([plain], { action: 'DELETE' });
   await eventually(() => Promise.resolve(world.deleted.includes(redis.serviceId) ? true : undefined), 'the deletion');
-  expect(charts.done).toEqual(['upgrade', 'release claims', 'uninstall']);
+  expect(charts.done).toEqual(['upgrade', 'uninstall', 'remove claims']);
   expect(charts.releases.size).toBe(0);
 });
 
@@ -223,6 +223,64 @@ test('a chart that makes what is outside of its namespace is refused before anyt
   });
   expect(charts.done).toEqual([]);
   expect((await deployed(as(redis, { allowClusterWideResources: true }), 2)).state).toBe('DEPLOYED');
+});
+
+test('what was made with the rights of Davit is taken away with them, also where the operator forbids them since', async () => {
+  const wide = { allowClusterWideResources: true };
+  const redis = chart({ ...set('one'), ...wide });
+  await deployed(redis, 1);
+  charts.allowsClusterWide = false;
+  expect((await deployed(as(redis, { ...set('two'), ...wide }), 2)).failure?.code).toBe('HELM_OUTSIDE_ENVIRONMENT');
+  charts.onUpgrade = () => Promise.reject(new DriverError({ cause: 'HELM_FAILED', message: 'no' }));
+  // Judged by what it is itself, and brought back as what was deployed before was made.
+  expect((await deployed(as(redis, set('three')), 3)).failure?.code).toBe('HELM_FAILED');
+  expect(live(redis)).toBe('one');
+  const made = charts.wishes.map(({ isClusterWide, takesBack }) => [isClusterWide, takesBack]);
+  expect(made).toEqual([
+    [true, false],
+    [false, false],
+    [true, true],
+  ]);
+  const { release: _, ...plain } = redis;
+  await deployed(plain, 4, { action: 'UNINSTALL' });
+  expect(charts.releases.size).toBe(0);
+});
+
+test('what is brought back is not waited for after a cancel with force', async () => {
+  const redis = chart(set('one'));
+  await deployed(redis, 1);
+  charts.onUpgrade = hangs;
+  const waited: boolean[] = [];
+  charts.onRollback = ({ waits }, signal) => {
+    waited.push(waits);
+    return waits ? hangs(signal) : Promise.resolve();
+  };
+  await world.deploy([as(redis, set('two'))]);
+  await eventually(() => Promise.resolve(live(redis) === 'two' ? true : undefined), 'the upgrade');
+  await world.engine.port.cancel(world.environmentId, false);
+  await eventually(() => Promise.resolve(waited.length > 0 ? true : undefined), 'the rollback');
+  await world.engine.port.cancel(world.environmentId, true);
+  expect((await ended(redis, 2)).state).toBe('CANCELED');
+  expect([live(redis), waited]).toEqual(['one', [true, false]]);
+});
+
+test('a chart that cannot be looked at takes nothing from the status of others', async () => {
+  const [one, other] = [chart(), chart()];
+  await deployed(one, 1);
+  await deployed(other, 2);
+  const seen = ({ serviceId }: RequestedService, status: string | null) =>
+    eventually(async () => ((await world.view(serviceId)).runningStatus === status ? true : undefined), `the status ${status}`);
+  await seen(one, 'RUNNING');
+  const sound = charts.charts;
+  const state: typeof sound.state = (place, signal) =>
+    place.owner.service === one.serviceId
+      ? Promise.reject(new DriverError({ cause: 'CLUSTER_ACCESS_DENIED', message: 'not allowed' }))
+      : sound.state(place, signal);
+  Object.assign(world.fake.cluster, { charts: { ...sound, state } });
+  charts.state = { wanted: 2, ready: 1 };
+  await world.restart();
+  expect(await seen(other, 'WARNING')).toBe(true);
+  expect(await seen(one, null)).toBe(true);
 });
 
 test('what a deployment would change is told, and nothing is changed', async () => {

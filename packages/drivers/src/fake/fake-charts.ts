@@ -4,6 +4,7 @@ import type {
   ChartObject,
   ChartRevision,
   ChartState,
+  ChartWish,
   ClusterCharts,
   HelmDriver,
   HelmInstall,
@@ -35,6 +36,10 @@ export interface FakeCharts {
   dies: boolean;
   /** What of the objects is outside of the namespace. */
   outside: readonly string[];
+  /** Whether the operator lets charts have Davit's own account. */
+  allowsClusterWide: boolean;
+  /** With which rights Helm was let onto the cluster, in order. */
+  readonly wishes: readonly ChartWish[];
   state: Omit<ChartState, 'instances'>;
   /** Another cluster of that name, for the same Helm. */
   elsewhere(name: string): FakeCharts;
@@ -53,12 +58,15 @@ class MemoryCharts implements FakeCharts {
   readonly #others = new Map<string, MemoryCharts>();
   readonly releases = new Map<string, Kept[]>();
   readonly done: string[] = [];
+  readonly #marked = new Set<string>();
   readonly #live = new Map<string, HelmInstall>();
   onUpgrade: FakeCharts['onUpgrade'] = null;
   onRollback: FakeCharts['onRollback'] = null;
   onAsk: FakeCharts['onAsk'] = null;
   dies = false;
   outside: readonly string[] = [];
+  allowsClusterWide = true;
+  readonly wishes: ChartWish[] = [];
   state = { wanted: 1, ready: 1 };
 
   constructor(name = '') {
@@ -95,13 +103,23 @@ class MemoryCharts implements FakeCharts {
     };
     const note = (what: string): void => void this.done.push(what);
     return {
-      access: ({ environment }) => asked('access', () => ({ namespace: environment, kubeconfig: new Sensitive(this.#name) })),
+      access: ({ environment }, wish) =>
+        asked('access', () => {
+          if (wish.isClusterWide && !wish.takesBack && !this.allowsClusterWide)
+            throw new DriverError({ cause: 'HELM_OUTSIDE_ENVIRONMENT', message: 'the operator does not let charts have it' });
+          this.wishes.push(wish);
+          return { namespace: environment, kubeconfig: new Sensitive(this.#name) };
+        }),
       outside: () => asked('outside', () => this.outside),
       revisions: ({ release }) => asked('revisions', () => this.releases.get(release) ?? []),
       whileWatched: (_place, _objects, work, { signal }) => work(signal),
       stop: () => asked('stop', () => note('stop')),
       wake: () => asked('wake', () => note('wake')),
-      releaseClaims: () => asked('releaseClaims', () => note('release claims')),
+      markClaims: ({ release }) => asked('markClaims', () => void this.#marked.add(release)),
+      removeClaims: ({ release }) =>
+        asked('removeClaims', () => {
+          if (this.#marked.delete(release)) note('remove claims');
+        }),
       services: () => asked('services', () => []),
       state: () => asked('state', () => ({ ...this.state, instances: [] })),
     };

@@ -1,10 +1,18 @@
 import { rm } from 'node:fs/promises';
-import { DriverError, type ChartObject, type ChartPlace, type ClusterCharts, type HelmSession } from '@davit/drivers';
+import {
+  DriverError,
+  type ChartAccess,
+  type ChartObject,
+  type ChartPlace,
+  type ClusterCharts,
+  type HelmSession,
+} from '@davit/drivers';
 import { fetchChart, helmOf, installOf, isFetched } from '../charts/chart.ts';
 import { releaseName } from '../charts/place.ts';
 import { ClusterAway } from '../clusters/drivers.ts';
 import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
 import { leaveOthers } from '../clusters/leave.ts';
+import type { ReleaseConfig } from '../model.ts';
 import { isInstalled, repairOf } from '../plan/helm.ts';
 import { beginRuntime } from '../store/terraform.ts';
 import { checkoutFolder } from './image.ts';
@@ -17,6 +25,7 @@ import { configOf, driverSet, noteDeployed, noteHere, ownerOf, type Step, type S
 
 const fetchSeconds = 1_800;
 const daySeconds = 86_400;
+const readyAgainMilliseconds = 900_000;
 /** Beside what Helm itself waits for. */
 const marginSeconds = 300;
 
@@ -63,8 +72,8 @@ export const install: Step = {
     // What was stopped is woken by whoever goes on: nobody knows whether that had been done.
     const wakes = task.former?.desired === 'STOPPED';
     if (isThere && !wakes) return {};
+    if (!isThere) await repair(context, { waits: false });
     await using(context, { installs: true }, async (session) => {
-      if (!isThere) await repair(context, session, { waits: false });
       const objects = await render(context, session);
       await refuseOutside(context, objects);
       const upgrade = async (signal: AbortSignal): Promise<void> => {
@@ -128,13 +137,15 @@ export const haltChart: Step = {
 /** Removes the release with all that it made. */
 export const uninstall: Step = {
   name: 'uninstall',
-  deadlineSeconds: (context) => helmSeconds(context) + marginSeconds,
+  // Once more, where a hook of the chart took all of it.
+  deadlineSeconds: (context) => 2 * helmSeconds(context) + marginSeconds,
   cancelable: false,
   async run(context) {
     const { call } = context;
     const { charts } = driverSet(context).cluster;
     if (charts === undefined || (await ownRevisions(context)).length === 0) {
       call.log('No release of the chart is installed.');
+      await charts?.removeClaims(placeOf(context), call.signal);
       return {};
     }
     await uninstallHere(context, charts);
@@ -145,20 +156,45 @@ export const uninstall: Step = {
 
 /** Brings back what was deployed before, where something else is by now. Can be called at any point and twice. */
 export async function undoChart(context: StepContext): Promise<void> {
+  try {
+    await bringBack(context);
+  } finally {
+    await removeRun(context);
+  }
+}
+
+async function bringBack(context: StepContext): Promise<void> {
   const { task, call } = context;
   const { charts } = driverSet(context).cluster;
   const isDiff = task.config?.source.type === 'HELM' && task.config.source.action === 'DIFF';
-  if (charts !== undefined && !isDiff) {
-    const { type } = repairOf(await ownRevisions(context), formerRollout(context));
-    if (type === 'UNINSTALL') await uninstallHere(context, charts);
-    if (type === 'ROLLBACK') await using(context, { installs: false }, (session) => repair(context, session, { waits: true }));
-    if (type === 'ROLLBACK' && task.former?.desired === 'STOPPED') await charts.stop(placeOf(context), call);
-  }
-  await removeRun(context);
+  if (charts === undefined || isDiff) return;
+  const former = formerRollout(context);
+  const { type } = repairOf(await ownRevisions(context), former);
+  if (type === 'UNINSTALL' && former === null) await uninstallHere(context, charts);
+  else if (type !== 'NOTHING') await repairReady(context);
+  else if (former === null) await charts.removeClaims(placeOf(context), call.signal);
+  if (type === 'ROLLBACK' && task.former?.desired === 'STOPPED') await charts.stop(placeOf(context), call);
 }
 
-/** A release that is left behind by something that was interrupted takes no upgrade. */
-async function repair(context: StepContext, session: HelmSession, options: { readonly waits: boolean }): Promise<void> {
+/** Waits until what was deployed before is ready, unless that takes too long or the user does not want it: then it is only put back. */
+async function repairReady(context: StepContext): Promise<void> {
+  const { call } = context;
+  const patience = [AbortSignal.timeout(readyAgainMilliseconds), ...(call.force === undefined ? [] : [call.force])];
+  const signal = AbortSignal.any([call.signal, ...patience]);
+  try {
+    return await repair({ ...context, call: { ...call, signal } }, { waits: true });
+  } catch (error) {
+    if (call.signal.aborted || error instanceof ClusterAway) throw error;
+    call.log('It is put back without waiting until it is ready.');
+  }
+  await repair(context, { waits: false });
+}
+
+/**
+ * A release that is left behind by something that was interrupted takes no upgrade. With rights of its own: what was made with more than a new
+ * deployment has is brought back with them.
+ */
+async function repair(context: StepContext, options: { readonly waits: boolean }): Promise<void> {
   const { call } = context;
   const todo = repairOf(await ownRevisions(context), formerRollout(context));
   if (todo.type === 'NOTHING') return;
@@ -167,13 +203,18 @@ async function repair(context: StepContext, session: HelmSession, options: { rea
       ? `Revision ${todo.revision}, which was deployed before, is brought back.`
       : 'What was left half installed is removed.',
   );
-  if (todo.type === 'ROLLBACK') await session.rollback(todo.revision, options, call);
-  else await session.uninstall(call);
+  await using(context, { installs: false }, async (session) => {
+    if (todo.type === 'ROLLBACK') await session.rollback(todo.revision, options, call);
+    else await session.uninstall(call);
+  });
 }
 
+/** Claims go last: until then pods, and hooks of the deletion, have them. Marked before, so that they are found after a crash in between. */
 async function uninstallHere(context: StepContext, charts: ClusterCharts): Promise<void> {
-  await charts.releaseClaims(placeOf(context), context.call.signal);
+  const { signal } = context.call;
+  await charts.markClaims(placeOf(context), signal);
   await using(context, { installs: false }, (session) => session.uninstall(context.call));
+  await charts.removeClaims(placeOf(context), signal);
 }
 
 /** The release on a cluster that the environment was moved away from. One that is away keeps it, until its namespace goes. */
@@ -250,6 +291,25 @@ function helmSeconds({ task }: StepContext): number {
   return seconds === 0 ? daySeconds : seconds;
 }
 
+/**
+ * What was made with more rights is not taken away with fewer, and the operator does not forbid that. A deployment is judged by what it is
+ * itself; where the former one had more rights it has them as well, if it may, so that what it leaves out goes.
+ */
+async function accessTo(context: StepContext, installs: boolean): Promise<ChartAccess> {
+  const { task, call } = context;
+  const isWide = (config: ReleaseConfig | null): boolean =>
+    config?.source.type === 'HELM' && config.source.allowClusterWideResources;
+  const [now, before] = [isWide(task.config), isWide(task.former?.config ?? null)];
+  const wish = { isClusterWide: now || before, takesBack: !installs, seconds: 3 * helmSeconds(context) };
+  const charts = chartsOf(context);
+  try {
+    return await charts.access(ownerOf(context), wish, call.signal);
+  } catch (error) {
+    if (now || !(error instanceof DriverError) || error.code !== 'HELM_OUTSIDE_ENVIRONMENT') throw error;
+    return charts.access(ownerOf(context), { ...wish, isClusterWide: false }, call.signal);
+  }
+}
+
 async function using<Result>(
   context: StepContext,
   { installs }: { readonly installs: boolean },
@@ -257,11 +317,7 @@ async function using<Result>(
 ): Promise<Result> {
   const { task, call, parts } = context;
   const { cluster } = driverSet(context);
-  // What was made with more rights is not taken away with fewer.
-  const configs = [task.config, task.former?.config ?? null];
-  const isClusterWide = configs.some((one) => one?.source.type === 'HELM' && one.source.allowClusterWideResources);
-  const seconds = 3 * helmSeconds(context);
-  const access = await chartsOf(context).access(ownerOf(context), { isClusterWide, seconds }, call.signal);
+  const access = await accessTo(context, installs);
   const run = {
     folder: checkoutFolder(context),
     release: releaseName(task.serviceId),

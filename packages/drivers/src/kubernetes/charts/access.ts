@@ -2,7 +2,7 @@ import { Sensitive } from '@davit/base';
 import type { RoleBinding } from 'kubernetes-types/rbac/v1.js';
 import type { ServiceAccount } from 'kubernetes-types/core/v1.js';
 import { DriverError } from '../../errors.ts';
-import type { ChartAccess, ClusterCharts } from '../../helm-driver.ts';
+import type { ChartAccess, ChartWish } from '../../helm-driver.ts';
 import { pause } from '../../shared/pause.ts';
 import type { Ownership } from '../../workload.ts';
 import { call, closeApi, openApi } from '../api.ts';
@@ -28,15 +28,18 @@ const marginSeconds = 300;
 const heardWithinMilliseconds = 15_000;
 const lookAgainMilliseconds = 200;
 
-type Wish = Parameters<ClusterCharts['access']>[1];
-
 /** See `ClusterCharts.access`. */
-export async function makeAccess(scope: ClusterScope, owner: Ownership, wish: Wish, signal: AbortSignal): Promise<ChartAccess> {
+export async function makeAccess(
+  scope: ClusterScope,
+  owner: Ownership,
+  wish: ChartWish,
+  signal: AbortSignal,
+): Promise<ChartAccess> {
   const namespace = namespaceName(owner.installation, owner.environment);
   await ensureNamespace(scope, toNamespace(owner, scope.settings), signal);
   await apply(scope, toNetworkPolicy(owner, scope.settings), signal);
   if (wish.isClusterWide) {
-    if (!scope.settings.clusterWideCharts) throw notClusterWide();
+    if (!scope.settings.clusterWideCharts && !wish.takesBack) throw notClusterWide();
     return { namespace, kubeconfig: toKubeconfig(scope.api.access, {}) };
   }
   const { serviceAccount, binding } = accountObjects(owner, namespace);

@@ -5,7 +5,7 @@ import { makeAccess } from './access.ts';
 import { outsideOf } from './outside.ts';
 import { readRevisions } from './revisions.ts';
 import { readServices, readState } from './state.ts';
-import { releaseClaims, stopRelease, wakeRelease } from './stop.ts';
+import { markClaims, removeClaims, stopRelease, wakeRelease } from './stop.ts';
 import { whileWatched } from './watch.ts';
 
 /** The optional power "charts". */
@@ -26,8 +26,9 @@ export function clusterCharts(scope: ClusterScope): ClusterCharts {
     stop: (place, context) => told('The release could not be stopped', () => stopRelease(scope, place, context)),
     wake: (place, objects, seconds, signal) =>
       told('The release could not be started', () => wakeRelease(scope, place, { objects, seconds }, signal)),
-    releaseClaims: (place, signal) =>
-      told('The volumes of the release could not be removed', () => releaseClaims(scope, place, signal)),
+    markClaims: (place, signal) => told('The volumes of the release could not be marked', () => markClaims(scope, place, signal)),
+    removeClaims: (place, signal) =>
+      told('The volumes of the release could not be removed', () => removeClaims(scope, place, signal)),
     services: (place, signal) =>
       told('The Services of the release could not be listed', () => readServices(scope, place, signal)),
     state: (place, signal) => told('The release could not be looked at', () => readState(scope, place, signal)),

@@ -7,7 +7,9 @@ import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
 import { pause } from '../../shared/pause.ts';
 import { call, type KubernetesObject } from '../api.ts';
 import { list } from '../follow.ts';
+import { label, labelSelector } from '../labels.ts';
 import { pathOf, remove, type Scope } from '../objects.ts';
+import type { ClusterScope } from '../start.ts';
 import { readState } from './state.ts';
 import { isMadeBy, members, namespaceOf, type Maker } from './members.ts';
 
@@ -33,7 +35,11 @@ export async function stopRelease(scope: Scope, place: ChartPlace, context: Call
   const path = pathOf('Pod', { namespace: namespaceOf(place) });
   for (;;) {
     const { items } = await list<Pod>(scope.api, { path, query: {} }, signal);
-    if (!items.some((pod) => makers.some((maker) => isMadeBy(pod, maker)))) return;
+    const left = items.filter((pod) => makers.some((maker) => isMadeBy(pod, maker)));
+    if (left.length === 0) return;
+    if (context.force?.aborted === true) {
+      return context.log(`Not waited for: ${left.map(({ metadata }) => `pod ${metadata?.name}`).join(', ')}, which should end.`);
+    }
     await pause(lookAgainMilliseconds, signal);
   }
 }
@@ -73,23 +79,42 @@ async function untilReady(scope: Scope, place: ChartPlace, seconds: number, sign
   }
 }
 
-/** See `ClusterCharts.releaseClaims`. */
-export async function releaseClaims(scope: Scope, place: ChartPlace, signal: AbortSignal): Promise<void> {
+/** See `ClusterCharts.markClaims`. */
+export async function markClaims(scope: Scope, place: ChartPlace, signal: AbortSignal): Promise<void> {
   const namespace = namespaceOf(place);
   const sets = await members<StatefulSet>(scope, place, 'StatefulSet', signal);
   const beginnings = sets.flatMap(({ metadata, spec }) =>
     (spec?.volumeClaimTemplates ?? []).map((template) => `${template.metadata?.name}-${metadata?.name}-`),
   );
   if (beginnings.length === 0) return;
-  const { items } = await list<PersistentVolumeClaim>(
-    scope.api,
-    { path: pathOf('PersistentVolumeClaim', { namespace }), query: {} },
-    signal,
-  );
+  const path = pathOf('PersistentVolumeClaim', { namespace });
+  const { items } = await list<PersistentVolumeClaim>(scope.api, { path, query: {} }, signal);
+  const { installation, environment, service } = place.owner;
+  const labels = { [label.installation]: installation, [label.environment]: environment, [label.service]: service };
   for (const { metadata } of items) {
     const name = metadata?.name ?? '';
     if (!beginnings.some((beginning) => name.startsWith(beginning) && /^\d+$/.test(name.slice(beginning.length)))) continue;
-    await remove(scope.api, pathOf('PersistentVolumeClaim', { namespace, name }), signal, { uid: metadata?.uid });
+    await call(scope.api, {
+      method: 'PATCH',
+      path: pathOf('PersistentVolumeClaim', { namespace, name }),
+      query: { fieldManager: 'davit' },
+      body: { metadata: { labels } },
+      contentType: 'application/merge-patch+json',
+      signal,
+      accept: [404],
+    });
+  }
+}
+
+/** See `ClusterCharts.removeClaims`. */
+export async function removeClaims({ api, installation }: ClusterScope, place: ChartPlace, signal: AbortSignal): Promise<void> {
+  const namespace = namespaceOf(place);
+  const { environment, service } = place.owner;
+  const query = { labelSelector: labelSelector(installation, null, { environment, service }) };
+  const path = pathOf('PersistentVolumeClaim', { namespace });
+  const { items } = await list<PersistentVolumeClaim>(api, { path, query }, signal);
+  for (const { metadata } of items) {
+    await remove(api, pathOf('PersistentVolumeClaim', { namespace, name: metadata?.name ?? '' }), signal, { uid: metadata?.uid });
   }
 }
 
