@@ -10,14 +10,17 @@ import { createWorld, eventually, service, type World } from './testing/world.ts
 
 let world: World;
 let east: Site;
+let west: Site;
 let charts: FakeCharts;
 beforeEach(async () => {
-  const sites = new Sites();
+  const sites = new Sites(true, true);
   east = sites.add('east');
+  west = sites.add('west');
   world = await createWorld({}, sites);
   charts = world.charts.elsewhere('east');
   charts.onAsk = answers;
   east.charts = charts;
+  west.charts = world.charts.elsewhere('west');
 });
 afterEach(() => world.close());
 
@@ -103,6 +106,20 @@ test.each([false, true])(
   },
 );
 
+test('it waits for a cluster that goes away while its pods are watched', async () => {
+  const redis = chart('one');
+  charts.onUpgrade = () => {
+    east.isDown = true;
+    return Promise.reject(new DriverError({ cause: 'PROBE_FAILED', message: 'nobody answers' }));
+  };
+  await deploy(redis);
+  await waits();
+  charts.onUpgrade = null;
+  east.isDown = false;
+  await inState(redis, 1, 'DEPLOYED');
+  expect(live(redis)).toBe('one');
+});
+
 test('what was stopped comes back also where the cluster goes away between the upgrade and that', async () => {
   const redis = chart('one');
   await deploy(redis);
@@ -120,3 +137,21 @@ test('what was stopped comes back also where the cluster goes away between the u
   await inState(redis, 3, 'DEPLOYED');
   expect(charts.done).toEqual(['upgrade', 'stop', 'upgrade', 'wake']);
 });
+
+test.each(['answers', 'refuses the routes'])(
+  'an environment that moves leaves no release where it was, also where its new cluster %s',
+  async (how) => {
+    const redis = chart('one');
+    await deploy(redis);
+    await inState(redis, 1, 'DEPLOYED');
+    west.refusesRoutes = how !== 'answers';
+    await deploy(redis, { place: { ...east.place, clusterId: west.id, driver: west.id } });
+    await inState(redis, 2, 'DEPLOYED', 'DEPLOYMENT_ERROR');
+    await eventually(() => Promise.resolve(charts.releases.size === 0 ? true : undefined), 'the end of the release');
+    expect(charts.done).toEqual(['upgrade', 'uninstall', 'remove claims']);
+    expect(world.charts.elsewhere('west').releases.size).toBe(1);
+    const removed = () =>
+      Promise.resolve(east.fake.calls.some(({ method }) => method === 'removeEnvironment') ? true : undefined);
+    await eventually(removed, 'the removal of the environment');
+  },
+);

@@ -28,9 +28,11 @@ export async function removeService(
     await removeSchedules(scope, owner, { except: null }, signal);
     await takeAway(scope, owner, null, signal);
     await removeRoutes(scope, owner, { except: [] }, signal);
+    // Helm's Secrets of a release have Davit's labels. Without them nobody could uninstall it: they go with that.
     const kinds = ['Service', 'Secret', 'PodDisruptionBudget', 'PersistentVolumeClaim'];
     const objects = await labelled(scope.api, kinds, labelSelector(scope.installation, null, owner), signal);
-    await inParallel(objects, atOnce, (object) => removeObject(scope.api, object, signal));
+    const own = objects.filter(({ metadata }) => metadata?.labels?.['owner'] !== 'helm');
+    await inParallel(own, atOnce, (object) => removeObject(scope.api, object, signal));
   } catch (error) {
     throw translated(error, 'The service could not be removed');
   }

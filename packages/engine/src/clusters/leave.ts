@@ -1,4 +1,5 @@
 import type { CallContext } from '@davit/drivers';
+import { leaveRelease } from '../charts/leave.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import * as store from '../store/places.ts';
 import { ClusterAway } from './drivers.ts';
@@ -32,6 +33,8 @@ export async function removePlace(parts: EngineParts, place: store.PlaceRow, cal
   await parts.database.transaction(async (tx) => {
     await tx.many(store.lockPlaces, [environment, driver]);
     if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
+    // With its history, which Helm keeps there, nobody would know any more what of it there is.
+    await leaveRelease(parts, place, within);
     await cluster.removeService(environment, service, within);
     const { others } = await tx.one(store.othersAt, [environment, driver, service]);
     if (!others) await cluster.removeEnvironment(environment, within);

@@ -94,13 +94,16 @@ export const settleChart: Step = {
   cancelable: false,
   async run(context) {
     const { task, parts, call } = context;
-    await noteDeployed(context, { desired: 'RUNNING', runningStatus: 'RUNNING', instances: null });
-    const to = { owner: ownerOf(context), rollout: task.rollout, config: configOf(task) };
-    const led = await leadRequests(parts, task.driver, to, call.signal);
-    for (const remark of routeRemarks(to.config, led ?? [])) call.log(remark);
-    await leaveFormer(context);
-    await leaveOthers(parts, task, parts.settings.terminationGraceSeconds, call);
-    await removeRun(context);
+    try {
+      await noteDeployed(context, { desired: 'RUNNING', runningStatus: 'RUNNING', instances: null });
+      const to = { owner: ownerOf(context), rollout: task.rollout, config: configOf(task) };
+      const led = await leadRequests(parts, task.driver, to, call.signal);
+      for (const remark of routeRemarks(to.config, led ?? [])) call.log(remark);
+      await leaveElsewhere(context);
+    } finally {
+      // Nothing of what comes behind the installation needs the chart, nor the secrets of its values.
+      await removeRun(context);
+    }
     return {};
   },
 };
@@ -217,20 +220,13 @@ async function uninstallHere(context: StepContext, charts: ClusterCharts): Promi
   await charts.removeClaims(placeOf(context), signal);
 }
 
-/** The release on a cluster that the environment was moved away from. One that is away keeps it, until its namespace goes. */
-async function leaveFormer(context: StepContext): Promise<void> {
-  const { task, call, parts } = context;
-  const { former } = task;
-  if (former === null || former.driver === task.driver || parts.drivers[former.driver] === undefined) return;
-  const there: StepContext = { ...context, task: { ...task, driver: former.driver } };
-  const { charts } = driverSet(there).cluster;
+/** Nothing of what is deployed depends on it: what does not work now is done by the keeper of that cluster, by what is written down of places. */
+async function leaveElsewhere({ task, parts, call }: StepContext): Promise<void> {
   try {
-    if (charts !== undefined) await uninstallHere(there, charts);
+    await leaveOthers(parts, task, parts.settings.terminationGraceSeconds, call);
   } catch (error) {
-    call.signal.throwIfAborted();
-    call.log(
-      `On ${parts.clusters.nameOf(former.driver)} the release could not be uninstalled: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    if (!(error instanceof DriverError) || call.signal.aborted) throw error;
+    call.log(`Where it was before, the release could not be uninstalled: ${error.message}. Davit tries again later.`);
   }
 }
 

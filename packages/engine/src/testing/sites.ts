@@ -36,6 +36,8 @@ export interface Site {
   readonly led: Map<string, ServedRoutes>;
   /** What Helm needs there, where charts are installed on it. */
   charts: FakeCharts | null;
+  /** It leads no requests in. */
+  refusesRoutes: boolean;
   readonly place: EnvironmentPlace;
 }
 
@@ -76,6 +78,7 @@ export class Sites implements WorldClusters {
       connections: 0,
       led: new Map(),
       charts: null,
+      refusesRoutes: false,
       place: {
         organizationId: randomUUID(),
         projectId: randomUUID(),
@@ -144,6 +147,7 @@ export class Sites implements WorldClusters {
     return {
       apply: async (served) => {
         answer(site);
+        if (site.refusesRoutes) throw new DriverError({ cause: 'ENGINE_FAILED', message: 'no such Service' });
         site.led.set(served.owner.service, served);
       },
       remove: async ({ service }) => {
