@@ -68,8 +68,14 @@ export interface ClusterRoute {
   readonly pathPrefix: string;
   readonly internalPort: number;
   /** The Service of a chart that gets the requests, by its name or by what it selects; left out: the one that Davit made. */
-  readonly to?: { readonly name: string } | { readonly selectors: Readonly<Record<string, string>> };
+  readonly to?: ChartBackend;
 }
+
+/** A Service of the release of a chart. */
+export type ChartBackend = { readonly release: string } & (
+  | { readonly name: string }
+  | { readonly selectors: Readonly<Record<string, string>> }
+);
 
 /** What of a service is to be reached from outside, and where. */
 export interface ServedRoutes {

@@ -1,12 +1,11 @@
-import type { Service } from 'kubernetes-types/core/v1.js';
 import { DriverError } from '../errors.ts';
-import type { ClusterRoutes, ServedRoutes } from '../driver.ts';
+import type { ClusterRoute, ClusterRoutes, ServedRoutes } from '../driver.ts';
+import type { ChartService } from '../helm-driver.ts';
 import { ApiRefusal, type KubernetesObject } from './api.ts';
-import { list } from './follow.ts';
-import { namespaceName } from './names.ts';
+import { readServices } from './charts/state.ts';
 import { toHttpRoutes } from './manifests/http-route.ts';
 import { toIngress } from './manifests/ingress.ts';
-import { apply, pathOf } from './objects.ts';
+import { apply } from './objects.ts';
 import { translated } from './refusals.ts';
 import { serveRollout } from './retirement.ts';
 import { removeRoutes } from './route-objects.ts';
@@ -36,25 +35,45 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
   };
 }
 
-/** Routes to Services that are known by what they select, by the names of these. */
-async function withNames({ api }: ClusterScope, served: ServedRoutes, signal: AbortSignal): Promise<ServedRoutes> {
-  if (served.routes.every(({ to }) => to === undefined || 'name' in to)) return served;
-  const namespace = namespaceName(served.owner.installation, served.owner.environment);
-  const { items } = await list<Service>(api, { path: pathOf('Service', { namespace }), query: {} }, signal);
-  const routes = served.routes.map((route) => {
-    const { to } = route;
-    if (to === undefined || 'name' in to) return route;
-    const wanted = Object.entries(to.selectors);
-    const found = items.find(({ spec }) => wanted.every(([key, value]) => spec?.selector?.[key] === value));
-    if (found !== undefined) return { ...route, to: { name: found.metadata?.name ?? '' } };
-    const words = wanted.map(([key, value]) => `${key}=${value}`).join(',');
-    throw new DriverError({
-      cause: 'ENGINE_FAILED',
-      message: `The environment has no Service that selects ${words}, to which port ${route.internalPort} would lead.`,
-      hint: 'Correct service_selectors of the port, or name the Service in service_name; GET …/listServices lists them.',
-    });
+/**
+ * Routes to Services of a chart, each by its name. Only Services of that release: what those of its neighbours select is their own, and a Service
+ * that is not there, or has no such port, would answer every request with an error.
+ */
+async function withNames(scope: ClusterScope, served: ServedRoutes, signal: AbortSignal): Promise<ServedRoutes> {
+  const release = served.routes.find(({ to }) => to !== undefined)?.to?.release;
+  if (release === undefined) return served;
+  const services = await readServices(scope, { owner: served.owner, release }, signal);
+  return { ...served, routes: served.routes.map((route) => withName(route, services)) };
+}
+
+/** Pure. */
+export function withName(route: ClusterRoute, services: readonly ChartService[]): ClusterRoute {
+  const { to, internalPort } = route;
+  if (to === undefined) return route;
+  const wanted = 'name' in to ? [] : Object.entries(to.selectors);
+  const named = 'name' in to ? services.filter(({ name }) => name === to.name) : selected(services, wanted);
+  const found = named.filter(({ ports }) => ports.some(({ port }) => port === internalPort));
+  const [one] = found;
+  if (one !== undefined && found.length === 1) return { ...route, to: { release: to.release, name: one.name } };
+  const words = 'name' in to ? `called ${to.name}` : `that selects ${wanted.map(([key, value]) => `${key}=${value}`).join(',')}`;
+  throw new DriverError({
+    cause: 'ENGINE_FAILED',
+    message:
+      found.length > 1
+        ? `The chart has several Services ${words.replace('selects', 'select')} with port ${internalPort}: ${found.map(({ name }) => name).join(', ')}.`
+        : named.length > 0
+          ? `The chart's Service ${words} has no port ${internalPort}; it has ${portsOf(named)}.`
+          : `The chart has no Service ${words}, to which port ${internalPort} would lead.`,
+    hint: 'Correct service_name, service_selectors or internal_port of the port; GET …/listServices lists what the chart has.',
   });
-  return { ...served, routes };
+}
+
+function selected(services: readonly ChartService[], wanted: readonly (readonly [string, string])[]): readonly ChartService[] {
+  return services.filter(({ selectors }) => wanted.every(([key, value]) => selectors[key] === value));
+}
+
+function portsOf(services: readonly ChartService[]): string {
+  return [...new Set(services.flatMap(({ ports }) => ports.map(({ port }) => port)))].join(', ') || 'none';
 }
 
 function objectsFor({ settings }: ClusterScope, served: ServedRoutes): KubernetesObject[] {

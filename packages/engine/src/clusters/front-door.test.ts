@@ -13,7 +13,7 @@ test('only ports with host names are led in from outside, and the log says which
     { ...port, id: 'nameless', internalPort: 80, hosts: [] },
     { ...port, id: 'private', internalPort: 81, public: false },
   ];
-  const routes = routesOf({ ports, source: config().source });
+  const routes = routesOf('1a2b3c4d-5', { ports, source: config().source });
   expect(routes).toEqual([{ id: 'port', hosts: ['shop.localhost', 'shop.example.org'], pathPrefix: '/', internalPort: 3000 }]);
   expect(routeRemarks({ ports }, routes)).toEqual([
     'The cluster leads requests for shop.localhost, shop.example.org to the new instances.',
@@ -31,7 +31,10 @@ test('requests for a chart are led to the Services of the chart', () => {
       { id: 'other', service_name: null, service_selectors: [{ key: 'app', value: 'api' }] },
     ],
   });
-  expect(routesOf({ ports, source }).map(({ to }) => to)).toEqual([{ name: 'web' }, { selectors: { app: 'api' } }]);
+  expect(routesOf('1A2B3C4D-5', { ports, source }).map(({ to }) => to)).toEqual([
+    { release: 'helm-z1a2b3c4d', name: 'web' },
+    { release: 'helm-z1a2b3c4d', selectors: { app: 'api' } },
+  ]);
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import type { ClusterRoute, Ownership, ServedRoutes } from '@davit/drivers';
+import { releaseName } from '../charts/place.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 
@@ -7,18 +8,21 @@ import { driversOf, type EngineParts } from '../parts.ts';
  */
 
 /** What of a release is reached from outside, for a cluster. Pure. */
-export function routesOf({ ports, source }: Pick<ReleaseConfig, 'ports' | 'source'>): readonly ClusterRoute[] {
+export function routesOf(serviceId: string, { ports, source }: Pick<ReleaseConfig, 'ports' | 'source'>): readonly ClusterRoute[] {
   return ports.flatMap((port) => {
     const hosts = [...port.hosts, ...(port.customHosts ?? [])];
     if (!port.public || hosts.length === 0 || (port.protocol !== 'HTTP' && port.protocol !== 'GRPC')) return [];
-    const to = source.type === 'HELM' ? serviceOf(port.id, source) : undefined;
+    const to = source.type === 'HELM' ? { release: releaseName(serviceId), ...serviceOf(port.id, source) } : undefined;
     return [
       { id: port.id, hosts, pathPrefix: port.pathPrefix, internalPort: port.internalPort, ...(to !== undefined && { to }) },
     ];
   });
 }
 
-function serviceOf(portId: string, { ports }: HelmReleaseSource): ClusterRoute['to'] {
+function serviceOf(
+  portId: string,
+  { ports }: HelmReleaseSource,
+): { readonly name: string } | { readonly selectors: Readonly<Record<string, string>> } {
   const port = ports.find(({ id }) => id === portId);
   if (port?.service_name != null) return { name: port.service_name };
   return { selectors: Object.fromEntries((port?.service_selectors ?? []).map(({ key, value }) => [key, value])) };
@@ -33,7 +37,7 @@ export async function leadRequests(
 ): Promise<ServedRoutes['routes'] | null> {
   const { routes: door } = driversOf(parts, driver).cluster;
   if (door === undefined) return null;
-  const routes = routesOf(to.config);
+  const routes = routesOf(to.owner.service, to.config);
   await door.apply({ owner: to.owner, rollout: to.rollout, routes, metadata: to.config.metadata }, signal);
   return routes;
 }

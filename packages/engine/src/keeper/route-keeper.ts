@@ -34,7 +34,7 @@ export class RouteKeeper {
   async #keepOne(runtime: Kept, attempts: Attempts, signal: AbortSignal): Promise<void> {
     const { service_id: service, config, rollout } = runtime;
     const serves = runtime.desired === 'RUNNING' && config !== null && config.job === undefined && rollout !== null;
-    const text = serves ? JSON.stringify([rollout, routesOf(config), config.metadata]) : '';
+    const text = serves ? JSON.stringify([rollout, routesOf(service, config), config.metadata]) : '';
     const led = this.#led.get(service);
     if (led?.text === text && Date.now() - led.at < againAfterMilliseconds) return;
     await attempts.attempt(`routes of ${service}`, async () => {

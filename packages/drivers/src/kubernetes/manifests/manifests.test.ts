@@ -244,7 +244,9 @@ test('routes become an Ingress that the description of Kubernetes takes, without
 
 test('routes lead to the Service of a chart where they name one', () => {
   const { owner, rollout } = sampleWorkload();
-  const routes = [{ id: 'web', hosts: ['a.example.org'], pathPrefix: '/', internalPort: 80, to: { name: 'redis-web' } }];
+  const routes = [
+    { id: 'web', hosts: ['a.example.org'], pathPrefix: '/', internalPort: 80, to: { release: 'redis', name: 'redis-web' } },
+  ];
   const backend = toIngress({ owner, rollout, routes }, defaultSettings)?.spec?.rules?.[0]?.http?.paths[0]?.backend;
   expect(backend).toEqual({ service: { name: 'redis-web', port: { number: 80 } } });
   const [route] = toHttpRoutes({ owner, rollout, routes }, { namespace: 'doors', name: 'front' });
