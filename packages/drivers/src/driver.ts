@@ -174,7 +174,7 @@ export interface ClusterDriver {
 
   /**
    * The text of a file inside an instance, which may have ended; null: there is none, it is no file, or larger than that. Fails with
-   * ENGINE_UNREACHABLE.
+   * ENGINE_UNREACHABLE, and with a retryable ENGINE_FAILED where that cannot be known now.
    */
   readFile(
     instanceId: string,

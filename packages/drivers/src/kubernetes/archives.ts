@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { PassThrough, type Readable } from 'node:stream';
+import { PassThrough, pipeline, type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Pod } from 'kubernetes-types/core/v1.js';
 import { extract } from 'tar-stream';
@@ -16,6 +16,14 @@ import { translated } from './refusals.ts';
  * of the helper for the folders of a run that has ended.
  */
 
+/** `tar` itself says so, or there is nothing any more where it could run. A refusal that may pass is none of these. */
+class NothingThere extends DriverError {}
+
+/** GNU's tar and busybox's for what they do not find. Others are of a shell, a runtime or a signal, and tell nothing of the file. */
+const isOfTar = (code: number): boolean => code <= 2;
+/** Beyond it are signals: the container was ended around the command, or had no memory left. */
+const lastOwnCode = 128;
+
 /** See `ClusterDriver.takeOut`. Needs `tar` in the image. */
 export async function takeOut(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<Readable> {
   try {
@@ -27,8 +35,10 @@ export async function takeOut(scope: Scope, instanceId: string, file: string, si
     // With nothing to read tar prints its words, and perhaps an archive of nothing.
     const first = await firstOf(output, end);
     if (first === null) {
-      const { errors } = await end;
-      throw new DriverError({ cause: 'ENGINE_FAILED', message: `${file} of the instance could not be read: ${errors.trim()}` });
+      const { code, errors } = await end;
+      const message = `${file} of the instance could not be read: ${errors.trim()}`;
+      if (isOfTar(code)) throw new NothingThere({ cause: 'ENGINE_FAILED', message });
+      throw new DriverError({ cause: 'ENGINE_FAILED', message, retryable: code > lastOwnCode });
     }
     void breakWhenCut(out, end, file);
     out.once('close', () => output.destroy());
@@ -47,7 +57,8 @@ async function breakWhenCut(out: PassThrough, end: Execution['end'], file: strin
     const { code, errors } = await end;
     // 1: a file changed while it was read, which is no fault of the archive.
     if (code <= 1) return;
-    out.destroy(new DriverError({ cause: 'ENGINE_FAILED', message: `${file} could not be read: ${errors.trim()}` }));
+    const message = `${file} could not be read: ${errors.trim()}`;
+    out.destroy(new DriverError({ cause: 'ENGINE_FAILED', message, retryable: code > lastOwnCode }));
   } catch (error) {
     out.destroy(error instanceof Error ? error : new Error(String(error)));
   }
@@ -71,7 +82,10 @@ async function firstOf(output: Readable, end: Promise<unknown>): Promise<Buffer 
   }
 }
 
-/** See `ClusterDriver.readFile`. Null as well where the file cannot be reached any more: the process has ended, and no helper holds it. */
+/**
+ * See `ClusterDriver.readFile`. Null as well where the file cannot be reached any more: the process has ended, and no helper holds it. A
+ * node that does not take the command now is no answer: whoever took that for a missing file would begin again what goes on there.
+ */
 export async function readFile(
   scope: Scope,
   instanceId: string,
@@ -81,7 +95,9 @@ export async function readFile(
   try {
     const archive = await takeOut(scope, instanceId, file, signal);
     try {
-      for await (const entry of archive.pipe(extract())) {
+      // Its reader is told when the archive breaks.
+      const entries = pipeline(archive, extract(), () => undefined);
+      for await (const entry of entries) {
         const { type, size } = entry.header;
         return type === 'file' && size <= mostBytes ? await text(entry) : null;
       }
@@ -91,8 +107,20 @@ export async function readFile(
     }
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof DriverError && error.code === 'ENGINE_FAILED') return null;
+    if (error instanceof NothingThere || (await isGone(scope, instanceId, file, signal))) return null;
     throw error;
+  }
+}
+
+/** Whether there is no container any more that reaches a file: it may have ended under a command. */
+async function isGone(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await placeOf(scope, instanceId, file, signal);
+    return false;
+  } catch (error) {
+    signal.throwIfAborted();
+    // What led here says more than that the cluster cannot be asked.
+    return error instanceof NothingThere;
   }
 }
 
@@ -117,6 +145,7 @@ export async function putInto(
       cause: isFull ? 'DISK_FULL' : 'ENGINE_FAILED',
       message: `${folder} of the instance could not be written: ${errors.trim()}`,
       evidence: { original: errors },
+      retryable: code > lastOwnCode,
     });
   } catch (error) {
     both.throwIfAborted();
@@ -132,8 +161,8 @@ async function placeOf(scope: Scope, instanceId: string, file: string, signal: A
   const pod = await newestPod(scope, { namespace, name }, signal);
   const container = pod === null ? null : containerOf(pod, file);
   if (pod === null || container === null) {
-    const why = pod === null ? 'it is no longer on the cluster' : 'its process has ended, and the cluster keeps no files of it';
-    throw new DriverError({ cause: 'ENGINE_FAILED', message: `${file} of the instance ${name} cannot be reached: ${why}.` });
+    const why = pod === null ? 'it is no longer on the cluster' : 'no container that has it runs now';
+    throw new NothingThere({ cause: 'ENGINE_FAILED', message: `${file} of the instance ${name} cannot be reached: ${why}.` });
   }
   return { namespace, pod: pod.metadata?.name ?? '', container };
 }
@@ -141,8 +170,10 @@ async function placeOf(scope: Scope, instanceId: string, file: string, signal: A
 /** Pure. */
 export function containerOf(pod: Pod, file: string): string | null {
   const { containers = [], initContainers = [] } = pod.spec ?? {};
+  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const helper = [...initContainers, ...containers].find(({ name }) => name === helperContainer);
   const holds = helper?.volumeMounts?.some(({ mountPath }) => file === mountPath || file.startsWith(`${mountPath}/`)) === true;
-  if (holds) return helperContainer;
+  const status = [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === helperContainer);
+  if (holds) return status?.state?.running === undefined ? null : helperContainer;
   return mainStatus(pod)?.state?.running === undefined ? null : mainContainer;
 }

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import WebSocket, { type RawData } from 'ws';
 import { ApiRefusal, authorization, bodyOf, tlsOptions, unreachable, urlOf, wordsOf, type Api } from './api.ts';
+import { translated } from './refusals.ts';
 
 /** A container of a pod. */
 export interface Place {
@@ -14,7 +15,10 @@ export interface Place {
 export interface Execution {
   /** What it prints; the caller reads it to its end or destroys it. */
   readonly output: Readable;
-  /** Its end: exit code, and the beginning of what it printed on stderr. Rejects when the connection breaks first. */
+  /**
+   * Its end: exit code, and the beginning of what it printed on stderr. Rejects with a DriverError where it has none: the connection
+   * broke first, or the node did not start it.
+   */
   readonly end: Promise<{ readonly code: number; readonly errors: string }>;
 }
 
@@ -101,17 +105,19 @@ function connect(
 function ending(socket: WebSocket, output: Readable, signal: AbortSignal): Execution['end'] {
   return new Promise((resolve, reject) => {
     let errors = '';
-    let status: number | null = null;
     socket.on('message', (data: RawData) => {
       const message = toBuffer(data);
       const payload = message.subarray(1);
       if (message[0] === channel.output && payload.length > 0 && !output.push(payload)) socket.pause();
       else if (message[0] === channel.errors && errors.length < mostErrors) errors += payload.toString('utf8');
       else if (message[0] === channel.status) {
-        status = exitCodeOf(payload.toString('utf8'));
-        if (status === null) errors += wordsOf(payload.toString('utf8'));
-        output.push(null);
-        resolve({ code: status ?? -1, errors });
+        const said = payload.toString('utf8');
+        const code = exitCodeOf(said);
+        if (code === null && !isNoProgram(said)) reject(notRun(said));
+        else {
+          output.push(null);
+          resolve(code === null ? { code: noProgramCode, errors: wordsOf(said) } : { code, errors });
+        }
         socket.close();
       }
     });
@@ -124,23 +130,41 @@ function ending(socket: WebSocket, output: Readable, signal: AbortSignal): Execu
   });
 }
 
+/** What shells say of a program that is not there. */
+const noProgramCode = 127;
+
+/** Runtimes tell in words alone that an image has no such program. */
+const isNoProgram = (said: string): boolean =>
+  /executable file not found|exec: \\?".*": (?:stat .*: )?no such file or directory/.test(said);
+
+/** Whether a command ran, and how far, nobody knows: of a node that is busy or away it says nothing about what the command is for. */
+function notRun(said: string): unknown {
+  const code = (parsed(said) ?? {}).code ?? 500;
+  const refusal = new ApiRefusal({ method: 'GET', path: 'exec' }, code, wordsOf(said));
+  return translated(refusal, 'A command could not be run in the instance');
+}
+
 interface EndStatus {
   readonly status?: string;
+  readonly code?: number;
   readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] } | null;
 }
 
 /** The exit code in the `Status` that ends a command; null: it was not started, or the words are none. Never throws. Pure. */
 export function exitCodeOf(text: string): number | null {
-  let ended: EndStatus | null;
-  try {
-    ended = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const ended = parsed(text);
   if (ended?.status === 'Success') return 0;
   const causes = ended?.details?.causes;
   const code = Array.isArray(causes) ? causes.find((cause) => cause?.reason === 'ExitCode')?.message : undefined;
   return typeof code === 'string' && /^\d{1,10}$/.test(code) ? Number(code) : null;
+}
+
+function parsed(text: string): EndStatus | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function toBuffer(data: RawData): Buffer {

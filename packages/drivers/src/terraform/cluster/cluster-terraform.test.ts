@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DriverError } from '../../errors.ts';
 import type { TerraformRun } from '../../terraform-driver.ts';
 import { statePath } from '../../terraform-state.ts';
 import { hasTerraform, MemoryState } from '../testing.ts';
@@ -128,6 +129,44 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     await (await terraform.open(wanted, call())).apply(call());
     expect(await readFile(join(folder, 'made'), 'utf8')).toBe('one\n');
     expect(state.held).toBeNull();
+  });
+
+  test('a node that takes no commands for a while ends nothing: the apply is followed when it does again', long, async () => {
+    const wanted = run({ 'main.tf': waiting() });
+    const first = await terraform.open(wanted, call());
+    await first.init(call());
+    await first.plan(call());
+    const left = new AbortController();
+    const leaving = first.apply(call({ signal: left.signal, leave: left.signal }));
+    await isMade();
+    left.abort();
+    await expect(leaving).rejects.toThrow('aborted');
+    const read = pods.cluster.readFile.bind(pods.cluster);
+    const refuse: typeof read = () =>
+      Promise.reject(new DriverError({ cause: 'ENGINE_FAILED', message: 'error dialing backend', retryable: true }));
+    Object.assign(pods.cluster, { readFile: refuse });
+    await expect(terraform.open(wanted, call())).rejects.toMatchObject({ retryable: true });
+    expect(pods.started).toBe(1);
+    Object.assign(pods.cluster, { readFile: read });
+    const following = (await terraform.open(wanted, call())).apply(call());
+    Object.assign(pods.cluster, { readFile: refuse });
+    await writeFile(join(folder, 'go'), '');
+    await following;
+    expect(await readFile(join(folder, 'made'), 'utf8')).toBe('one\n');
+    expect(state.held).toBeNull();
+  });
+
+  test('a worker whose deployment another one has takes nothing away', long, async () => {
+    const wanted = run({ 'main.tf': '' });
+    const lost = { type: 'DAVIT', store: state, admit: () => Promise.reject(new Error('the lease is lost')) } as const;
+    await terraform.open(wanted, call());
+    const read = pods.cluster.readFile.bind(pods.cluster);
+    // It looked before the files came.
+    Object.assign(pods.cluster, { readFile: () => Promise.resolve(null) });
+    await expect(terraform.open({ ...wanted, backend: lost }, call())).rejects.toThrow('the lease is lost');
+    Object.assign(pods.cluster, { readFile: read });
+    expect((await terraform.open(wanted, call())).isNew).toBe(false);
+    expect(pods.started).toBe(1);
   });
 
   test('a cancel has the command end in order; with force it is not waited for', long, async () => {

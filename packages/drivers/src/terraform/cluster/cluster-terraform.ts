@@ -60,9 +60,10 @@ export class ClusterTerraform implements TerraformDriver {
 
   async #make(run: TerraformRun, image: string, call: CallContext): Promise<RunPlace> {
     const { cluster, address } = this.#input;
+    // Before anything of the run is taken away: it fails for a worker whose deployment another one has by now, with a pod that works.
+    const state = 'admit' in run.backend ? { ...(await run.backend.admit()), address } : null;
     // One that was made and got no files knows a password that is no longer good.
     await cluster.retire({ service: run.owner.service, rollout: run.id }, 0, call);
-    const state = 'admit' in run.backend ? { ...(await run.backend.admit()), address } : null;
     call.log(`Runs on the cluster with the image ${image}.`);
     await cluster.start(toRunWorkload(run, image, state), call);
     const instance = await this.#find(run, call.signal);

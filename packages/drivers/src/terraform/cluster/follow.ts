@@ -43,12 +43,28 @@ export async function followCommand(
   const reader = new OutputReader(place, command, onLine);
   for (;;) {
     await reader.read(signal);
-    reader.end ??= (await progress(place, signal)).ended.get(command.key) ?? null;
+    reader.end ??= await endOf(place, command.key, signal);
     const { end, lines, until } = reader;
     if (end !== null) return { ...end, lines, until };
     await refuseEnded(place, lines, signal);
     await pause(lookAgainMilliseconds, undefined, { signal });
   }
+}
+
+/** null: it has not ended, or its node does not say now. Whether the process is there still is asked by whoever waits. */
+async function endOf(place: RunPlace, key: string, signal: AbortSignal): Promise<CommandEnd | null> {
+  try {
+    return (await progress(place, signal)).ended.get(key) ?? null;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isPassing(error)) return null;
+    throw error;
+  }
+}
+
+/** A node that is busy or away: the command goes on meanwhile. A cluster that is away is the deployment's to wait for. */
+function isPassing(error: unknown): boolean {
+  return error instanceof DriverError && error.code === 'ENGINE_FAILED' && error.retryable;
 }
 
 /** Reads the output of a run as far as the end of one command, in as many connections as it takes. */
@@ -86,6 +102,10 @@ class OutputReader {
         },
         both,
       );
+    } catch (error) {
+      signal.throwIfAborted();
+      // It is read again from where it was.
+      if (!isPassing(error)) throw error;
     } finally {
       done.abort();
       await watch;

@@ -79,7 +79,9 @@ export class ClusterSession implements TerraformSession {
       await this.#command('apply', [`${runFolder}/${planFile}`], call, { key: 'apply' });
     } catch (error) {
       const isLeft = call.signal.aborted && call.leave?.aborted === true;
-      if (!isLeft && call.force?.aborted !== true) await this.#storeErrored(call);
+      // What may pass is no end of the command: it goes on, and whoever tries again follows it.
+      const goesOn = !call.signal.aborted && error instanceof DriverError && error.retryable;
+      if (!isLeft && !goesOn && call.force?.aborted !== true) await this.#storeErrored(call);
       throw error;
     }
   }
