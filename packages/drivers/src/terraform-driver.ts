@@ -93,6 +93,12 @@ export interface StateLock {
   readonly [member: string]: unknown;
 }
 
+/** A state that a run has and could not store. */
+export interface LeftState {
+  readonly runId: string;
+  readonly state: string;
+}
+
 /** Terraform and OpenTofu. */
 export interface TerraformDriver {
   /** The programs that are here and answer. */
@@ -104,6 +110,15 @@ export interface TerraformDriver {
   open(run: TerraformRun, call: CallContext): Promise<TerraformSession>;
   /** Ends what still runs for a service, as a stop does, and removes what its runs left, but for `folder`. Idempotent. */
   remove(owner: Pick<Ownership, 'environment' | 'service'>, graceSeconds: number, call: CallContext): Promise<void>;
+  /**
+   * Has what still runs for a service end in order, for at most that long, and tells of the states that a command could not store but in a
+   * file which goes with its run. For runs that nobody works on any more: those, or all of the service. Idempotent.
+   */
+  end(
+    owner: Pick<Ownership, 'environment' | 'service'> & { readonly runs?: readonly string[] },
+    graceSeconds: number,
+    call: CallContext,
+  ): Promise<readonly LeftState[]>;
   /** Whether a command ended in that folder without storing its state anywhere but in a file. */
   hasUnstoredState(folder: string, rootPath: string): Promise<boolean>;
 }

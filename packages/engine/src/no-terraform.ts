@@ -6,5 +6,6 @@ export const noTerraform: TerraformDriver = {
   remove: () => Promise.resolve(),
   open: () =>
     Promise.reject(new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: 'this process runs no Terraform configurations' })),
+  end: () => Promise.resolve([]),
   hasUnstoredState: () => Promise.resolve(false),
 };

@@ -1,7 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isUuid } from '@davit/base';
 import type { Database } from '@davit/db';
-import { answerState, statePath, type StateAccess, type StateAnswer, type StateLock, type StateStore } from '@davit/drivers';
+import {
+  answerState,
+  statePath,
+  type LeftState,
+  type StateAccess,
+  type StateAnswer,
+  type StateLock,
+  type StateStore,
+} from '@davit/drivers';
 import type { EngineHooks } from './port.ts';
 import type { StepContext } from './steps/step.ts';
 import { readState } from './store/terraform.ts';
@@ -49,6 +57,15 @@ export async function answerRun(
     if (error instanceof RunEnded) return refused;
     throw error;
   }
+}
+
+/** Stores what a run could not store itself. False: another run has the state by now. */
+export async function storeLeft(
+  { database, hooks }: { readonly database: Database; readonly hooks: EngineHooks },
+  serviceId: string,
+  { runId, state }: LeftState,
+): Promise<boolean> {
+  return (await database.maybe(store.writeLeftState, [runId, hooks.seal(serviceId, state)])) !== undefined;
 }
 
 const refused: StateAnswer = { status: 401, body: null };

@@ -243,6 +243,25 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
 
 describe('a Terraform configuration whose cluster runs it', () => {
   const runs = statement<{ id: string; service_id: string }>('test_terraform_runs', 'select id, service_id from terraform_run');
+  const idle = {
+    name: 'infra',
+    image: `sha256:${'1'.repeat(64)}`,
+    entrypoint: [],
+    arguments: [],
+    environment: [],
+    files: [],
+    ports: [],
+    volumes: [],
+    cpuMillicores: 10,
+    memoryMiB: 16,
+    instances: 1,
+    hostnames: [],
+    readiness: null,
+    liveness: null,
+    readyTimeoutSeconds: 1,
+    terminationGraceSeconds: 1,
+    runsOnce: true as const,
+  };
   const openRuns = () => world.database.database.many(runs);
 
   test('gets a token for its state that is good for as long as it runs, and what it leaves is removed', long, async () => {
@@ -263,6 +282,7 @@ describe('a Terraform configuration whose cluster runs it', () => {
         throw new DriverError({ cause: 'OUT_OF_MEMORY', message: 'it was too large' });
       },
       remove: ({ service }) => Promise.resolve(void removed.push(service)),
+      end: () => Promise.resolve([]),
       hasUnstoredState: () => Promise.resolve(false),
     };
     Object.assign(world.input.drivers['fake'] ?? {}, { terraform: driver });
@@ -278,6 +298,48 @@ describe('a Terraform configuration whose cluster runs it', () => {
     expect(await port.terraformState(credentials, { method: 'GET', body: '' })).toEqual({ status: 401, body: null });
     expect(await states(infra.serviceId)).toMatchObject([{ lock: null, text: expect.not.stringContaining('serial') }]);
   });
+
+  test(
+    'that is left by its deployment reaches its state until the keeper has ended it, with what it could not store',
+    long,
+    async () => {
+      const infra = terraform();
+      const { port } = world.engine;
+      let run = { runId: '', token: '' };
+      let isAway = true;
+      world.fake.images.set('i', { id: idle.image, sizeBytes: 1 });
+      const ended: (readonly string[] | undefined)[] = [];
+      const driver: TerraformDriver = {
+        versions: () => Promise.resolve([]),
+        open: async ({ id, owner, release, backend }, call) => {
+          if (backend.type !== 'DAVIT' || !('admit' in backend)) throw new Error('the state is with Davit');
+          const { password: token } = await backend.admit();
+          run = { runId: id, token };
+          await world.fake.cluster.start({ ...idle, owner, release, rollout: id }, call);
+          throw new DriverError({ cause: 'TERRAFORM_FAILED', message: 'the cluster went away' });
+        },
+        remove: () => Promise.reject(new DriverError({ cause: 'ENGINE_FAILED', message: 'still away' })),
+        end: ({ runs: which }) => {
+          if (isAway) return Promise.reject(new DriverError({ cause: 'ENGINE_FAILED', message: 'away', retryable: true }));
+          ended.push(which);
+          return Promise.resolve([{ runId: run.runId, state: '{"serial":9}' }]);
+        },
+        hasUnstoredState: () => Promise.resolve(false),
+      };
+      Object.assign(world.input.drivers['fake'] ?? {}, { terraform: driver });
+      await world.deploy([infra]);
+      await reaches(infra, 'DEPLOYMENT_ERROR');
+      expect(await port.terraformState(run, { method: 'POST', body: '{"serial":8}' })).toMatchObject({ status: 200 });
+      expect(world.fake.instances.map(({ rollout }) => rollout)).toEqual([run.runId]);
+      isAway = false;
+      await eventually(async () => ((await openRuns()).length === 0 ? true : undefined), 'the end of the run');
+      expect(ended).toEqual([[run.runId]]);
+      expect(world.fake.instances).toEqual([]);
+      expect(await port.terraformState(run, { method: 'POST', body: '{"serial":10}' })).toMatchObject({ status: 401 });
+      const [state] = await states(infra.serviceId);
+      expect(state?.text).toBe(Buffer.from('{"serial":9}').toString('base64'));
+    },
+  );
 
   test('that cannot, as nobody named an address of Davit, is told where it runs instead', long, async () => {
     Object.assign(world.fake.cluster, { kind: 'kubernetes' });

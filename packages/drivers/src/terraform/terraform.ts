@@ -79,6 +79,11 @@ export class Terraform implements TerraformDriver {
     return Promise.resolve();
   }
 
+  /** What it left is in its folder, and the next run of it waits for a command that still ends. */
+  end(): Promise<readonly never[]> {
+    return Promise.resolve([]);
+  }
+
   hasUnstoredState(folder: string, rootPath: string): Promise<boolean> {
     return exists(join(folder, 'source', rootPath, erroredFile));
   }

@@ -15,6 +15,7 @@ import { LogCollector } from './log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
 import { Probers } from './probers.ts';
 import { RouteKeeper } from './route-keeper.ts';
+import { TerraformKeeper } from './terraform-keeper.ts';
 
 /*
  * Keeps what should run running, on one kind of cluster. It takes no input: it reads what should be and what is, and acts on
@@ -37,6 +38,7 @@ export class Keeper {
   readonly #probers: Probers;
   readonly #routes: RouteKeeper;
   readonly #charts: ChartKeeper;
+  readonly #terraform: TerraformKeeper;
   readonly #followed = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #watching: Promise<void> = Promise.resolve();
@@ -49,6 +51,7 @@ export class Keeper {
     this.#driver = driver;
     this.#logs = new LogCollector(parts, driver);
     this.#charts = new ChartKeeper(parts, driver, this.#logs);
+    this.#terraform = new TerraformKeeper(parts, driver);
     this.#observer = new Observer(parts, driver);
     this.#routes = new RouteKeeper(parts, driver);
     this.#attempts = new Attempts(parts.log, this.#stop.signal, () => void this.look());
@@ -126,7 +129,8 @@ export class Keeper {
 
   async #lookOnce(): Promise<void> {
     try {
-      const seen = await this.#observer.observe(this.#stop.signal);
+      const all = await this.#observer.observe(this.#stop.signal);
+      const seen = await this.#terraform.keep(all, this.#attempts, this.#stop.signal);
       this.#followLogs(seen);
       this.#charts.forgetAllBut(new Set(seen.runtimes.map((runtime) => runtime.service_id)));
       await Promise.all(seen.runtimes.map((runtime) => this.#keep(runtime, seen)));

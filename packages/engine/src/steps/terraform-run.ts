@@ -11,7 +11,7 @@ import { driverSet, ownerOf, type StepContext } from './step.ts';
 /* What a driver of Terraform is told of a run, and the state that the run is about. */
 
 /** The default of the contract's setting: longer than a process of a service gets, as a half-made resource costs more. */
-const graceSeconds = 60;
+export const defaultGraceSeconds = 60;
 
 export function terraformOf(config: ReleaseConfig): { readonly source: TerraformReleaseSource } {
   const { source } = config;
@@ -20,7 +20,7 @@ export function terraformOf(config: ReleaseConfig): { readonly source: Terraform
 }
 
 export function graceOf(config: ReleaseConfig | null): number {
-  return config?.options?.terminationGraceSeconds ?? graceSeconds;
+  return config?.options?.terminationGraceSeconds ?? defaultGraceSeconds;
 }
 
 export async function checkout(context: StepContext, config: ReleaseConfig, commit: string): Promise<BuildCommit> {

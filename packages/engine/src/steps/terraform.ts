@@ -7,6 +7,7 @@ import { withoutSecrets } from '../terraform-resources.ts';
 import * as journal from '../store/journal.ts';
 import * as store from '../store/terraform.ts';
 import { endRuns } from '../store/terraform-runs.ts';
+import { storeLeft } from '../terraform-runs.ts';
 import { secretIds } from '../workload.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceAt } from './source.ts';
@@ -260,8 +261,24 @@ export async function removeRun(context: StepContext): Promise<void> {
 async function endOnCluster(context: StepContext, terraform: TerraformDriver): Promise<void> {
   const { task, call, journal: writer } = context;
   const grace = call.force?.aborted === true ? 0 : graceOf(task.config ?? task.former?.config ?? null);
-  await terraform.remove(ownerOf(context), grace, call);
+  const owner = ownerOf(context);
+  // What a pod of a deployment before this one could not store goes with it.
+  if (call.force?.aborted !== true) await rescue(context, terraform, grace);
+  await terraform.remove(owner, grace, call);
   await writer.writeAny(endRuns, [task.serviceId]);
+}
+
+/** Nothing that the end of a run waits for: its own states are stored by what applies. */
+async function rescue(context: StepContext, terraform: TerraformDriver, graceSeconds: number): Promise<void> {
+  const { task, call, parts } = context;
+  try {
+    for (const left of await terraform.end(ownerOf(context), graceSeconds, call)) {
+      if (await storeLeft(parts, task.serviceId, left)) call.log('A state that a run could not store is stored now.');
+    }
+  } catch (error) {
+    if (call.signal.aborted || error instanceof ClusterAway) throw error;
+    call.log(`What the run left could not be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** The same after a failure, which is what the user must see: what cannot be removed now is removed by the keeper. */

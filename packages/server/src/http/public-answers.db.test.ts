@@ -119,6 +119,7 @@ const terraform: TerraformDriver = {
   versions: () => Promise.resolve([{ engine: 'TERRAFORM', version: '1.9.0' }]),
   open: () => Promise.reject(new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: 'only its version is asked for here' })),
   remove: () => Promise.resolve(),
+  end: () => Promise.resolve([]),
   hasUnstoredState: () => Promise.resolve(false),
 };
 

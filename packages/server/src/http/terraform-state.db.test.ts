@@ -88,8 +88,8 @@ test('a state that is too large is refused, and the one before it stays', async 
 });
 
 test('who has the lock is told to who asks for it, unless that is the same deployment; unlocked it is free', async () => {
-  const other = await begin(run.service);
   expect(await ask('LOCK', run, lock('one'))).toEqual({ status: 200, text: lock('one') });
+  const other = await begin(run.service);
   const refused = await ask('LOCK', other, lock('two'));
   expect(refused.status).toBe(423);
   expect(JSON.parse(refused.text)).toMatchObject({ ID: 'one', Who: 'somebody' });
@@ -114,17 +114,32 @@ test('nobody but the run comes to its state: no other run, no API token, nobody 
   expect(await ask('GET', run)).toEqual({ status: 200, text: '{"serial":1}' });
 });
 
-test('a token is good no longer than its run, its deployment, and until the run gets another one', async () => {
+test('a token is good for as long as its run, also after the deployment, and until the run gets another one', async () => {
   const { database } = server.database;
   const again = 'another-token';
   await database.run(makeRun, [run.id, run.deployment, run.service, createHash('sha256').update(again).digest()]);
   expect(await ask('GET', run)).toMatchObject({ status: 401 });
   expect(await ask('GET', { id: run.id, token: again })).toMatchObject({ status: 204 });
   await database.run(endDeployment, [run.deployment]);
-  expect(await ask('POST', { id: run.id, token: again }, '{}')).toMatchObject({ status: 401 });
+  expect(await ask('POST', { id: run.id, token: again }, '{}')).toMatchObject({ status: 200 });
   const other = await begin();
   await database.run(endRun, [other.id]);
   expect(await ask('LOCK', other, lock('one'))).toMatchObject({ status: 401 });
+});
+
+test('a run behind which another deployment has one changes nothing, unless it holds the lock', async () => {
+  const { database } = server.database;
+  expect(await ask('LOCK', run, lock('one'))).toMatchObject({ status: 200 });
+  await database.run(endDeployment, [run.deployment]);
+  const next = await begin(run.service);
+  // What is under way stores what it makes, and keeps the other one out.
+  expect(await ask('LOCK', next, lock('two'))).toMatchObject({ status: 423 });
+  expect(await ask('POST', run, '{"serial":1}')).toMatchObject({ status: 200 });
+  expect(await ask('UNLOCK', run, lock('one'))).toMatchObject({ status: 200 });
+  expect(await ask('POST', run, '{"serial":2}')).toMatchObject({ status: 401 });
+  expect((await ask('LOCK', run, lock('three'))).status).not.toBe(200);
+  expect(await ask('LOCK', next, lock('two'))).toMatchObject({ status: 200 });
+  expect(await ask('GET', next)).toEqual({ status: 200, text: '{"serial":1}' });
 });
 
 test('it is no operation of the API', async () => {

@@ -223,6 +223,26 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     expect(await terraform.hasUnstoredState(wanted.folder, wanted.rootPath)).toBe(true);
   });
 
+  test('what is left of a run ends in order, and a state that it could not store is told', long, async () => {
+    const wanted = run({ 'main.tf': waiting(), 'errored.tfstate': '{"committed": true}' });
+    const session = await terraform.open(wanted, call());
+    await session.init(call());
+    await session.plan(call());
+    const left = new AbortController();
+    const applying = session.apply(call({ signal: left.signal, leave: left.signal }));
+    await isMade();
+    left.abort();
+    await expect(applying).rejects.toThrow('aborted');
+    state.write = () => Promise.reject(new Error('refused'));
+    expect(await terraform.end({ ...wanted.owner, runs: ['another'] }, 60, call())).toEqual([]);
+    expect(pods.log(id)).not.toContain('Interrupt received');
+    const [found, ...others] = await terraform.end(wanted.owner, 60, call());
+    expect(others).toEqual([]);
+    expect(found?.runId).toBe(id);
+    expect(JSON.parse(found?.state ?? '')).toMatchObject({ version: 4, serial: expect.any(Number) });
+    expect(pods.log(id)).toContain('Interrupt received');
+  });
+
   test('another version than is asked for, and a folder that is not there, are told', long, async () => {
     await expect(terraform.open(run({}, { version: '0.0.1' }), call())).rejects.toMatchObject({
       code: 'TERRAFORM_VERSION_UNAVAILABLE',

@@ -2,11 +2,12 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallContext, ClusterDriver } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
-import type { TerraformDriver, TerraformRun, TerraformSession } from '../../terraform-driver.ts';
+import type { LeftState, TerraformDriver, TerraformRun, TerraformSession } from '../../terraform-driver.ts';
 import type { Instance, Ownership } from '../../workload.ts';
 import { erroredFile, filesMissing } from '../commands.ts';
+import { endRun } from './ending.ts';
 import { filesOf } from './files.ts';
-import { instanceOf, progress, type RunPlace } from './follow.ts';
+import { instanceOf, progress, type FollowedPlace } from './follow.ts';
 import { imageOf, toRunWorkload, type TerraformImages } from './pod.ts';
 import { ClusterSession } from './session.ts';
 import { places, runFolder } from './supervisor.ts';
@@ -54,11 +55,27 @@ export class ClusterTerraform implements TerraformDriver {
     await this.#input.cluster.retire({ environment, service }, graceSeconds, call);
   }
 
+  async end(
+    { environment, service, runs }: Parameters<TerraformDriver['end']>[0],
+    graceSeconds: number,
+    call: CallContext,
+  ): Promise<readonly LeftState[]> {
+    const { cluster } = this.#input;
+    const all = await cluster.observe({ environment, service }, call.signal);
+    const instances = all.filter(({ rollout }) => runs?.includes(rollout) ?? true);
+    const left = await Promise.all(
+      instances.map((instance) =>
+        endRun({ cluster, runId: instance.rollout, service, instanceId: instance.id }, graceSeconds, call),
+      ),
+    );
+    return left.filter((one) => one !== null);
+  }
+
   hasUnstoredState(folder: string, rootPath: string): Promise<boolean> {
     return isThere(join(folder, 'source', rootPath, erroredFile));
   }
 
-  async #make(run: TerraformRun, image: string, call: CallContext): Promise<RunPlace> {
+  async #make(run: TerraformRun, image: string, call: CallContext): Promise<FollowedPlace> {
     const { cluster, address } = this.#input;
     // Before anything of the run is taken away: it fails for a worker whose deployment another one has by now, with a pod that works.
     const state = 'admit' in run.backend ? { ...(await run.backend.admit()), address } : null;
@@ -89,7 +106,7 @@ export class ClusterTerraform implements TerraformDriver {
     return instanceOf(this.#placeOf(run, ''), signal);
   }
 
-  #placeOf({ id, owner, limits }: TerraformRun, instanceId: string): RunPlace {
+  #placeOf({ id, owner, limits }: TerraformRun, instanceId: string): FollowedPlace {
     const { cluster } = this.#input;
     return { cluster, runId: id, service: owner.service, instanceId, memoryMiB: limits.memoryMiB };
   }

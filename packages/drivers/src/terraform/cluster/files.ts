@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pack as packFolder } from 'tar-fs';
 import { pack } from 'tar-stream';
 import type { TerraformRun } from '../../terraform-driver.ts';
-import { backendFile, backendText } from '../commands.ts';
+import { backendFile, backendText, erroredFile } from '../commands.ts';
 import { places } from './supervisor.ts';
 
 /**
@@ -14,8 +14,10 @@ export function filesOf(run: TerraformRun): Readable {
   const source = join(run.folder, 'source');
   const text = backendText(run.backend);
   const override = join('/', run.rootPath, backendFile).slice(1);
+  // What lies there is of another run, and must not be taken for what this one could not store.
+  const left = [override, join('/', run.rootPath, erroredFile).slice(1)];
   const archive = packFolder(source, {
-    ignore: (name) => relative(source, name) === override,
+    ignore: (name) => left.includes(relative(source, name)),
     map: (header) => ({ ...header, name: join('source', header.name).split(sep).join('/'), uid: 0, gid: 0 }),
     finalize: false,
     finish: (tar) => {

@@ -11,6 +11,10 @@ export interface RunPlace {
   readonly runId: string;
   readonly service: string;
   readonly instanceId: string;
+}
+
+/** One whose commands are followed. */
+export interface FollowedPlace extends RunPlace {
   readonly memoryMiB: number;
 }
 
@@ -35,7 +39,7 @@ export async function progress({ cluster, instanceId }: RunPlace, signal: AbortS
  * from its start. Fails with OUT_OF_MEMORY and TERRAFORM_INTERRUPTED where the process of the run ends before the command.
  */
 export async function followCommand(
-  place: RunPlace,
+  place: FollowedPlace,
   command: { readonly key: string; readonly since: string | null },
   onLine: (line: string) => void,
   signal: AbortSignal,
@@ -146,7 +150,7 @@ export async function instanceOf({ cluster, service, runId }: RunPlace, signal: 
 }
 
 /** Fails as `followCommand` does where the process of a run has ended, or its pod is gone. */
-export async function refuseEnded(place: RunPlace, lines: readonly string[], signal: AbortSignal): Promise<void> {
+export async function refuseEnded(place: FollowedPlace, lines: readonly string[], signal: AbortSignal): Promise<void> {
   const instance = await instanceOf(place, signal);
   if (instance?.state === 'RUNNING' || instance?.state === 'CREATED') return;
   const exit = instance?.exit ?? null;
@@ -160,7 +164,7 @@ export async function refuseEnded(place: RunPlace, lines: readonly string[], sig
   });
 }
 
-export function outOfMemory({ memoryMiB }: Pick<RunPlace, 'memoryMiB'>, evidence: Evidence): DriverError {
+export function outOfMemory({ memoryMiB }: Pick<FollowedPlace, 'memoryMiB'>, evidence: Evidence): DriverError {
   return new DriverError({
     cause: 'OUT_OF_MEMORY',
     message: `Terraform or one of its providers used more than the ${memoryMiB} MiB of memory and was killed`,

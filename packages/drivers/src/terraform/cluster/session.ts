@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
+import { retry } from '@davit/base';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { TerraformOutput, TerraformResource, TerraformRun, TerraformSession } from '../../terraform-driver.ts';
@@ -19,7 +20,7 @@ import {
 } from '../commands.ts';
 import { resourcesOf } from '../resources.ts';
 import { smallFiles } from './files.ts';
-import { followCommand, outOfMemory, refuseEnded, type FollowedEnd, type RunPlace } from './follow.ts';
+import { followCommand, outOfMemory, refuseEnded, type FollowedEnd, type FollowedPlace } from './follow.ts';
 import { programs } from './pod.ts';
 import { commandScript, places, runFolder, sourceFolder } from './supervisor.ts';
 
@@ -34,6 +35,7 @@ interface CommandOptions {
 
 const rescueMilliseconds = 120_000;
 const stopMilliseconds = 20_000;
+const stopAttempts = 6;
 const mostOutputBytes = 64 * 1024 * 1024;
 
 /**
@@ -43,14 +45,14 @@ const mostOutputBytes = 64 * 1024 * 1024;
 export class ClusterSession implements TerraformSession {
   readonly isNew: boolean;
   readonly #run: TerraformRun;
-  readonly #place: RunPlace;
+  readonly #place: FollowedPlace;
   /** Commands that a session before began. */
   readonly #begun: ReadonlySet<string>;
   /** How far the output has been read. */
   #until: string | null = null;
 
   /** `begun`: by sessions before; null: there was none. */
-  constructor(run: TerraformRun, place: RunPlace, begun: ReadonlySet<string> | null) {
+  constructor(run: TerraformRun, place: FollowedPlace, begun: ReadonlySet<string> | null) {
     this.#run = run;
     this.#place = place;
     this.isNew = begun === null;
@@ -190,7 +192,7 @@ export class ClusterSession implements TerraformSession {
       if (leave?.aborted === true || force?.aborted === true) return giveUp();
       patience = setTimeout(giveUp, this.#run.limits.graceSeconds * 1_000 + stopMilliseconds);
       call.log('Terraform is told to stop; it ends what is under way and stores its state.');
-      this.#put([{ name: places.stop(key), text: '' }], AbortSignal.timeout(stopMilliseconds)).catch(giveUp);
+      void this.#tellToStop(key, enough.signal).catch(giveUp);
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
@@ -204,6 +206,21 @@ export class ClusterSession implements TerraformSession {
       clearTimeout(patience);
       signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** A node that is busy for a moment must not make a cancel one that leaves the command alone. */
+  #tellToStop(key: string, enough: AbortSignal): Promise<void> {
+    return retry(
+      {
+        attempts: stopAttempts,
+        firstPauseMilliseconds: 500,
+        maximumPauseMilliseconds: 4_000,
+        signal: enough,
+        isRetryable: (error) => error instanceof DriverError && error.retryable && !enough.aborted,
+        onRetry: () => undefined,
+      },
+      () => this.#put([{ name: places.stop(key), text: '' }], AbortSignal.any([enough, AbortSignal.timeout(stopMilliseconds)])),
+    );
   }
 
   #put(files: readonly { readonly name: string; readonly text: string }[], signal: AbortSignal): Promise<void> {

@@ -18,6 +18,8 @@ export const places = {
   go: (key: string): string => `${commandsFolder}/${key}/go`,
   /** Has the command end in order. */
   stop: (key: string): string => `${commandsFolder}/${key}/stop`,
+  /** The folder of the configuration, by its whole path. */
+  root: `${runFolder}/root`,
   output: (key: string): string => `${runFolder}/${commandsFolder}/${key}/output`,
   /** The files of the run are all here. */
   ready: 'ready',
@@ -71,7 +73,7 @@ export function commandScript(
   { folder, output }: { readonly folder: string; readonly output: string | null },
 ): string {
   const into = output === null ? '' : ` > ${output}`;
-  return `echo $$ > ${runFolder}/pid\ncd ${folder} || exit 1\nexec ${line}${into}\n`;
+  return `echo $$ > ${runFolder}/pid\ncd ${folder} || exit 1\npwd > ${runFolder}/root\nexec ${line}${into}\n`;
 }
 
 /** How a command ended. `isShort`: the kernel killed a process of it, or of a provider, as there was no memory left. */

@@ -32,7 +32,8 @@ export class ProcessCluster {
     this.cluster = {
       ...createFakeCluster().cluster,
       start: (workload) => this.#start(workload),
-      observe: ({ rollout }) => Promise.resolve([...this.#pods].filter(([id]) => id === rollout).map(toInstance)),
+      observe: ({ rollout }) =>
+        Promise.resolve([...this.#pods].filter(([id]) => rollout === undefined || id === rollout).map(toInstance)),
       retire: ({ rollout }) => this.#retire(rollout),
       followLogs: (id, since, onLine, signal) => this.#follow(id, since, onLine, signal),
       readFile: (id, { path }) => readFile(this.#here(id, path), 'utf8').catch(() => null),

@@ -1,0 +1,44 @@
+import { posix } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { CallContext } from '../../driver.ts';
+import type { LeftState } from '../../terraform-driver.ts';
+import { erroredFile } from '../commands.ts';
+import { smallFiles } from './files.ts';
+import { instanceOf, progress, type RunPlace } from './follow.ts';
+import { places, runFolder, type Progress } from './supervisor.ts';
+
+const lookMilliseconds = 500;
+const mostPathBytes = 4096;
+const mostStateBytes = 64 * 1024 * 1024;
+
+/** See `TerraformDriver.end`. Of one run; null: it has no state that is not stored. */
+export async function endRun(
+  place: RunPlace,
+  graceSeconds: number,
+  call: Pick<CallContext, 'signal'>,
+): Promise<LeftState | null> {
+  const { cluster, instanceId, runId } = place;
+  const { begun, ended } = await stopCommands(place, Date.now() + graceSeconds * 1_000, call.signal);
+  if (!begun.has('apply') || ended.get('apply')?.code === 0) return null;
+  const root = await cluster.readFile(instanceId, { path: places.root, mostBytes: mostPathBytes }, call.signal);
+  if (root === null) return null;
+  const file = { path: posix.join(root.trim(), erroredFile), mostBytes: mostStateBytes };
+  const state = await cluster.readFile(instanceId, file, call.signal);
+  return state === null ? null : { runId, state };
+}
+
+/** Until none is under way, or it is `latest`. The files of a run are read while its pod is there, so that goes only afterwards. */
+async function stopCommands(place: RunPlace, latest: number, signal: AbortSignal): Promise<Progress> {
+  const told = new Set<string>();
+  for (;;) {
+    const now = await progress(place, signal);
+    const { begun, ended } = now;
+    const open = [...begun].filter((key) => !ended.has(key));
+    if (open.length === 0 || Date.now() >= latest || (await instanceOf(place, signal))?.state !== 'RUNNING') return now;
+    const news = open.filter((key) => !told.has(key));
+    const archive = smallFiles(news.map((key) => ({ name: places.stop(key), text: '' })));
+    if (news.length > 0) await place.cluster.putInto(place.instanceId, { folder: runFolder, archive }, signal);
+    for (const key of news) told.add(key);
+    await pause(lookMilliseconds, undefined, { signal });
+  }
+}
