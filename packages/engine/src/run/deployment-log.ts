@@ -12,9 +12,28 @@ interface Line {
   readonly at: string;
 }
 
+interface LineOptions {
+  readonly serviceId?: string;
+  readonly level?: Line['level'];
+  readonly error?: FailureRecord;
+}
+
 const flushAfterMilliseconds = 100;
 const flushAtLines = 200;
 const longestLine = 16_384;
+/*
+ * Of one step of one service, as much as BuildKit keeps of a build step. A command that prints without end (`yes` prints gigabytes in a
+ * minute) would otherwise fill the memory of the worker, that of the next one, and the database: what is behind it is not even held.
+ */
+const mostStepBytes = 2 * 1024 * 1024;
+// A row takes some 200 bytes however short its line is.
+const mostStepLines = 20_000;
+
+interface StepSize {
+  bytes: number;
+  lines: number;
+  isCut: boolean;
+}
 
 /**
  * Collects lines of one deployment and writes them in batches, redacted. A crash loses at most the last tenth of a second of a
@@ -27,6 +46,8 @@ export class DeploymentLog {
   #lines: Line[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** By service and step. */
+  readonly #sizes = new Map<string, StepSize>();
 
   constructor(database: Database, deploymentId: string, redact: Redactor) {
     this.#database = database;
@@ -38,7 +59,22 @@ export class DeploymentLog {
     this.#redact = redact;
   }
 
-  add(step: string, message: string, options: { serviceId?: string; level?: Line['level']; error?: FailureRecord } = {}): void {
+  /** Lines of a step that has printed too much are left out, but for warnings and errors, which are Davit's own. */
+  add(step: string, message: string, options: LineOptions = {}): void {
+    if ((options.level ?? 'INFO') !== 'INFO') return this.#push(step, message, options);
+    const key = `${options.serviceId ?? ''} ${step}`;
+    const size = this.#sizes.get(key) ?? { bytes: 0, lines: 0, isCut: false };
+    this.#sizes.set(key, size);
+    if (size.isCut) return;
+    size.bytes += Math.min(Buffer.byteLength(message), longestLine);
+    size.lines += 1;
+    size.isCut = size.bytes > mostStepBytes || size.lines > mostStepLines;
+    if (!size.isCut) return this.#push(step, message, options);
+    const most = `${mostStepBytes / 1024 / 1024} MiB or ${mostStepLines} lines`;
+    this.#push(step, `The output of ${step} is more than ${most}: the rest is left out here.`, { ...options, level: 'WARNING' });
+  }
+
+  #push(step: string, message: string, options: LineOptions): void {
     // PostgreSQL cannot hold NUL; terminals' control sequences stay, as clients show colours.
     const text = this.#redact(message).replaceAll('\0', '').slice(0, longestLine);
     this.#lines.push({
