@@ -85,6 +85,7 @@ export interface StateStore {
   lock(info: StateLock): Promise<StateLock | null>;
   /** Whether that lock was there. */
   unlock(id: string): Promise<boolean>;
+  isLocked(): Promise<boolean>;
 }
 
 /** As Terraform describes it: who, when, for what. */

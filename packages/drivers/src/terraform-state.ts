@@ -63,8 +63,10 @@ export async function answerState(store: StateStore, { method, body }: StateRequ
     case 'UNLOCK': {
       const info = lockOf(body);
       // `force-unlock` sends the id alone, in other words than the lock was made with.
-      const done = info !== null && (await store.unlock(info.ID));
-      return { status: done ? 200 : 409, body: null };
+      if (info === null) return { status: 409, body: null };
+      // Asked again where the answer was lost: what is not held has nothing to be let go of.
+      const isFree = (await store.unlock(info.ID)) || !(await store.isLocked());
+      return { status: isFree ? 200 : 409, body: null };
     }
     default:
       return { status: 405, body: null };

@@ -93,6 +93,7 @@ function storeOf(
       const held: StateLock | null = (await database.maybe(readState, [serviceId]))?.lock ?? null;
       return held ?? { ID: 'unknown' };
     },
+    isLocked: async () => ((await database.maybe(readState, [serviceId]))?.lock ?? null) !== null,
     unlock: async (id) => (await database.maybe(store.unlockRunState, [...run, id])) !== undefined,
   };
 }

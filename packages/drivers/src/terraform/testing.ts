@@ -26,6 +26,10 @@ export class MemoryState implements StateStore {
     return Promise.resolve(null);
   }
 
+  isLocked(): Promise<boolean> {
+    return Promise.resolve(this.held !== null);
+  }
+
   unlock(id: string): Promise<boolean> {
     if (this.held?.ID !== id) return Promise.resolve(false);
     this.held = null;

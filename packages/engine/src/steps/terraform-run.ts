@@ -82,6 +82,7 @@ function stateStore({ parts, deployment, task, journal: writer }: StepContext): 
       const held: StateLock | null = (await database.maybe(store.readState, [task.serviceId]))?.lock ?? null;
       return held ?? { ID: 'unknown' };
     },
+    isLocked: async () => ((await database.maybe(store.readState, [task.serviceId]))?.lock ?? null) !== null,
     unlock: async (id) =>
       (await database.maybe(store.unlockState, [deployment.id, deployment.fence, task.serviceId, id])) !== undefined,
   };

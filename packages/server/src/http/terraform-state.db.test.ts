@@ -97,6 +97,8 @@ test('who has the lock is told to who asks for it, unless that is the same deplo
   // After a crash of the pod.
   expect(await ask('LOCK', run, lock('three'))).toMatchObject({ status: 200 });
   expect(await ask('UNLOCK', run, lock('three'))).toMatchObject({ status: 200 });
+  // The answer was lost on its way, and it asks again.
+  expect(await ask('UNLOCK', run, lock('three'))).toMatchObject({ status: 200 });
   expect(await ask('LOCK', other, lock('two'))).toMatchObject({ status: 200 });
 });
 
