@@ -262,6 +262,7 @@ describe('a Terraform configuration whose cluster runs it', () => {
     terminationGraceSeconds: 1,
     runsOnce: true as const,
   };
+  const places = statement<{ driver: string }>('test_terraform_places', 'select driver from service_place where service_id = $1');
   const openRuns = () => world.database.database.many(runs);
 
   test('gets a token for its state that is good for as long as it runs, and what it leaves is removed', long, async () => {
@@ -274,6 +275,7 @@ describe('a Terraform configuration whose cluster runs it', () => {
       open: async (run) => {
         if (run.backend.type !== 'DAVIT' || !('admit' in run.backend)) throw new Error('the state is with Davit');
         const { path, password: token } = await run.backend.admit();
+        expect(await world.database.database.many(places, [infra.serviceId])).toEqual([{ driver: 'fake' }]);
         expect(path).toBe(`/internal/terraform-state/${run.id}`);
         const ask = async (method: string, body: string): Promise<number> =>
           (await port.terraformState({ runId: run.id, token }, { method, body })).status;
@@ -297,6 +299,10 @@ describe('a Terraform configuration whose cluster runs it', () => {
     expect(await port.isTerraformRun(credentials)).toBe(false);
     expect(await port.terraformState(credentials, { method: 'GET', body: '' })).toEqual({ status: 401, body: null });
     expect(await states(infra.serviceId)).toMatchObject([{ lock: null, text: expect.not.stringContaining('serial') }]);
+    // What made nothing is forgotten with its place.
+    await world.deploy([as(infra, { action: 'DESTROY' })], { action: 'DELETE' });
+    await eventually(() => Promise.resolve(world.deleted.includes(infra.serviceId) ? true : undefined), 'the deletion');
+    expect(await world.database.database.many(places, [infra.serviceId])).toEqual([]);
   });
 
   test(

@@ -5,7 +5,7 @@ import { leadNone } from '../clusters/front-door.ts';
 import { removePlace } from '../clusters/leave.ts';
 import { forgetPlace, placesOf } from '../store/places.ts';
 import { terminationGrace } from '../workload.ts';
-import { driverSet, hadSchedule, ownerOf, type Step } from './step.ts';
+import { driverSet, hadSchedule, ownerOf, type Step, type StepContext } from './step.ts';
 
 /** Takes a service out of the gateway; first written down, so that the keeper does not put it back. */
 export const unroute: Step = {
@@ -49,21 +49,26 @@ export const remove: Step = {
   deadlineSeconds: 300,
   cancelable: false,
   async run(context) {
-    const { task, deployment, journal, call, parts } = context;
+    const { task, deployment, journal, call } = context;
     await driverSet(context).cluster.removeService(deployment.environment_id, task.serviceId, call);
-    for (const place of await parts.database.many(placesOf, [task.serviceId])) {
-      const elsewhere = parts.drivers[place.driver];
-      // What the environment itself has on its own cluster goes with the environment.
-      if (elsewhere !== undefined && place.driver !== deployment.driver) {
-        await removePlace(parts, place, call);
-        continue;
-      }
-      if (place.driver !== task.driver) await elsewhere?.cluster.removeService(deployment.environment_id, task.serviceId, call);
-      await parts.database.run(forgetPlace, [place.service_id, place.driver]);
-    }
+    await leaveAll(context);
     await journal.writeAny(removeRuns, [task.serviceId]);
     await journal.writeAny(store.removeRuntime, [task.serviceId]);
     call.log('Containers, volumes and images are removed.');
     return {};
   },
 };
+
+/** Removes what all clusters have of a service that goes, and of its environment where nothing else of it is there. */
+export async function leaveAll({ task, deployment, call, parts }: StepContext): Promise<void> {
+  for (const place of await parts.database.many(placesOf, [task.serviceId])) {
+    const elsewhere = parts.drivers[place.driver];
+    // What the environment itself has on its own cluster goes with the environment.
+    if (elsewhere !== undefined && place.driver !== deployment.driver) {
+      await removePlace(parts, place, call);
+      continue;
+    }
+    if (place.driver !== task.driver) await elsewhere?.cluster.removeService(deployment.environment_id, task.serviceId, call);
+    await parts.database.run(forgetPlace, [place.service_id, place.driver]);
+  }
+}

@@ -84,7 +84,8 @@ export function ownerOf(context: StepContext): Ownership {
 
 /** Writes down that something of the service is on the task's cluster, before anything is. */
 export async function noteHere({ task, deployment, journal }: StepContext): Promise<void> {
-  const keeps = configOf(task).volumes.length > 0;
+  // What is taken away has no release to run.
+  const keeps = (task.config?.volumes ?? []).length > 0;
   await journal.write(notePlace, [task.serviceId, task.driver, deployment.environment_id, keeps]);
 }
 

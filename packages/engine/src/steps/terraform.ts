@@ -10,8 +10,9 @@ import { endRuns } from '../store/terraform-runs.ts';
 import { storeLeft } from '../terraform-runs.ts';
 import { secretIds } from '../workload.ts';
 import { checkoutFolder } from './image.ts';
+import { leaveAll } from './removal.ts';
 import { sourceAt } from './source.ts';
-import { configOf, driverSet, noteDeployed, ownerOf, type Step, type StepContext } from './step.ts';
+import { configOf, driverSet, noteDeployed, noteHere, ownerOf, type Step, type StepContext } from './step.ts';
 import { checkout, graceOf, isEmpty, runOf, terraformOf } from './terraform-run.ts';
 
 /*
@@ -165,12 +166,14 @@ export const forget: Step = {
   async run(context) {
     const { task, call, journal: writer, parts } = context;
     await parts.hooks.serviceOutputs(task.serviceId, []);
+    // First: what a run would still write would make the state anew.
+    await removeRun(context);
+    await leaveAll(context);
     await writer.transaction(async (tx) => {
       await writer.writeAny(store.removeState, [task.serviceId], tx);
       await writer.writeAny(store.removeResources, [task.serviceId], tx);
       await writer.writeAny(journal.removeRuntime, [task.serviceId], tx);
     });
-    await removeRun(context);
     call.log('The state is removed.');
     return {};
   },
@@ -306,6 +309,8 @@ async function using<T>(
   work: (session: TerraformSession) => Promise<T>,
   which: 'NOW' | 'FORMER' = 'NOW',
 ): Promise<T> {
+  // Before there is a pod: who removes what is left of an environment on a cluster must know of it.
+  if (driverSet(context).terraform !== undefined) await noteHere(context);
   const session = await terraformOn(context).open(await runOf(context, config, which), context.call);
   try {
     return await work(session);
