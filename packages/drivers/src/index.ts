@@ -11,6 +11,7 @@ export * from './terraform-driver.ts';
 export * from './terraform-state.ts';
 export * from './helm-arguments.ts';
 export * from './helm-driver.ts';
+export * from './helm-setting-names.ts';
 export { causes, DriverError, RoutePortTakenError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';
 export * from './docker/index.ts';

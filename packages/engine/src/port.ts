@@ -27,7 +27,7 @@ export type * from './port/metrics.ts';
 export type * from './port/source.ts';
 export type * from './port/hooks.ts';
 export type * from './port/clusters.ts';
-export { helmArgumentFaults } from '@davit/drivers';
+export { helmArgumentFaults, helmSettingFault } from '@davit/drivers';
 export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
   actionWord,

@@ -30,7 +30,9 @@ async function writeValues(folder: string, { values, variables }: HelmInstall): 
   const { file, texts, words } = toOverlay(values, variables);
   if (file !== null) made.push('--values', await write(join(folder, 'settings.yaml'), file));
   for (const [index, [name, text]] of texts.entries()) {
-    made.push('--set-file', `${name}=${await write(join(folder, `text-${index}`), text)}`);
+    const path = await write(join(folder, `text-${index}`), text);
+    // For Helm a comma ends the path.
+    made.push('--set-file', `${name}=${path.replaceAll(/[\\,]/g, String.raw`\$&`)}`);
   }
   return [...made, ...words];
 }

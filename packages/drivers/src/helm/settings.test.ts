@@ -99,3 +99,9 @@ test('a name such as __proto__ is a name', () => {
   );
   expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
 });
+
+test.each(['set', 'setString', 'setJson'] as const)('a name of %s that Helm would read further is refused', (way) => {
+  for (const name of ['x[0]=/proc/self/environ,y[0]', 'a,b', 'a=b', '{"a":1}', 'a..b']) {
+    expect(() => overlay({ [way]: [[name, '"v"']] })).toThrow(expect.objectContaining({ code: 'HELM_VALUES_INVALID' }));
+  }
+});

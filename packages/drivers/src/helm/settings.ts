@@ -1,5 +1,6 @@
 import { DriverError } from '../errors.ts';
 import type { HelmSetting, HelmValues } from '../helm-driver.ts';
+import { helmSettingFault } from '../helm-setting-names.ts';
 import { hasMacro, replaced } from './macro.ts';
 
 /*
@@ -29,6 +30,9 @@ export function toOverlay(values: HelmValues, variables: ReadonlyMap<string, str
   const all = (['setJson', 'set', 'setString'] as const).flatMap((way) => values[way].map((setting) => ({ way, setting })));
   for (const { way, setting } of all) {
     const [name, written] = setting;
+    // Below the name stands beside the value for Helm to tell the two apart.
+    const fault = helmSettingFault(name);
+    if (fault !== null) throw invalid(`${JSON.stringify(name.slice(0, 100))} is no name of a value: ${fault}`);
     const value = valueOf(way, written, variables, name);
     const path = pathOf(name);
     if (path !== null) put(tree, path, value);

@@ -141,6 +141,26 @@ test('a chart keeps any arguments there; with one that no deployment takes, none
   expect(await client.call('getHelmStatus', { params: chart })).toMatchObject({ state: 'READY' });
 });
 
+test('a chart keeps any name of a value; with one that Helm would read further, none is queued', async () => {
+  const { params } = await organization();
+  const { place } = await connected(params);
+  const { inEnvironment } = await environmentOn(params, place.clusterId);
+  const git_repository = { url: 'https://git.example.org/shop/charts.git', branch: 'main' };
+  const set_string = [
+    ['image.tag', '7'],
+    ['x[0]=/proc/self/environ,y[0]', 'v'],
+  ];
+  const body = { name: 'redis', source: { git_repository }, values_override: { set_string } };
+  const made = await client.call('createHelm', { params: inEnvironment, body });
+  expect(made.values_override.set_string).toEqual(set_string);
+  const message = expect.stringContaining('redis has a name in values_override.set_string.1 that Helm cannot be given');
+  await expect(client.call('deployHelm', { params: { helmId: made.id } })).rejects.toMatchObject({
+    status: 400,
+    code: 'NOT_SUPPORTED',
+    message,
+  });
+});
+
 test('one with a kubeconfig that it takes is deployed, runs environments, and shows what it has', async () => {
   const { params } = await organization();
   const { name, place } = await cluster(params);

@@ -1,4 +1,4 @@
-import { helmArgumentFaults } from '@davit/engine/port';
+import { helmArgumentFaults, helmSettingFault } from '@davit/engine/port';
 import { kinds, type Body, type operations, type Response } from '@davit/contract';
 import { toCommit } from '../../shared/history-details.ts';
 import { invalid, type Problems } from '../../shared/problems.ts';
@@ -80,7 +80,8 @@ export const helm = defineKind({
       : null,
   fault: (spec) => {
     const [fault] = helmArgumentFaults(spec.arguments);
-    return fault === undefined ? null : `has the argument ${fault.name || '""'}, which ${fault.message} Edit its arguments.`;
+    if (fault !== undefined) return `has the argument ${fault.name || '""'}, which ${fault.message} Edit its arguments.`;
+    return settingFault(spec.values_override);
   },
   wish: (request: DeployRequest, query) => {
     const version = request?.chart_version ?? null;
@@ -102,6 +103,18 @@ export const helm = defineKind({
     };
   },
 });
+
+/** What cannot be given to Helm stays as it was written, and is refused when it would be. */
+function settingFault(values: HelmValuesSpec): string | null {
+  for (const list of ['set', 'set_string', 'set_json'] as const) {
+    for (const [index, [name = '']] of values[list].entries()) {
+      const fault = helmSettingFault(name);
+      if (fault !== null)
+        return `has a name in values_override.${list}.${index} that Helm cannot be given: ${fault}. Edit its values_override.`;
+    }
+  }
+  return null;
+}
 
 /** All ports of a chart are public: those that are not are the chart's own matter. One in another namespace is none of the environment's. */
 function toPublicPort({ id, name, internal_port, protocol, is_default }: HelmPortSpec): ProcessParts['ports'][number] {
