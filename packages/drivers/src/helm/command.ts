@@ -21,7 +21,7 @@ export interface HelmCommand {
   readonly program: string;
   readonly run: HelmRun;
   readonly arguments: readonly string[];
-  /** Lines of a command that prints what may be secret are not told. */
+  /** Its output is wanted whole, and not told: it may be secret. Nor are its other lines. */
   readonly isSilent?: boolean;
 }
 
@@ -36,6 +36,7 @@ export async function runHelm({ program, run, isSilent, ...command }: HelmComman
       environment: environmentOf(run),
       limits,
       signal: call.signal,
+      isCaptured: isSilent === true,
       onLine: (line) => {
         if (isSilent !== true && line.trim() !== '') call.log(line);
       },
@@ -45,8 +46,8 @@ export async function runHelm({ program, run, isSilent, ...command }: HelmComman
     throw new DriverError({ cause: 'HELM_UNAVAILABLE', message: `${program} could not be started`, error });
   });
   call.signal.throwIfAborted();
-  if (end.code === 0) return end;
-  throw failureOf(command.arguments[0] ?? '', end, isSilent === true);
+  if (end.code === 0 && end.excess === null) return end;
+  throw failureOf(command.arguments[0] ?? '', end);
 }
 
 function environmentOf(run: HelmRun): Record<string, string> {
@@ -66,14 +67,12 @@ function environmentOf(run: HelmRun): Record<string, string> {
   };
 }
 
-function failureOf(command: string, end: CommandEnd, isSilent: boolean): DriverError {
-  // What a silent command prints to its standard output is no word about its failure.
-  const printed = new Set(isSilent ? end.output.split('\n') : []);
-  const lines = end.lines.filter((line) => !printed.has(line));
+function failureOf(command: string, { code, lines, excess }: CommandEnd): DriverError {
+  // Not cut here: secrets are taken out of it later, and half a secret is not found.
   const said = lines.findLast((line) => line.startsWith('Error: '))?.slice('Error: '.length) ?? lines.at(-1);
   return new DriverError({
     cause: 'HELM_FAILED',
-    message: `helm ${command} failed${said === undefined ? ` with exit code ${end.code}` : `: ${said.slice(0, 2_000)}`}`,
-    evidence: { lines, exit: { code: end.code, outOfMemory: false } },
+    message: `helm ${command} ${excess ?? `failed${said === undefined ? ` with exit code ${code}` : `: ${said}`}`}`,
+    evidence: { lines, exit: { code, outOfMemory: false } },
   });
 }

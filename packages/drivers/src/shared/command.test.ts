@@ -11,10 +11,11 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs a script of a shell, which is told to stop as soon as it says that it is ready. */
-function stopped(script: string, graceSeconds: number) {
+function stopped(script: string, graceSeconds: number, isCaptured = false) {
   const stop = new AbortController();
   return runCommand(
     {
+      isCaptured,
       program: '/bin/sh',
       arguments: ['-c', script],
       folder,
@@ -37,4 +38,21 @@ test('a command that does not end is killed after its grace period', async () =>
   const end = await stopped('trap "" TERM; echo ready; while :; do sleep 0.05; done', 1);
   expect(end.code).toBe(137);
   expect(performance.now() - begin).toBeGreaterThan(900);
+});
+
+test('a line without an end is cut, and does not fill the memory', async () => {
+  const before = process.memoryUsage().rss;
+  let most = 0;
+  const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20);
+  const end = await stopped("head -c 300000000 /dev/zero | tr '\\0' x; echo; echo after", 30);
+  clearInterval(timer);
+  expect(end).toMatchObject({ code: 0, excess: null, lines: [expect.stringMatching(/^x{65536} … /), 'after'] });
+  expect(most - before).toBeLessThan(150 * 2 ** 20);
+});
+
+test('output that is wanted whole is no line; a command that prints too much of it is stopped', async () => {
+  const end = await stopped("printf 'secret\\nmore\\r\\n'; echo warned >&2; exit 2", 30, true);
+  expect(end).toEqual({ code: 2, signal: null, lines: ['warned'], output: 'secret\nmore\r\n', excess: null });
+  const much = await stopped('exec yes', 30, true);
+  expect(much).toMatchObject({ output: '', excess: 'printed more than 16 MiB, and was stopped' });
 });

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { CommandLimits } from '../terraform-driver.ts';
+import { LastLines, LineSplitter } from './lines.ts';
 
 export interface Command {
   readonly program: string;
@@ -14,19 +14,24 @@ export interface Command {
   /** Stops the program: first it is asked to, later it is killed. */
   readonly signal: AbortSignal;
   readonly onLine: (line: string) => void;
+  /** Its standard output is wanted whole, and is none of its lines: it may be secret. One that prints too much is stopped. */
+  readonly isCaptured?: boolean;
 }
 
 export interface CommandEnd {
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
-  /** The last lines of both outputs. */
+  /** The last lines of both outputs; of the standard output none where it is captured. */
   readonly lines: readonly string[];
-  /** The whole standard output, up to a limit. */
+  /** The whole standard output where it is captured; empty otherwise. */
   readonly output: string;
+  /** It printed more than can be taken, and was stopped for it: in words that follow the name of the command. null: it did not. */
+  readonly excess: string | null;
 }
 
 const keptLines = 60;
-const longestOutput = 16 * 1024 * 1024;
+const keptLength = 512 * 1024;
+const largestOutput = 16 * 1024 * 1024;
 
 /*
  * The program runs under a shell that watches standard input: its end means to stop. So a program does not go on alone when the
@@ -58,21 +63,24 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
-  const lines: string[] = [];
-  const output: string[] = [];
-  let length = 0;
+  const kept = new LastLines(keptLines, keptLength);
   const take = (line: string): void => {
-    lines.push(line);
-    if (lines.length > keptLines) lines.shift();
+    kept.add(line);
     command.onLine(line);
   };
-  const readers = [child.stdout, child.stderr].map((stream) => createInterface({ input: stream, crlfDelay: Infinity }));
-  readers[0]?.on('line', (line) => {
-    length += line.length + 1;
-    if (length <= longestOutput) output.push(line);
-    take(line);
+  const [said, warned] = [new LineSplitter(take), new LineSplitter(take)];
+  const output: Buffer[] = [];
+  let length = 0;
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (command.isCaptured !== true) {
+      said.write(chunk);
+      return;
+    }
+    length += chunk.length;
+    if (length <= largestOutput) output.push(chunk);
+    else stop();
   });
-  readers[1]?.on('line', take);
+  child.stderr.on('data', (chunk: Buffer) => warned.write(chunk));
   // A program that is gone already cannot be told to stop.
   child.stdin.on('error', () => undefined);
   let killing: NodeJS.Timeout | undefined;
@@ -85,7 +93,12 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
   try {
     return await new Promise<CommandEnd>((resolve, reject) => {
       child.once('error', reject);
-      child.once('close', (code, signal) => resolve({ code: code ?? -1, signal, lines, output: output.join('\n') }));
+      child.once('close', (code, signal) => {
+        for (const splitter of [said, warned]) splitter.end();
+        const excess = length > largestOutput ? `printed more than ${largestOutput / 2 ** 20} MiB, and was stopped` : null;
+        const text = excess === null ? Buffer.concat(output).toString('utf8') : '';
+        resolve({ code: code ?? -1, signal, lines: kept.lines, output: text, excess });
+      });
     });
   } finally {
     clearTimeout(killing);

@@ -16,6 +16,8 @@ export interface CommandResult {
   readonly code: number;
   /** The last lines of both outputs. */
   readonly lines: readonly string[];
+  /** As in words of a command that printed too much and was stopped. */
+  readonly excess?: string | null;
 }
 
 /** Text of `backendFile`; null: the backend of the files is meant, and it must not be there. */
@@ -83,13 +85,14 @@ export function outputsOf(text: string): TerraformOutput[] {
   }));
 }
 
-export function failureOf(command: string, { code, lines }: CommandResult): DriverError {
+export function failureOf(command: string, { code, lines, excess = null }: CommandResult): DriverError {
   const text = lines.join('\n');
   const evidence = { lines, exit: { code, outOfMemory: false } };
   // Whose lock it is, is told only where there is one: not where the place of the state did not answer.
   if (text.includes('Error acquiring the state lock') && /Lock Info:|already locked/i.test(text)) {
     return new DriverError({ cause: 'TERRAFORM_STATE_LOCKED', message: 'the state is locked by another run', evidence });
   }
+  if (excess !== null) return new DriverError({ cause: 'TERRAFORM_FAILED', message: `terraform ${command} ${excess}`, evidence });
   const said = lines.map((line) => /Error: (.*)/.exec(line)?.[1]).find((line) => line !== undefined);
   return new DriverError({
     cause: 'TERRAFORM_FAILED',

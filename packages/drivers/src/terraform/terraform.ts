@@ -175,7 +175,7 @@ class Session implements TerraformSession {
   }
 
   async pull(call: CallContext): Promise<string> {
-    return (await this.#run('state', ['pull'], { ...call, log: () => undefined })).output;
+    return this.#captured('state', ['pull'], call);
   }
 
   async push(state: string, call: CallContext): Promise<void> {
@@ -186,11 +186,11 @@ class Session implements TerraformSession {
   }
 
   async outputs(call: CallContext): Promise<readonly TerraformOutput[]> {
-    return outputsOf((await this.#run('output', ['-json'], { ...call, log: () => undefined })).output);
+    return outputsOf(await this.#captured('output', ['-json'], call));
   }
 
   async resources(call: CallContext): Promise<readonly TerraformResource[]> {
-    return resourcesOf((await this.#run('show', ['-json'], { ...call, log: () => undefined })).output);
+    return resourcesOf(await this.#captured('show', ['-json'], call));
   }
 
   async close(): Promise<void> {
@@ -206,7 +206,17 @@ class Session implements TerraformSession {
     else await writeFile(file, text);
   }
 
-  async #run(command: string, args: readonly string[], call: CallContext, good: readonly number[] = [0]): Promise<CommandEnd> {
+  /** The whole output of a command, which is not told: it has the values of outputs and resources. */
+  async #captured(command: string, args: readonly string[], call: CallContext): Promise<string> {
+    return (await this.#run(command, args, { ...call, log: () => undefined, isCaptured: true })).output;
+  }
+
+  async #run(
+    command: string,
+    args: readonly string[],
+    call: CallContext & { readonly isCaptured?: boolean },
+    good: readonly number[] = [0],
+  ): Promise<CommandEnd> {
     const { run, program, root, server } = this.#input;
     call.signal.throwIfAborted();
     const folders = ['data', 'home', 'tmp'].map((name) => join(run.folder, name));
@@ -228,13 +238,14 @@ class Session implements TerraformSession {
         limits: run.limits,
         signal: call.signal,
         onLine: (line) => call.log(line),
+        isCaptured: call.isCaptured === true,
       },
       pidFileOf(run),
     ).catch((error: unknown) => {
       throw new DriverError({ cause: 'TERRAFORM_UNAVAILABLE', message: `${program} could not be started`, error });
     });
     call.signal.throwIfAborted();
-    if (good.includes(end.code)) return end;
+    if (good.includes(end.code) && end.excess === null) return end;
     throw failureOf(command, end);
   }
 
