@@ -29,7 +29,7 @@ const seen = (pods: readonly Pod[], more: Partial<SeenRelease> = {}): SeenReleas
 });
 const event = (reason: string, name: string, message: string): Event => ({
   metadata: {},
-  involvedObject: { name },
+  involvedObject: { kind: 'ReplicaSet', name },
   reason,
   message,
 });
@@ -69,6 +69,16 @@ test('what the cluster does not let be made is said of what should make it', () 
   const events = [event('FailedCreate', 'web-5f', 'pods is forbidden: violates PodSecurity "baseline:latest"')];
   expect(judgeRelease(seen([], { events })).suspect).toMatchObject({ what: 'Deployment web', suspicion: { type: 'REFUSED' } });
   expect(judgeRelease(seen([], { events: [event('FailedCreate', 'other-5f', 'exceeded quota')] })).suspect).toBeNull();
+  const ofSet = { ...event('FailedCreate', 'web', 'violates PodSecurity'), involvedObject: { kind: 'StatefulSet', name: 'web' } };
+  expect(judgeRelease(seen([], { events: [ofSet] })).suspect).toBeNull();
+  expect(judgeRelease(seen([], { events: [ofSet], makers: [{ kind: 'StatefulSet', name: 'web' }] })).suspect).not.toBeNull();
+});
+
+test('what is said of another one, whose name begins in the same way, is none of a release', () => {
+  const events = [event('FailedCreate', 'web-api-5f', 'violates PodSecurity "baseline:latest"')];
+  expect(judgeRelease(seen([], { events })).suspect).toBeNull();
+  const both = judgeRelease(seen([], { events, makers: [maker, { kind: 'Deployment', name: 'web-api' }] }));
+  expect(both.suspect?.what).toBe('Deployment web-api');
 });
 
 test('pods of others are none of the release', () => {

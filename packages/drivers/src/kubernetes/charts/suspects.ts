@@ -70,13 +70,20 @@ interface Judged {
 
 function judgeUnmade(maker: Maker, { events, began, now }: SeenRelease): Judged {
   const { kind, name } = maker;
-  const about = events.filter(
-    ({ involvedObject }) => involvedObject.name === name || involvedObject.name?.startsWith(`${name}-`),
-  );
+  const about = events.filter(({ involvedObject }) => isOf(involvedObject, maker));
   const judgement = judgeBegin({ name, pod: null, events: about, began, now });
   const suspect =
     judgement.type === 'FAILED' ? { what: `${kind} ${name}`, suspicion: judgement.suspicion, container: null } : null;
   return { suspect, againAt: judgement.type === 'WAIT' ? judgement.againAt : Infinity };
+}
+
+/** Signs of the hash behind the name of a ReplicaSet (SafeEncodeString of k8s.io/apimachinery). */
+const hash = /^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/;
+
+/** Whether an event is about what makes pods, or about the ReplicaSet by which it does: not of another whose name begins as its own. */
+function isOf({ kind, name: about = '' }: Event['involvedObject'], { kind: own, name }: Maker): boolean {
+  if (kind === own) return about === name;
+  return own === 'Deployment' && kind === 'ReplicaSet' && about.startsWith(`${name}-`) && hash.test(about.slice(name.length + 1));
 }
 
 function judgePod(maker: Maker, { pod, since }: SeenRelease['pods'][number], { events, now }: SeenRelease): Judged[] {

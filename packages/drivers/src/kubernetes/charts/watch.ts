@@ -2,6 +2,8 @@ import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
+import { pause } from '../../shared/pause.ts';
+import { ApiRefusal, call, unreachable, type Api, type KubernetesObject } from '../api.ts';
 import { explain, type Explained } from '../failures.ts';
 import { follow } from '../follow.ts';
 import { pathOf } from '../objects.ts';
@@ -18,6 +20,9 @@ interface Watched {
 
 const makingKinds = ['Deployment', 'StatefulSet', 'DaemonSet', 'Job'];
 const explainWithinMilliseconds = 20_000;
+const answerWithinMilliseconds = 10_000;
+/** Between two attempts to keep up with a list. */
+const followAgainMilliseconds = 2_000;
 
 /** See `ClusterCharts.whileWatched`. */
 export async function whileWatched(scope: ClusterScope, { place, objects, work }: Watched, context: CallContext): Promise<void> {
@@ -31,6 +36,7 @@ export async function whileWatched(scope: ClusterScope, { place, objects, work }
     await work(AbortSignal.any([context.signal, given.signal]));
   } catch (error) {
     if (context.signal.aborted) throw error;
+    await refuseAway(scope.api, context.signal);
     const suspect = look.final ?? look.last();
     if (suspect === null) throw error;
     throw await explained(scope, suspect, { context, error });
@@ -38,6 +44,20 @@ export async function whileWatched(scope: ClusterScope, { place, objects, work }
     done.abort();
     look.close();
     await following;
+  }
+}
+
+/** When the API server went away, Helm failed for that, and what is known of the pods is old. ENGINE_UNREACHABLE. */
+async function refuseAway(api: Api, signal: AbortSignal): Promise<void> {
+  const deadline = AbortSignal.timeout(answerWithinMilliseconds);
+  try {
+    await call(api, { method: 'GET', path: '/version', signal: AbortSignal.any([signal, deadline]) });
+  } catch (error) {
+    signal.throwIfAborted();
+    // One that refuses to say it is there; what stands before a server that is not says 502 or 503.
+    if (error instanceof ApiRefusal && error.status < 500) return;
+    if (error instanceof DriverError) throw error;
+    throw unreachable(deadline.aborted ? `gave no answer within ${answerWithinMilliseconds / 1000} s` : 'does not work', error);
   }
 }
 
@@ -65,12 +85,21 @@ async function explained(
   });
 }
 
-/** Keeps up with the pods and events of the namespace. That it cannot is no failure of the work. */
+const lists = ['Pod', 'Event'] as const;
+type List = (typeof lists)[number];
+
+/**
+ * Keeps up with the pods and events of the namespace, again and again where it cannot: that is no failure of the work. While one of them is not
+ * followed, nothing is said of a pod: what is known of it may be long past.
+ */
 class Look {
   readonly #makers: readonly Maker[];
   readonly #onFinal: () => void;
   readonly #began = Date.now();
   readonly #ready = Promise.withResolvers<void>();
+  /** Those whose first attempt has come, or failed. */
+  readonly #attempted = new Set<List>();
+  readonly #followed = new Set<List>();
   /** What was there before: pods of the release that is replaced may fail as they like. */
   #former: ReadonlySet<string> | null = null;
   #formerEvents: ReadonlySet<string> | null = null;
@@ -85,27 +114,45 @@ class Look {
     this.#onFinal = onFinal;
   }
 
-  /** Resolves when it is known what was there before. */
+  /** Resolves when it is known what was there before, as far as the cluster says it. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
 
   async follow({ api }: ClusterScope, place: ChartPlace, signal: AbortSignal): Promise<void> {
     const namespace = namespaceOf(place);
-    const pods = follow<Pod>(
-      api,
-      { path: pathOf('Pod', { namespace }), query: {} },
-      { onChange: (items) => this.#takePods(items) },
-      signal,
-    );
-    const events = follow<Event>(
-      api,
-      { path: pathOf('Event', { namespace }), query: {} },
-      { onChange: (items) => this.#takeEvents([...items.values()]) },
-      signal,
-    );
-    await Promise.allSettled([pods, events]);
-    this.#ready.resolve();
+    await Promise.all([
+      this.#keepUp<Pod>(api, 'Pod', { namespace, signal, take: (items) => this.#takePods(items) }),
+      this.#keepUp<Event>(api, 'Event', { namespace, signal, take: (items) => this.#takeEvents([...items.values()]) }),
+    ]);
+  }
+
+  async #keepUp<T extends KubernetesObject>(
+    api: Api,
+    list: List,
+    { namespace, signal, take }: { namespace: string; signal: AbortSignal; take: (items: ReadonlyMap<string, T>) => void },
+  ): Promise<void> {
+    const onChange = (items: ReadonlyMap<string, T>): void => {
+      this.#followed.add(list);
+      take(items);
+      this.#attempt(list);
+    };
+    while (!signal.aborted) {
+      try {
+        await follow<T>(api, { path: pathOf(list, { namespace }), query: {} }, { onChange }, signal);
+      } catch {
+        // The list is read anew; the work goes on meanwhile.
+      }
+      this.#followed.delete(list);
+      clearTimeout(this.#timer);
+      this.#attempt(list);
+      await pause(followAgainMilliseconds, signal).catch(() => undefined);
+    }
+  }
+
+  #attempt(list: List): void {
+    this.#attempted.add(list);
+    if (this.#attempted.size === lists.length) this.#ready.resolve();
   }
 
   close(): void {
@@ -113,11 +160,18 @@ class Look {
   }
 
   last(): Suspect | null {
-    return lastSuspect(this.#seen(Date.now()));
+    return this.#isFollowing() ? lastSuspect(this.#seen(Date.now())) : null;
+  }
+
+  #isFollowing(): boolean {
+    return this.#followed.size === lists.length;
   }
 
   #takePods(items: ReadonlyMap<string, Pod>): void {
-    this.#former ??= new Set(items.keys());
+    // Where the first attempt failed, the work has begun: what came since is not what was there before.
+    this.#former ??= new Set(
+      [...items].flatMap(([uid, pod]) => (this.#isFormer('Pod', pod.metadata?.creationTimestamp) ? [uid] : [])),
+    );
     for (const uid of items.keys()) if (!this.#since.has(uid)) this.#since.set(uid, Date.now());
     this.#pods = [...items].flatMap(([uid, pod]) => (this.#former?.has(uid) === true ? [] : [pod]));
     this.#look();
@@ -125,9 +179,13 @@ class Look {
 
   #takeEvents(items: readonly Event[]): void {
     const key = ({ metadata, count = 1 }: Event): string => `${metadata.uid} ${count}`;
-    this.#formerEvents ??= new Set(items.map(key));
+    this.#formerEvents ??= new Set(items.filter((event) => this.#isFormer('Event', timeOf(event))).map(key));
     this.#events = items.filter((event) => this.#formerEvents?.has(key(event)) !== true);
     this.#look();
+  }
+
+  #isFormer(list: List, at: string | undefined): boolean {
+    return !this.#attempted.has(list) || Date.parse(at ?? '') < this.#began;
   }
 
   #seen(now: number): SeenRelease {
@@ -136,8 +194,7 @@ class Look {
   }
 
   #look(): void {
-    if (this.#former === null || this.#formerEvents === null || this.final !== null) return;
-    this.#ready.resolve();
+    if (!this.#isFollowing() || this.final !== null) return;
     clearTimeout(this.#timer);
     const now = Date.now();
     const { suspect, againAt } = judgeRelease(this.#seen(now));
@@ -146,4 +203,8 @@ class Look {
       this.#onFinal();
     } else if (againAt < Infinity) this.#timer = setTimeout(() => this.#look(), Math.max(againAt - now, 0) + 1);
   }
+}
+
+function timeOf({ lastTimestamp, eventTime, metadata }: Event): string | undefined {
+  return lastTimestamp ?? eventTime ?? metadata.creationTimestamp;
 }

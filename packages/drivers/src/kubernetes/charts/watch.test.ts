@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { testCertificate } from '@davit/testkit/certificate';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DriverError } from '../../errors.ts';
+import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
+import { closeApi, openApi, type Api } from '../api.ts';
+import { whileWatched } from './watch.ts';
+
+/** An API server with one list of pods and one of events. */
+let server: Server;
+let api: Api;
+let pods: object[];
+/** What the lists and the version answer instead. */
+let answers: Partial<Record<'pods' | 'events' | 'version', number>>;
+let watches: ServerResponse[];
+let lists: number;
+
+beforeEach(async () => {
+  [pods, answers, watches, lists] = [[], {}, [], 0];
+  const { pem } = await testCertificate('localhost');
+  server = createServer({ cert: pem, key: pem }, (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'https://localhost');
+    const what = (['pods', 'events'] as const).find((one) => pathname.endsWith(one)) ?? 'version';
+    const status = answers[what] ?? 200;
+    if (status !== 200) response.writeHead(status).end();
+    else if (searchParams.has('watch')) {
+      watches.push(response);
+      response.writeHead(200).flushHeaders();
+    } else {
+      lists += 1;
+      response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: what === 'pods' ? pods : [] }));
+    }
+  }).listen(0);
+  await once(server, 'listening');
+  api = openApi({ server: `https://localhost:${(server.address() as AddressInfo).port}`, isUnchecked: true }); // oxlint-disable-line typescript/no-unsafe-type-assertion -- it listens on a port
+});
+afterEach(() => {
+  closeApi(api);
+  server.closeAllConnections();
+  server.close();
+});
+
+const failed = new DriverError({ cause: 'HELM_FAILED', message: 'helm upgrade failed: timed out' });
+const web: ChartObject = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: null, saysScale: false };
+
+function watched(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const owner = { installation: 'i', organization: 'o', project: 'p', environment: 'e', service: 's' };
+  const place: ChartPlace = { owner, release: 'helm-z1' };
+  const scope = { api, installation: 'i' } as unknown as Parameters<typeof whileWatched>[0]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the rest is not looked at
+  const context = { signal: new AbortController().signal, log: () => undefined };
+  return whileWatched(scope, { place, objects: [web], work }, context);
+}
+
+const unready = {
+  metadata: {
+    name: 'web-5f-abc',
+    uid: 'one',
+    labels: { 'pod-template-hash': '5f' },
+    creationTimestamp: new Date(Date.now() + 60_000).toISOString(),
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-5f', uid: 'u' }],
+  },
+  spec: { containers: [{ name: 'app', image: 'registry.example/web:1' }] },
+  status: {
+    containerStatuses: [
+      { name: 'app', ready: false, restartCount: 0, state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } },
+    ],
+  },
+};
+
+test('the work begins where a list cannot be read, and its own failure stays', async () => {
+  answers.pods = 500;
+  let hasBegun = false;
+  const work = async (): Promise<void> => {
+    hasBegun = true;
+    return Promise.reject(failed);
+  };
+  await expect(watched(work)).rejects.toBe(failed);
+  expect(hasBegun).toBe(true);
+});
+
+test('a list that could not be read is read again, and what is in it then ends the work', async () => {
+  answers.pods = 500;
+  const work = async (signal: AbortSignal): Promise<void> => {
+    pods = [unready];
+    delete answers.pods;
+    await once(signal, 'abort');
+    throw failed;
+  };
+  await expect(watched(work)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+});
+
+test('a watch that broke is taken up again, and nothing is said of old pods meanwhile', async () => {
+  const work = async (): Promise<void> => {
+    await expect.poll(() => watches.length).toBe(2);
+    const before = lists;
+    for (const watch of watches.splice(0)) {
+      watch.write(`${JSON.stringify({ type: 'ADDED', object: { ...unready, status: {} } })}\n`);
+      watch.destroy();
+    }
+    await expect.poll(() => lists, { timeout: 10_000 }).toBe(before + 2);
+    await expect.poll(() => watches.length).toBe(2);
+    throw failed;
+  };
+  // The new list has no pod.
+  await expect(watched(work)).rejects.toBe(failed);
+});
+
+test.each([503, 'gone'] as const)(
+  'an API server that went away is the failure, not what was known of the pods: %s',
+  async (how) => {
+    const work = async (): Promise<void> => {
+      await expect.poll(() => watches.length).toBe(2);
+      const [watch] = watches;
+      watch?.write(`${JSON.stringify({ type: 'ADDED', object: { ...unready, status: { containerStatuses: [] } } })}\n`);
+      if (how === 'gone') {
+        server.closeAllConnections();
+        server.close();
+      } else answers.version = 503;
+      return Promise.reject(failed);
+    };
+    await expect(watched(work)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
+  },
+);
