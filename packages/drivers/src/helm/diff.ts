@@ -1,13 +1,12 @@
-import { loadAll } from 'js-yaml';
+import { fieldsOfObjects, type Fields } from './objects.ts';
 
 /*
- * What an upgrade would change, by object and field. Values of Secrets stay out of it, and so do those of environment variables in pods; all others
- * are what the chart says, redacted once more by whoever shows them.
+ * What an upgrade would change, by object and field. Values of Secrets stay out of it, and so does what is below `env` in pods; all others
+ * are what the chart says, redacted once more by whoever shows them: so a value is told whole or not at all, as half a secret is not found.
  */
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const longestValue = 120;
+const longestValue = 1_000;
+const hidden = '(hidden)';
 
 /** Two manifests, a line for each difference, in the order of the new one. Throws where one is no YAML. Pure. */
 export function manifestDiff(former: string, next: string): string[] {
@@ -16,19 +15,14 @@ export function manifestDiff(former: string, next: string): string[] {
   const changed = [...after].flatMap(([name, object]) => {
     const old = before.get(name);
     if (old === undefined) return [`+ ${name}`];
-    const lines = fieldDiff(old, object, '').map((line) => `    ${hidden(name) ? line.replace(/: .*$/s, ': (hidden)') : line}`);
+    const lines = fieldDiff(old, object, '', object['kind'] === 'Secret').map((line) => `    ${line}`);
     return lines.length === 0 ? [] : [`~ ${name}`, ...lines];
   });
   return [...changed, ...[...before.keys()].filter((name) => !after.has(name)).map((name) => `- ${name}`)];
 }
 
-function hidden(name: string): boolean {
-  return name.startsWith('Secret ');
-}
-
 function objectsByName(manifest: string): Map<string, Fields> {
-  const objects = loadAll(manifest).flatMap((document) => (isFields(document) ? [document] : []));
-  return new Map(objects.map((object) => [nameOf(object), object]));
+  return new Map(fieldsOfObjects(manifest).map((object) => [nameOf(object), object]));
 }
 
 function nameOf(object: Fields): string {
@@ -37,24 +31,37 @@ function nameOf(object: Fields): string {
   return `${String(object['kind'])} ${String(metadata['name'])}${namespace}`;
 }
 
-function fieldDiff(former: unknown, next: unknown, path: string): string[] {
+function fieldDiff(former: unknown, next: unknown, path: string, isHidden: boolean): string[] {
   if (JSON.stringify(former) === JSON.stringify(next)) return [];
   if (isFields(former) && isFields(next)) {
     const names = [...new Set([...Object.keys(former), ...Object.keys(next)])];
-    return names.flatMap((name) => fieldDiff(former[name], next[name], path === '' ? name : `${path}.${name}`));
+    return names.flatMap((name) =>
+      fieldDiff(former[name], next[name], path === '' ? name : `${path}.${name}`, isHidden || isSecretField(next, name)),
+    );
   }
   if (Array.isArray(former) && Array.isArray(next)) {
     const length = Math.max(former.length, next.length);
-    return Array.from({ length }, (_, index) => fieldDiff(former[index], next[index], `${path}[${index}]`)).flat();
+    return Array.from({ length }, (_, index) => fieldDiff(former[index], next[index], `${path}[${index}]`, isHidden)).flat();
   }
-  const isVariable = /\.env\[\d+\]\.value$/.test(path);
-  return [`${path}: ${isVariable ? '(changed)' : `${words(former)} -> ${words(next)}`}`];
+  return [`${path}: ${isHidden ? hidden : `${words(former)} -> ${words(next)}`}`];
+}
+
+/** Whether a field of the object has what may be secret: of a Secret inside of another object, too. */
+function isSecretField(object: Fields, name: string): boolean {
+  return name === 'env' || name === 'stringData' || (name === 'data' && object['kind'] === 'Secret');
 }
 
 function words(value: unknown): string {
   if (value === undefined) return '(none)';
-  const text = JSON.stringify(value);
-  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}…`;
+  const text = JSON.stringify(shown(value));
+  return text.length <= longestValue ? text : `(${text.length} characters)`;
+}
+
+/** What is told of a value as a whole, such as a container that is new. */
+function shown(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shown);
+  if (!isFields(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, isSecretField(value, name) ? hidden : shown(one)]));
 }
 
 function isFields(value: unknown): value is Fields {
