@@ -32,6 +32,7 @@ test.each([
   '--values=/etc/passwd',
   '--repo=http://10.0.0.1',
   '--registry-config=/x',
+  '--force-replace',
   '--take-ownership',
   '--enable-dns',
   '--labels=a=b',
@@ -53,14 +54,19 @@ test('a refusal says what to do, and nothing of what stands behind the sign', ()
   expect(() => checkedArguments(['--set=password=sesame'])).not.toThrow(/sesame/);
 });
 
+test('objects are not replaced by force, which Helm refuses together with what Davit always does', () => {
+  expect(() => checkedArguments(['--force-replace'])).toThrow(/--force-replace is not taken: .* delete the object/);
+});
+
 test('each one that is not taken is told with its place', () => {
   const given = ['--atomic', '--kubeconfig=/x', '--history-max', '3', '--set', 'a=b', '--history-max', 'all'];
   const faults = helmArgumentFaults(given).map(({ index, name }) => ({ index, name }));
   expect(faults).toEqual([
     { index: 1, name: '--kubeconfig' },
     { index: 4, name: '--set' },
-    { index: 5, name: 'a' },
     { index: 6, name: '--history-max' },
   ]);
   expect(helmArgumentFaults(['--atomic', '--history-max=3'])).toEqual([]);
+  expect(JSON.stringify(helmArgumentFaults(['--kube-token', 'sesame', '-n', 'x', 'another-chart']))).not.toContain('sesame');
+  expect(helmArgumentFaults(['chart', '--set=a=b', 'other']).map(({ index }) => index)).toEqual([0, 1, 2]);
 });

@@ -9,7 +9,6 @@ const switches = new Set([
   '--no-hooks',
   '--skip-crds',
   '--wait-for-jobs',
-  '--force-replace',
   '--dependency-update',
   '--disable-openapi-validation',
   '--skip-schema-validation',
@@ -39,6 +38,10 @@ const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [
     /^(?:-n|--namespace|--create-namespace|--kube|--registry-config|--repository-)/,
     'Davit chooses cluster, namespace and account',
+  ],
+  [
+    /^--force-replace$/,
+    'Helm 4 does not replace objects that it applies on the server; delete the object that cannot be changed, or give it another name, and deploy again',
   ],
   [/^--post-render/, 'it runs a program on the machine of Davit'],
   [/^(?:--debug|-o|--output|--dry-run|-v)/, 'it prints values, which may be secret; forceEvent=DIFF shows what would change'],
@@ -71,13 +74,20 @@ export function checkedArguments(given: readonly string[]): string[] {
 function readArguments(given: readonly string[]): { readonly taken: string[]; readonly faults: HelmArgumentFault[] } {
   const taken: string[] = [];
   const faults: HelmArgumentFault[] = [];
+  let isRefused = false;
   given.forEach((one, index) => {
     if (given[index - 1] === '--history-max') return;
+    // It may be the value of what is refused before it, and secret.
+    if (isRefused && !one.startsWith('-')) return;
+    isRefused = false;
     const argument = one === '--history-max' ? `${one}=${given[index + 1] ?? ''}` : one;
     const plain = argument.replace(/=true$/, '');
     if (switches.has(plain)) taken.push(plain);
     else if (historyMax.test(argument)) taken.push(argument);
-    else if (!without.has(plain) && !/^--wait=(?:watcher|legacy)$/.test(argument)) faults.push(faultOf(argument, index));
+    else if (!without.has(plain) && !/^--wait=(?:watcher|legacy)$/.test(argument)) {
+      faults.push(faultOf(argument, index));
+      isRefused = one.startsWith('-') && !one.includes('=');
+    }
   });
   return { taken, faults };
 }
