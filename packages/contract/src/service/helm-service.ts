@@ -22,5 +22,5 @@ export const getHelmKubernetesServices = operation({
   target: 'service',
   status: 200,
   response: List(KubernetesService),
-  errors: [],
+  errors: [424],
 });

@@ -1,4 +1,6 @@
+import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
+import { DriverError } from '@davit/drivers';
 import type { EngineParts } from '../parts.ts';
 import type { EnginePort } from '../port.ts';
 import { readRuntimes } from '../store/requests.ts';
@@ -14,8 +16,19 @@ export async function readChartServices(
 ): ReturnType<EnginePort['chartServices']> {
   const [runtime] = await db.many(readRuntimes, [[serviceId]]);
   if (runtime === undefined || runtime.desired === 'NONE') return [];
-  await clusters.know(runtime.driver);
-  const { charts } = drivers[runtime.driver]?.cluster ?? {};
-  if (charts === undefined) return [];
-  return charts.services(placeOfRuntime(settings.installation, runtime), AbortSignal.timeout(withinMilliseconds));
+  const signal = AbortSignal.timeout(withinMilliseconds);
+  try {
+    await clusters.know(runtime.driver);
+    const { charts } = drivers[runtime.driver]?.cluster ?? {};
+    if (charts === undefined) return [];
+    return await charts.services(placeOfRuntime(settings.installation, runtime), signal);
+  } catch (error) {
+    if (!(error instanceof DriverError) && !signal.aborted) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AppError({
+      code: 'CLUSTER_UNREACHABLE',
+      message: `The cluster does not say which Services the chart has: ${reason}`,
+      cause: error,
+    });
+  }
 }
