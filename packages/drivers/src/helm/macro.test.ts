@@ -29,6 +29,8 @@ test.each([
     'text: |\n  before\n  davit.env.LINES\n  davit.env.PASSWORD\nafter: 1',
     { text: `before\none\ntwo: "2"\n${nasty}\n`, after: 1 },
   ],
+  ['# set davit.env.PASSWORD\na: 1 # not davit.env.LINES', { a: 1 }],
+  ['a: "x # davit.env.PASSWORD"', { a: `x # ${nasty}` }],
   ['lines: davit.env.LINES', { lines: 'one\ntwo: "2"' }],
 ])('%j gets its variables as values', (text, expected) => {
   expect(yaml(text)).toEqual(expected);

@@ -35,6 +35,8 @@ export function replacedInYaml(yaml: string, variables: ReadonlyMap<string, stri
         const value = variables.get(name);
         if (value === undefined) return whole;
         const where = `${file}:${index + 1}`;
+        // Nobody reads a value there; one that could end the line is not put in.
+        if (!inBlock.has(index) && isComment(line.slice(0, at))) return plainValue.test(value) ? value : whole;
         return inBlock.has(index) ? inText(value, line) : inPlace(value, { line, at, length: whole.length, name, where });
       }),
     )
@@ -85,6 +87,11 @@ function inPlace(value: string, place: Place): string {
   const ends = isFlow ? /^\s*(?:[,\]}].*)?$/.test(after) : /^\s*(?:#.*)?$/.test(after);
   if (begins && ends) return JSON.stringify(value);
   throw invalid(`${where}: ${name} has signs that mean something in YAML; write the whole text in double quotes`);
+}
+
+/** Whether a line's beginning ends in a comment. */
+function isComment(before: string): boolean {
+  return [...before.matchAll(/(?<!\S)#/g)].some(({ index }) => openQuote(before.slice(0, index)) === null);
 }
 
 /** The quote that is open at the end of a line's beginning. */
