@@ -6,6 +6,10 @@ test('arguments that only change how a chart is installed are taken', () => {
   expect(checkedArguments(given)).toEqual(['--no-hooks', '--skip-crds', '--history-max=3', '--wait-for-jobs']);
 });
 
+test('no more than fifty revisions are kept', () => {
+  expect(checkedArguments(['--history-max=50', '--history-max', '9999'])).toEqual(['--history-max=50', '--history-max=50']);
+});
+
 test('what Davit does anyway is taken and left out', () => {
   expect(checkedArguments(['--wait', '--atomic', '--rollback-on-failure', '--install', '--wait=watcher'])).toEqual([]);
 });

@@ -48,6 +48,8 @@ const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
 ];
 
 const historyMax = /^--history-max=([1-9]\d{0,3})$/;
+/** Each revision is a Secret of up to a megabyte, and all of them are listed with each deployment. More is taken as this. */
+const mostRevisions = 50;
 
 /** What is wrong with one of the arguments of a chart. */
 export interface HelmArgumentFault {
@@ -83,8 +85,10 @@ function readArguments(given: readonly string[]): { readonly taken: string[]; re
     const argument = one === '--history-max' ? `${one}=${given[index + 1] ?? ''}` : one;
     const plain = argument.replace(/=true$/, '');
     if (switches.has(plain)) taken.push(plain);
-    else if (historyMax.test(argument)) taken.push(argument);
-    else if (!without.has(plain) && !/^--wait=(?:watcher|legacy)$/.test(argument)) {
+    else if (historyMax.test(argument)) {
+      const revisions = Number(historyMax.exec(argument)?.[1]);
+      taken.push(`--history-max=${Math.min(revisions, mostRevisions)}`);
+    } else if (!without.has(plain) && !/^--wait=(?:watcher|legacy)$/.test(argument)) {
       faults.push(faultOf(argument, index));
       isRefused = one.startsWith('-') && !one.includes('=');
     }
