@@ -22,6 +22,8 @@ export interface ApiRequest {
   readonly body?: object;
   readonly contentType?: 'application/json' | 'application/apply-patch+yaml' | 'application/merge-patch+json';
   readonly signal: AbortSignal;
+  /** Of the objects of a list their metadata is enough. */
+  readonly metadataOnly?: boolean;
   /** Statuses besides 2xx that are an answer and not a failure. */
   readonly accept?: readonly number[];
 }
@@ -168,7 +170,8 @@ function sendOnce(api: Api, agent: https.Agent, request: ApiRequest): Promise<In
     signal.throwIfAborted();
     const content = body && Buffer.from(JSON.stringify(body));
     const headers = {
-      accept: 'application/json',
+      accept:
+        request.metadataOnly === true ? 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io' : 'application/json',
       'user-agent': 'davit',
       ...authorization(api.access),
       // Said for all methods: without it Node.js sends the body of a DELETE as if it were the next request.

@@ -1,6 +1,5 @@
 import type { ChartPlace, ChartRevision } from '../../helm-driver.ts';
-import type { KubernetesObject } from '../api.ts';
-import { list } from '../follow.ts';
+import { call, type KubernetesObject, type ListOf } from '../api.ts';
 import { label } from '../labels.ts';
 import { namespaceName } from '../names.ts';
 import { pathOf, type Scope } from '../objects.ts';
@@ -13,8 +12,10 @@ export async function readRevisions(
 ): Promise<readonly ChartRevision[]> {
   const namespace = namespaceName(owner.installation, owner.environment);
   const query = { labelSelector: `owner=helm,name=${release}` };
-  const { items } = await list<KubernetesObject>(api, { path: pathOf('Secret', { namespace }), query }, signal);
-  return items
+  const path = pathOf('Secret', { namespace });
+  // Without what is in them: all templates and values of each revision.
+  const { body } = await call<ListOf<KubernetesObject>>(api, { method: 'GET', path, query, signal, metadataOnly: true });
+  return body.items
     .map(({ metadata }) => toRevision(metadata?.labels ?? {}))
     .toSorted((left, right) => left.revision - right.revision);
 }

@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import { testCertificate } from '@davit/testkit/certificate';
+import { expect, test } from 'vitest';
+import { closeApi, openApi } from '../api.ts';
+import { readRevisions } from './revisions.ts';
+
+test('revisions are read without what is in their Secrets', async () => {
+  const { pem } = await testCertificate('localhost');
+  const asked: string[] = [];
+  const labels = (version: string) => ({ metadata: { labels: { version, status: 'deployed', 'davit.service': 's' } } });
+  const server = createServer({ cert: pem, key: pem }, (request, response) => {
+    asked.push(request.headers.accept ?? '');
+    response.end(JSON.stringify({ metadata: {}, items: [labels('10'), labels('9')] }));
+  }).listen(0);
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const api = openApi({ server: `https://localhost:${port}`, isUnchecked: true });
+  const owner = { installation: 'i', organization: 'o', project: 'p', environment: 'e', service: 's' };
+  const place = { owner, release: 'helm-z1' };
+  const revisions = await readRevisions({ api, installation: 'i' }, place, AbortSignal.timeout(10_000));
+  closeApi(api);
+  server.close();
+  expect(revisions.map(({ revision }) => revision)).toEqual([9, 10]);
+  expect(asked).toEqual(['application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io']);
+});
