@@ -27,6 +27,11 @@ test.each([
   expect(withName(routeTo(to, port), services).to).toEqual({ release: 'helm-z1', name });
 });
 
+test('one without an address of its own beside it leads to the same pods', () => {
+  const headless = { ...web, name: 'web-headless' };
+  expect(withName(routeTo({ selectors: { tier: 'web' } }), [web, headless]).to).toEqual({ release: 'helm-z1', name: 'web' });
+});
+
 test.each([
   ['no Service called wep', { name: 'wep' }, 80],
   ['no port 81; it has 80', { name: 'web' }, 81],

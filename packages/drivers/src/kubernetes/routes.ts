@@ -1,8 +1,9 @@
+import { canonicalJson } from '@davit/base';
 import { DriverError } from '../errors.ts';
 import type { ClusterRoute, ClusterRoutes, ServedRoutes } from '../driver.ts';
 import type { ChartService } from '../helm-driver.ts';
 import { ApiRefusal, type KubernetesObject } from './api.ts';
-import { readServices } from './charts/state.ts';
+import { readServices, readServicesAround } from './charts/state.ts';
 import { toHttpRoutes } from './manifests/http-route.ts';
 import { toIngress } from './manifests/ingress.ts';
 import { apply } from './objects.ts';
@@ -36,25 +37,38 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
 }
 
 /**
- * Routes to Services of a chart, each by its name. Only Services of that release: what those of its neighbours select is their own, and a Service
- * that is not there, or has no such port, would answer every request with an error.
+ * Routes to Services of a chart, each by its name. First those of that release, then all of the environment: what selects the same elsewhere is
+ * somebody else's, and what an operator made for the chart has no other mark. One that is not there, or has no such port, would answer every
+ * request with an error.
  */
 async function withNames(scope: ClusterScope, served: ServedRoutes, signal: AbortSignal): Promise<ServedRoutes> {
   const release = served.routes.find(({ to }) => to !== undefined)?.to?.release;
   if (release === undefined) return served;
-  const services = await readServices(scope, { owner: served.owner, release }, signal);
-  return { ...served, routes: served.routes.map((route) => withName(route, services)) };
+  const place = { owner: served.owner, release };
+  const services = await readServices(scope, place, signal);
+  const isIn = (route: ClusterRoute, within: readonly ChartService[]): boolean =>
+    route.to === undefined || meant(route.to, within).length > 0;
+  const around = served.routes.every((route) => isIn(route, services)) ? [] : await readServicesAround(scope, place, signal);
+  return { ...served, routes: served.routes.map((route) => withName(route, isIn(route, services) ? services : around)) };
+}
+
+type Wanted = NonNullable<ClusterRoute['to']>;
+
+function meant(to: Wanted, services: readonly ChartService[]): readonly ChartService[] {
+  return 'name' in to ? services.filter(({ name }) => name === to.name) : selected(services, Object.entries(to.selectors));
 }
 
 /** Pure. */
 export function withName(route: ClusterRoute, services: readonly ChartService[]): ClusterRoute {
   const { to, internalPort } = route;
   if (to === undefined) return route;
-  const wanted = 'name' in to ? [] : Object.entries(to.selectors);
-  const named = 'name' in to ? services.filter(({ name }) => name === to.name) : selected(services, wanted);
+  const named = meant(to, services);
   const found = named.filter(({ ports }) => ports.some(({ port }) => port === internalPort));
   const [one] = found;
-  if (one !== undefined && found.length === 1) return { ...route, to: { release: to.release, name: one.name } };
+  // A headless one beside it leads to the same pods.
+  const ways = new Set(found.map(({ selectors }) => canonicalJson(selectors)));
+  if (one !== undefined && ways.size === 1) return { ...route, to: { release: to.release, name: one.name } };
+  const wanted = 'name' in to ? [] : Object.entries(to.selectors);
   const words = 'name' in to ? `called ${to.name}` : `that selects ${wanted.map(([key, value]) => `${key}=${value}`).join(',')}`;
   throw new DriverError({
     cause: 'ENGINE_FAILED',
@@ -62,7 +76,7 @@ export function withName(route: ClusterRoute, services: readonly ChartService[])
       found.length > 1
         ? `The chart has several Services ${words.replace('selects', 'select')} with port ${internalPort}: ${found.map(({ name }) => name).join(', ')}.`
         : named.length > 0
-          ? `The chart's Service ${words} has no port ${internalPort}; it has ${portsOf(named)}.`
+          ? `The Service ${words} has no port ${internalPort}; it has ${portsOf(named)}.`
           : `The chart has no Service ${words}, to which port ${internalPort} would lead.`,
     hint: 'Correct service_name, service_selectors or internal_port of the port; GET …/listServices lists what the chart has.',
   });

@@ -10,14 +10,26 @@ import { isMadeBy, members, namespaceOf, type Maker } from './members.ts';
 /** See `ClusterCharts.services`. */
 export async function readServices(scope: Scope, place: ChartPlace, signal: AbortSignal): Promise<readonly ChartService[]> {
   const services = await members<Service>(scope, place, 'Service', signal);
-  return services
-    .map(({ metadata, spec }) => ({
-      name: metadata?.name ?? '',
-      type: spec?.type ?? 'ClusterIP',
-      ports: (spec?.ports ?? []).map(({ name, port }) => ({ name: name ?? null, port })),
-      selectors: { ...spec?.selector },
-    }))
-    .toSorted((left, right) => left.name.localeCompare(right.name));
+  return services.map(toChartService).toSorted((left, right) => left.name.localeCompare(right.name));
+}
+
+/** All of the namespace: also those that an operator made for what a chart asked it for, which nothing marks as the chart's. */
+export async function readServicesAround(
+  { api }: Scope,
+  place: ChartPlace,
+  signal: AbortSignal,
+): Promise<readonly ChartService[]> {
+  const { items } = await list<Service>(api, { path: pathOf('Service', { namespace: namespaceOf(place) }), query: {} }, signal);
+  return items.map(toChartService);
+}
+
+function toChartService({ metadata, spec }: Service): ChartService {
+  return {
+    name: metadata?.name ?? '',
+    type: spec?.type ?? 'ClusterIP',
+    ports: (spec?.ports ?? []).map(({ name, port }) => ({ name: name ?? null, port })),
+    selectors: { ...spec?.selector },
+  };
 }
 
 /** See `ClusterCharts.state`. */
