@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -142,6 +143,43 @@ test('a run behind which another deployment has one changes nothing, unless it h
   expect((await ask('LOCK', run, lock('three'))).status).not.toBe(200);
   expect(await ask('LOCK', next, lock('two'))).toMatchObject({ status: 200 });
   expect(await ask('GET', next)).toEqual({ status: 200, text: '{"serial":1}' });
+});
+
+/** A request whose body is on its way. */
+function sending({ id, token }: Run, length: number): { readonly answer: Promise<number>; finish(): void; cut(): void } {
+  const authorization = `Basic ${Buffer.from(`davit:${token}`).toString('base64')}`;
+  const headers = { authorization, 'content-type': 'application/json', 'content-length': length };
+  const sent = request(`${server.baseUrl}/internal/terraform-state/${id}`, { method: 'POST', headers });
+  const answer = new Promise<number>((resolve) => {
+    sent.once('response', (response) => resolve(response.resume().statusCode ?? 0));
+    sent.once('error', () => resolve(0));
+  });
+  sent.write('x');
+  return { answer, finish: () => void sent.end('x'.repeat(length - 1)), cut: () => void sent.destroy() };
+}
+
+test('a run has one body at a time, and all together what the memory holds; others are told at once to come again', async () => {
+  const whole = 64 * 1024 * 1024;
+  const refused = async (of: Run, length = 10): Promise<boolean> => {
+    const one = sending(of, length);
+    const early = await Promise.race([one.answer, pause(500, null)]);
+    one.cut();
+    return early === 503;
+  };
+  const first = sending(run, 20);
+  // Nothing tells from outside that it is being read, and who asks first has the place.
+  await pause(300);
+  await expect.poll(() => refused(run)).toBe(true);
+  first.finish();
+  expect(await first.answer).toBe(200);
+  expect(await ask('POST', run, '{}')).toEqual({ status: 200, text: '' });
+  const large = [sending(await begin(), whole), sending(await begin(), whole)];
+  const other = await begin();
+  await pause(300);
+  await expect.poll(() => refused(other, whole)).toBe(true);
+  expect(await ask('GET', other)).toMatchObject({ status: 204 });
+  for (const one of large) one.cut();
+  await expect.poll(() => refused(other, whole)).toBe(false);
 });
 
 test('it is no operation of the API', async () => {
