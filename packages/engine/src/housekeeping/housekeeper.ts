@@ -4,10 +4,14 @@ import { forgetRunners } from '../store/journal.ts';
 import { trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
 import type { ImageParts } from './built-images.ts';
 import { collectAll, diskWarning } from './images.ts';
+import { sweepWorkFolder } from './work-folder.ts';
 
 const everyMilliseconds = 10 * 60_000;
 
-/** Keeps stored logs, the list of runners and the images of engines within their bounds. Of several processes one does it at a time. */
+/**
+ * Keeps stored logs, the list of runners and the images of engines within their bounds, which of several processes one does at a time; and the
+ * disk of this machine, which each does.
+ */
 export class Housekeeper {
   readonly #parts: ImageParts & Pick<EngineParts, 'connectionString'>;
   readonly #leadership: Leadership;
@@ -22,6 +26,10 @@ export class Housekeeper {
 
   start(): void {
     this.#timer = setInterval(() => void this.look(), everyMilliseconds);
+    // Whoever begins here may come after one that was killed.
+    this.#looking ??= this.#sweep().finally(() => {
+      this.#looking = null;
+    });
   }
 
   async stop(): Promise<void> {
@@ -40,6 +48,7 @@ export class Housekeeper {
   }
 
   async #look(): Promise<void> {
+    await this.#sweep();
     try {
       const term = await this.#leadership.take();
       if (term === null) return;
@@ -51,6 +60,14 @@ export class Housekeeper {
     } finally {
       // Not kept: a connection for ten minutes of nothing.
       await this.#leadership.release();
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await sweepWorkFolder(this.#parts);
+    } catch (error) {
+      if (!this.#isStopped) this.#parts.log.warn({ err: error }, 'what ended deployments left on the disk could not be removed');
     }
   }
 

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { statement } from '@davit/db';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createWorld, eventually, service, settings, type World } from '../testing/world.ts';
+import { sweepWorkFolder } from './work-folder.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(() => world.close());
+
+const sweep = () =>
+  sweepWorkFolder({ database: world.database.database, settings: { ...settings, workFolder: world.workFolder } });
+
+/** What a process leaves that is killed: the kubeconfig of a chart's service. */
+async function leave(deployment: string, owner: string): Promise<void> {
+  const folder = join(world.workFolder, deployment, owner, 'helm');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'kubeconfig'), 'token: canary');
+}
+
+const left = async (): Promise<string[]> => (await readdir(world.workFolder)).toSorted();
+
+const reaches = (owner: string, state: string) =>
+  eventually(async () => ((await world.view(owner)).state === state ? true : undefined), state);
+const turn = statement<{ id: string }>(
+  'testWorkTerraform',
+  `UPDATE deployment_service SET service_type = 'TERRAFORM' WHERE deployment_id = $1 RETURNING deployment_id AS id`,
+);
+
+test('what an ended deployment left goes; what is under way, of Terraform, or not of a deployment stays', async () => {
+  const [shop, network, other] = [service(), service(), service()];
+  const ended = await world.deploy([shop]);
+  await reaches(shop.serviceId, 'DEPLOYED');
+  const states = await world.deploy([network]);
+  await reaches(network.serviceId, 'DEPLOYED');
+  await world.database.database.one(turn, [states]);
+  const held = Promise.withResolvers<void>();
+  world.fake.script = { before: ({ method }) => (method === 'start' ? held.promise : undefined) };
+  const underWay = await world.deploy([other]);
+  await reaches(other.serviceId, 'DEPLOYING');
+  await leave(ended, shop.serviceId);
+  await leave(states, network.serviceId);
+  await leave(underWay, other.serviceId);
+  await leave(randomUUID(), shop.serviceId);
+  await leave('leave-fake', shop.serviceId);
+  await sweep();
+  expect(await left()).toEqual([states, underWay, 'leave-fake'].toSorted());
+  held.resolve();
+  const swept = async (): Promise<string[]> => {
+    await sweep();
+    return left();
+  };
+  await expect.poll(swept).toEqual([states, 'leave-fake'].toSorted());
+});

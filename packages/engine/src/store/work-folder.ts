@@ -1,0 +1,9 @@
+import { statement } from '@davit/db';
+
+/** Of these deployments those that are known, with the services whose files nobody needs any more: not Terraform's, which may be unstored states. */
+export const workLeft = statement<{ readonly id: string; readonly ended: readonly string[] }>(
+  'workLeft',
+  `SELECT d.id, coalesce(array_agg(s.service_id) FILTER (WHERE s.service_type <> 'TERRAFORM' AND d.status NOT IN ('QUEUED', 'RUNNING')), '{}') AS ended
+     FROM deployment d LEFT JOIN deployment_service s ON s.deployment_id = d.id
+    WHERE d.id = ANY($1::uuid[]) GROUP BY d.id`,
+);
