@@ -261,7 +261,7 @@ export class DeploymentRun {
     await this.#journal.setPhase(
       serviceId,
       phase,
-      left === null ? failure : { ...failure, message: `${failure.message}. ${left}` },
+      left === null ? failure : { ...failure, message: `${failure.message.replace(/\.$/, '')}. ${left}` },
     );
   }
 

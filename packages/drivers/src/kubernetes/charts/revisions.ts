@@ -1,5 +1,5 @@
 import type { ChartPlace, ChartRevision } from '../../helm-driver.ts';
-import { call, type KubernetesObject, type ListOf } from '../api.ts';
+import { call, type KubernetesObject } from '../api.ts';
 import { label } from '../labels.ts';
 import { namespaceName } from '../names.ts';
 import { pathOf, type Scope } from '../objects.ts';
@@ -14,8 +14,15 @@ export async function readRevisions(
   const query = { labelSelector: `owner=helm,name=${release}` };
   const path = pathOf('Secret', { namespace });
   // Without what is in them: all templates and values of each revision.
-  const { body } = await call<ListOf<KubernetesObject>>(api, { method: 'GET', path, query, signal, metadataOnly: true });
-  return body.items
+  const { body } = await call<{ readonly items: readonly KubernetesObject[] | null }>(api, {
+    method: 'GET',
+    path,
+    query,
+    signal,
+    metadataOnly: true,
+  });
+  // A list of nothing is null in that form.
+  return (body.items ?? [])
     .map(({ metadata }) => toRevision(metadata?.labels ?? {}))
     .toSorted((left, right) => left.revision - right.revision);
 }
