@@ -283,6 +283,9 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     expect(await deployOne(id.front)).toMatchObject({ state: 'DEPLOYED', failure: null });
     expect(await stage.names('PodDisruptionBudget', id.front)).toHaveLength(1);
     const address = await stage.addressOf(id.front);
+    // Nodes learn of the first instances of a new Service a moment after these are ready; from then on nothing may be lost.
+    const answers = () => fetchAs('front', `http://${address}:8080`).catch(() => null);
+    await eventually(async () => ((await answers())?.status === 200 ? true : undefined), 'the first answer', 10_000);
     const load = startLoad(`http://front:8080`, { connectTo: address });
     for (let version = 1; version <= 5; version += 1) {
       const at = { ...params, environmentVariableId: variable.id };

@@ -37,7 +37,9 @@ export function startLoad(
   const one = (agent: Agent | false, method: string): Promise<void> =>
     new Promise((resolve) => {
       const fail = (reason: string): void => {
-        failures.push(reason);
+        failures.push(
+          `${reason}, to ${agent === false ? 'a new connection' : 'one that is kept'}, at ${new Date().toISOString()}`,
+        );
         resolve();
       };
       const sent = request({ host: connectTo, port, path, method, agent, headers: { host, ...headers } }, (response) => {
