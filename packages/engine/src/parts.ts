@@ -22,8 +22,8 @@ export interface DriverSet {
   readonly builder: ImageBuilder | null;
   /** null: it brings images from their registries by itself, by their names. */
   readonly carrier: ImageCarrier | null;
-  /** The container registry that what is built for it is pushed to; left out: that stays on its engine. */
-  readonly imageRegistryId?: string | undefined;
+  /** The container registry that it pulls what is built for it from; left out: that stays on its engine. */
+  readonly pullRegistryId?: string | undefined;
   /** The `driver` on whose engine its images are built; left out: its own. */
   readonly buildsOn?: string | undefined;
   /** What a build may use at most; left out: what the settings say of this machine. */

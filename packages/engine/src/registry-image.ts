@@ -104,9 +104,9 @@ export async function withRegistry(
   { name, source }: Pick<ReleaseConfig, 'name' | 'source'>,
   workload: Workload,
 ): Promise<Workload> {
-  const { carrier, imageRegistryId } = driversOf(parts, driver);
+  const { carrier, pullRegistryId } = driversOf(parts, driver);
   if (carrier !== null) return workload;
-  const registryId = source.type === 'IMAGE' ? source.registryId : (imageRegistryId ?? null);
+  const registryId = source.type === 'IMAGE' ? source.registryId : (pullRegistryId ?? null);
   const credentials = await credentialsOf(parts.hooks, { registryId, serviceName: name });
   return credentials === null ? workload : { ...workload, registry: { host: registryHost(workload.image), credentials } };
 }

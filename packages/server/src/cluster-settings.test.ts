@@ -68,6 +68,11 @@ test.each([
   ],
   ['a registry by another word than its id', { [east]: { image_registry: 'own' } }, `${east}.image_registry`],
   [
+    'a record to pull with and none to push',
+    { [east]: { image_pull_registry: west } },
+    `${east}.image_pull_registry is of the same`,
+  ],
+  [
     'two clusters at one domain',
     { [east]: { address: 'https://apps.example.org' }, [west]: { address: 'http://apps.example.org' } },
     "as another cluster's is",

@@ -18,6 +18,8 @@ export interface OneClusterSettings {
   readonly source_networks?: readonly string[];
   /** Id of the container registry that images built for it are pushed to. Left out: nothing is built for it. */
   readonly image_registry?: string;
+  /** Of the same registry, a record whose user can only read: nodes pull with it. Left out: with that of `image_registry`. */
+  readonly image_pull_registry?: string;
   /** Before the names of such images. Default `davit`. */
   readonly image_folder?: string;
   /** Where images for it are built. Left out: by this machine's engine, or on the cluster where this machine has none. */
@@ -60,6 +62,7 @@ const members = {
   source_namespaces: { type: 'array', items: name },
   source_networks: { type: 'array', items: { type: 'string', pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' } },
   image_registry: { type: 'string', pattern: uuid },
+  image_pull_registry: { type: 'string', pattern: uuid },
   image_folder: { type: 'string', maxLength: 100, pattern: '^[a-z0-9]+([._/-][a-z0-9]+)*$' },
   builds: { type: 'string', enum: ['engine', 'cluster'] },
   builder_image: { type: 'string', minLength: 1, maxLength: 500 },
@@ -126,7 +129,13 @@ function contradictions(table: ClusterSettingsTable): readonly ErrorDetail[] {
         message: 'is of Ingresses, and with gateway there are none: leave one of them out',
       })),
   );
-  return [...all, ...doors, ...idle];
+  const pulls = Object.entries(table)
+    .filter(([id, own]) => own.image_pull_registry !== undefined && settingsOf(table, id).image_registry === undefined)
+    .map(([id]) => ({
+      path: `${id}.image_pull_registry`,
+      message: 'is of the same registry as image_registry, which is not set: set that, too',
+    }));
+  return [...all, ...doors, ...idle, ...pulls];
 }
 
 /** What is set for a cluster, together with what is set for all. */

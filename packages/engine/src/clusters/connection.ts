@@ -169,8 +169,8 @@ export class ClusterConnection {
       get carrier() {
         return own();
       },
-      get imageRegistryId() {
-        return presently()?.imageRegistry?.id;
+      get pullRegistryId() {
+        return presently()?.imageRegistry?.pullId;
       },
       get buildsOn() {
         return own() === null && presently()?.clusterBuilder === undefined ? workshop.driver : undefined;

@@ -31,6 +31,8 @@ export interface ClusterDrivers {
 /** A container registry of the records. */
 export interface ImageRegistry {
   readonly id: string;
+  /** The record of it that nodes pull with: what they get can be read where tenants are. */
+  readonly pullId: string;
   /** Before the names of images, below the path of the registry: `davit`. */
   readonly folder: string;
 }

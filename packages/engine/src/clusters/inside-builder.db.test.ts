@@ -18,7 +18,7 @@ beforeEach(async () => {
   onBuild = () => Promise.resolve();
   const sites = new Sites(false, true);
   site = sites.add('east');
-  site.imageRegistry = { id: registryId, folder: 'team/davit' };
+  site.imageRegistry = { id: registryId, pullId: registryId, folder: 'team/davit' };
   site.clusterBuilder = {
     limits: { cpuMillicores: 123, memoryMiB: 77 },
     declaredArguments: () => Promise.resolve([]),

@@ -8,14 +8,17 @@ import type { DeploymentRequest, RequestedService } from '../index.ts';
 /* Images that are built for clusters which pull by themselves. */
 
 const registryId = crypto.randomUUID();
+/** Of the same registry, with a user that can only read. */
+const pullId = crypto.randomUUID();
 let world: World;
 let site: Site;
 beforeEach(async () => {
   const sites = new Sites(false, true);
   site = sites.add('east');
-  site.imageRegistry = { id: registryId, folder: 'team/davit' };
+  site.imageRegistry = { id: registryId, pullId, folder: 'team/davit' };
   world = await createWorld({}, sites);
   world.registries.set(registryId, { username: 'pusher', password: 'open-sesame' });
+  world.registries.set(pullId, { username: 'reader', password: 'open-barley' });
 });
 afterEach(() => world.close());
 
@@ -38,7 +41,7 @@ async function failureOf(one: RequestedService): Promise<unknown> {
 const running = () => site.fake.instances.map(({ id }) => site.fake.workloads.get(id));
 const kept = /^registry\.example\/team\/davit\/[0-9a-f-]{36}@sha256:[0-9a-f]{64}$/;
 
-test('it is built on this machine, pushed, and run by its digest with the credentials of the registry', async () => {
+test('it is built on this machine, pushed, and run by its digest with the credentials of who can only read', async () => {
   const one = service();
   expect(await ends([one])).toBe('SUCCEEDED');
   expect(world.fake.builds).toHaveLength(1);
@@ -47,7 +50,9 @@ test('it is built on this machine, pushed, and run by its digest with the creden
   expect(pushed?.credentials?.password.reveal()).toBe('open-sesame');
   const [workload] = running();
   expect(workload?.image).toMatch(kept);
-  expect(workload?.registry).toMatchObject({ host: 'registry.example', credentials: { username: 'pusher' } });
+  expect(workload?.registry).toMatchObject({ host: 'registry.example', credentials: { username: 'reader' } });
+  // What a namespace has can be read in it.
+  expect(JSON.stringify(workload)).not.toContain('pusher');
 });
 
 test('what the registry has is not built again, what the engine has is pushed only, and what neither has is built', async () => {

@@ -51,13 +51,13 @@ export function kubernetesClusters(
       if (closed.signal.aborted) driver.close();
       return driver;
     });
-    const { image_registry: registryId, image_folder: folder = 'davit' } = own;
+    const { image_registry: registryId, image_pull_registry: pullId = registryId, image_folder: folder = 'davit' } = own;
     const builds = own.builds ?? (localEngine ? 'engine' : 'cluster');
     const terraform = terraformOf(own);
     return {
       cluster: lateKubernetes(open, settings.kubernetesVersion !== undefined),
       ...(terraform !== null && { terraform }),
-      ...(registryId !== undefined && { imageRegistry: { id: registryId, folder } }),
+      ...(registryId !== undefined && { imageRegistry: { id: registryId, pullId: pullId ?? registryId, folder } }),
       ...(builds === 'cluster' && {
         clusterBuilder: builderBy(
           toBuildSettings(own),
