@@ -71,7 +71,7 @@ export interface ClusterRoute {
   readonly to?: ChartBackend;
 }
 
-/** A Service of the release of a chart. */
+/** A Service of the release of a chart, or one that its namespace got otherwise: those of the release come first. */
 export type ChartBackend = { readonly release: string } & (
   | { readonly name: string }
   | { readonly selectors: Readonly<Record<string, string>> }

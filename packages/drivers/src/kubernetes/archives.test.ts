@@ -2,6 +2,7 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ContainerState, Pod } from 'kubernetes-types/core/v1.js';
+import { testCertificate } from '@davit/testkit/certificate';
 import { pack } from 'tar-stream';
 import { afterEach, expect, test } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
@@ -10,23 +11,7 @@ import { putInto, readFile } from './archives.ts';
 
 /* What becomes of the answers of an API server through which commands are run. */
 
-// Self-signed, of this test alone.
-const key = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgo6qANyyK7ioV4MWW
-0xdRS6jYncwBE6iPeemI/kQPTnehRANCAASmvWe0r5ga3FF15Qx93sxnWdFk7DKe
-cZqRLUDo0Le2CgNJW/K88GvmuW9e6cuhi1xygmp+QwrSYdnibHG5uQSw
------END PRIVATE KEY-----`;
-const cert = `-----BEGIN CERTIFICATE-----
-MIIBgDCCASegAwIBAgIUDcSS1LIzqRMxrAUBiyyUzoOYEJEwCgYIKoZIzj0EAwIw
-FTETMBEGA1UEAwwKZGF2aXQtdGVzdDAgFw0yNjExMjEwMzUwNTdaGA8yMTI2MTAy
-ODAzNTA1N1owFTETMBEGA1UEAwwKZGF2aXQtdGVzdDBZMBMGByqGSM49AgEGCCqG
-SM49AwEHA0IABKa9Z7SvmBrcUXXlDH3ezGdZ0WTsMp5xmpEtQOjQt7YKA0lb8rzw
-a+a5b17py6GLXHKCan5DCtJh2eJscbm5BLCjUzBRMB0GA1UdDgQWBBRu/EmArS0Q
-WHWmcclKn0HnXFqYWDAfBgNVHSMEGDAWgBRu/EmArS0QWHWmcclKn0HnXFqYWDAP
-BgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIFlrdkCuGSDwdx4crH6A
-Xj41QHz3d+LAwCxDYI9vF4xFAiAYok/AzFG2aBuBposJUIXOjmNHsLi3NpQGEfP3
-EfC4MA==
------END CERTIFICATE-----`;
+const { pem } = await testCertificate('localhost');
 
 const running: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
 const ended: ContainerState = { terminated: { exitCode: 0 } };
@@ -53,7 +38,7 @@ interface Server {
 }
 
 async function serve({ pods = () => [podOf(running)], refusal, command }: Server): Promise<Api> {
-  const server = https.createServer({ key, cert }, (_, response) => {
+  const server = https.createServer({ key: pem, cert: pem }, (_, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ metadata: {}, items: pods() }));
   });
