@@ -1,10 +1,10 @@
-import { isAppError, redactor, retry } from '@davit/base';
+import { redactor } from '@davit/base';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
 import type { StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
-import { steps, undoRollout, type StepContext } from '../steps/index.ts';
+import { steps } from '../steps/index.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes } from '../store/requests.ts';
 import { collectImages } from '../housekeeping/built-images.ts';
@@ -16,6 +16,7 @@ import type { Semaphore } from './semaphore.ts';
 import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
 import { parallel } from './parallel.ts';
+import { isDatabaseAway, takeBack } from './take-back.ts';
 import { positionOf, prepareTasks, retires, valuesToHide, type TaskState } from './prepare.ts';
 
 export interface DeploymentRunInput {
@@ -32,9 +33,6 @@ export interface DeploymentRunInput {
 
 // Of one stage at a time, as the public documentation of this API has it.
 const parallelTasks = 7;
-// What is taken back may wait for pods. What does not come to an end must not hold up the environment for ever.
-const undoMilliseconds = 1_800_000;
-const undoAttempts = 4;
 
 /** One deployment from claim to end. What it knows of earlier attempts is in the journal. */
 export class DeploymentRun {
@@ -286,46 +284,12 @@ export class DeploymentRun {
     await this.#enter(member, 'CANCELED');
   }
 
-  /**
-   * Takes back what had been started, unless the routes have changed already. Answers what the user has to know where that could not be done.
-   * What of a chart is half done nobody else takes back, so it is tried again, and waits for a cluster that is away; after a kill in the middle
-   * the next runner comes here again.
-   */
+  /** Takes back what had been started, unless the routes have changed already. See `takeBack`. */
   async #undo(member: TaskState): Promise<string | null> {
-    const { deployment, abandon, parts } = this.#input;
-    const { serviceId, serviceType, config } = member.task;
-    const rollsOut = deployment.action === 'DEPLOY' || deployment.action === 'RESTART' || config?.job !== undefined;
+    const { deployment } = this.#input;
+    const rollsOut = deployment.action === 'DEPLOY' || deployment.action === 'RESTART' || member.task.config?.job !== undefined;
     if (!rollsOut || member.phase === 'BUILDING' || (await this.#isRouted(member))) return null;
-    await crashPoint('undo:before');
-    const isChart = serviceType === 'HELM';
-    const signal = AbortSignal.any([abandon, AbortSignal.timeout(undoMilliseconds)]);
-    const log = (message: string): void => this.#log.add('undo', message, { serviceId });
-    const call = { signal, leave: abandon, force: this.#input.force, log };
-    const context: StepContext = { parts, deployment, task: member.task, journal: this.#journal, call };
-    try {
-      await retry(
-        {
-          attempts: isChart ? undoAttempts : 1,
-          firstPauseMilliseconds: 500,
-          maximumPauseMilliseconds: 4_000,
-          signal,
-          isRetryable: (error) => !mustPass(error) && !(error instanceof ClusterAway) && !signal.aborted,
-          onRetry: (error) => log(`${textOf(error)}; trying again.`),
-        },
-        () => undoRollout(context),
-      );
-    } catch (error) {
-      if (error instanceof LeaseLost || abandon.aborted || (isChart && mustPass(error))) throw error;
-      if (isChart && error instanceof ClusterAway && (await this.#wait.begin(error, serviceId, true))) throw error;
-      // The failure that led here is what the user must see; what is left over of instances is removed by the keeper.
-      const message = isChart
-        ? `What was deployed before could not be brought back: ${textOf(error)}. The next deployment does that first`
-        : `Cleaning up did not work at once: ${textOf(error)}`;
-      this.#log.add('undo', message, { serviceId, level: 'WARNING' });
-      return isChart ? message : null;
-    }
-    await crashPoint('undo:after');
-    return null;
+    return takeBack(member.task, { ...this.#input, journal: this.#journal, log: this.#log, wait: this.#wait });
   }
 
   /** Whether the new instances are what should run by now: from there on only forward. */
@@ -397,17 +361,4 @@ export class DeploymentRun {
       this.#log.add('remove', `${error.message}. What it has of the environment stays there.`, { level: 'WARNING' });
     }
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** Nothing that the user did: whoever takes the deployment up goes on from here. */
-function mustPass(error: unknown): boolean {
-  return error instanceof LeaseLost || isDatabaseAway(error);
-}
-
-function isDatabaseAway(error: unknown): boolean {
-  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
 }
