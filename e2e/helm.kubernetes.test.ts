@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallInput } from '../packages/client/src/index.ts';
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { TestRepository } from '../packages/drivers/src/source/testing.ts';
+import { hasRegistry, startTestRegistry } from '../packages/testkit/src/registry.ts';
 import { chartFiles, helm, missingHelm, startChartRepository, type ChartRepository } from './support/charts.ts';
 import { makeAccount } from './support/kubernetes-account.ts';
 import { KubernetesStage } from './support/kubernetes-stage.ts';
@@ -270,6 +271,73 @@ describe.skipIf(missing !== null)(`Helm charts on Kubernetes${missing === null ?
     git.commit('a link to this machine');
     expect((await deploy(chart)).failure?.code).toBe('HELM_CHART_INVALID');
     await ended(chart, () => stage.davit.client.call('uninstallHelm', { params: chart }));
+  });
+
+  test('may be made of others: of a repository, and of a folder beside it', async () => {
+    const charts = new TestRepository(join(folder, 'charts'));
+    const open = await startChartRepository(['1.0.0', '1.1.0'], { isOpen: true });
+    try {
+      const note = 'apiVersion: v1\nkind: Secret\nmetadata: {name: {{ .Release.Name }}-note}\n';
+      const umbrella = (version: string) => {
+        const dependencies = [
+          { name: 'web', version, repository: open.url },
+          { name: 'note', version: '0.1.0', repository: 'file://../note' },
+        ];
+        return { 'charts/both/Chart.yaml': JSON.stringify({ apiVersion: 'v2', name: 'both', version: '1.2.3', dependencies }) };
+      };
+      charts.commit('a chart of charts', {
+        'charts/note/Chart.yaml': 'apiVersion: v2\nname: note\nversion: 0.1.0\n',
+        'charts/note/templates/note.yaml': note,
+        ...umbrella('~1.0'),
+      });
+      const both = await create('both', {
+        source: { git_repository: { url: charts.folder, branch: 'main', root_path: '/charts/both' } },
+        values_override: { set: [['web.image', cluster.image]] },
+      });
+      expect(await deploy(both)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      // Not 1.1.0, which the repository has as well.
+      await serves(both, { chart: '1.0.0' });
+      expect(await stage.allNames('Secret')).toContain(`${releaseOf(both)}-note`);
+      charts.commit('a version that nobody has', umbrella('~9.0'));
+      const { failure } = await deploy(both);
+      expect(failure).toMatchObject({ code: 'HELM_FAILED' });
+      expect(failure?.message).toContain('helm dependency failed');
+      await serves(both, { chart: '1.0.0' });
+      await ended(both, () => stage.davit.client.call('uninstallHelm', { params: both }));
+    } finally {
+      await open.close();
+    }
+  });
+
+  test.skipIf(!hasRegistry)('comes from an OCI registry', async () => {
+    const registry = await startTestRegistry();
+    try {
+      repository.push('1.1.0', registry);
+      const { client } = stage.davit;
+      const { username, password } = registry;
+      const url = `${registry.url.replace('http:', 'oci:')}/charts`;
+      const body = {
+        name: 'oci',
+        kind: 'OCI_GENERIC_CR' as const,
+        url,
+        skip_tls_verification: false,
+        config: { username, password },
+      };
+      const record = await client.call('createHelmRepository', { params: stage.place, body });
+      const source = (chart_version: string): Body['source'] => ({
+        helm_repository: { repository: record.id, chart_name: 'web', chart_version },
+      });
+      const chart = await create('fromoci', { source: source('1.1.0') });
+      expect(await deploy(chart)).toMatchObject({ state: 'DEPLOYED', failure: null });
+      await serves(chart, { chart: '1.1.0' });
+      await edit(chart, { source: source('1.2.0') });
+      const missed = await deploy(chart);
+      expect(missed.failure?.message).toContain('1.2.0');
+      await serves(chart, { chart: '1.1.0' });
+      await ended(chart, () => client.call('uninstallHelm', { params: chart }));
+    } finally {
+      await registry.close();
+    }
   });
 
   test('answers outside where its ports lead in, found by name or by what a Service selects', async () => {

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
+import { startChartRepository } from './support/charts.ts';
 import { eventually } from './support/eventually.ts';
 import { Installation, installationParts } from './support/installation.ts';
 import { startLoad } from './support/load.ts';
+import { ownAddress } from './support/own-address.ts';
 
 /* Davit as its chart installs it, working on the cluster that it runs on. The tests go on from one another. */
 
@@ -91,6 +93,7 @@ describe.skipIf(missing !== null)(`an installation on Kubernetes${missing === nu
     await becomes(slow, 'DEPLOYING');
     const { address, headers } = davit.door;
     const load = startLoad(`${address}/organization`, { connectTo: new URL(address).hostname, headers, isReading: true });
+    settings = { ...settings, charts: true };
     await davit.upgradeVersion(settings);
     const { succeeded, failures } = await load.end(500);
     console.log(`${succeeded} requests were answered during the upgrade, ${failures.length} lost`);
@@ -104,6 +107,37 @@ describe.skipIf(missing !== null)(`an installation on Kubernetes${missing === nu
       'Davit had stopped in the middle of this deployment and goes on with it.',
     );
   }, 300_000);
+
+  test('a chart is deployed with the rights that the chart of Davit gives', async ({ skip }) => {
+    const { client } = davit;
+    const repository = await startChartRepository(['1.0.0'], { host: ownAddress() });
+    try {
+      const { url, username, password } = repository;
+      const record = {
+        name: 'charts',
+        kind: 'HTTPS' as const,
+        url,
+        skip_tls_verification: false,
+        config: { username, password },
+      };
+      const { id } = await client.call('createHelmRepository', { params: { organizationId }, body: record });
+      const source = { helm_repository: { repository: id, chart_name: 'web', chart_version: '1.0.0' } };
+      const body = { name: 'page', timeout_sec: 60, source, values_override: { set: [['image', cluster.image]] } };
+      const chart = { helmId: (await client.call('createHelm', { params: { environmentId }, body })).id };
+      await client.call('deployHelm', { params: chart, body: {} });
+      const ended = async () => {
+        const status = await client.call('getHelmStatus', { params: chart });
+        return status.state === 'DEPLOYED' || status.state === 'DEPLOYMENT_ERROR' ? status : undefined;
+      };
+      const { state, failure } = await eventually(ended, 'the chart to be deployed', 120_000);
+      skip(failure?.code === 'HELM_UNAVAILABLE', 'the image of Davit has no Helm (docs/how-to/build-the-image.md)');
+      expect({ state, failure }).toEqual({ state: 'DEPLOYED', failure: null });
+      const { results } = await client.call('getHelmKubernetesServices', { params: chart });
+      expect(results).toHaveLength(1);
+    } finally {
+      await repository.close();
+    }
+  }, 180_000);
 
   test('what it deployed goes with its environment', async () => {
     const { client } = davit;

@@ -88,6 +88,10 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
   });
 
   const deploy = () => stage.davit.client.call('deployApplication', { params: { applicationId } });
+  const held = () =>
+    stage.davit.holds().catch(async (error: unknown) => {
+      throw new Error(await stage.log(), { cause: error });
+    });
   const newest = () => stage.davit.database.database.one(runnerOf);
 
   // Done, and not yet written down.
@@ -96,7 +100,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
     web.commit(point, { Dockerfile: dockerfile(point) });
     stage.davit.order(point, 'hold');
     await deploy();
-    await stage.davit.holds();
+    await held();
     const former = await newest();
     const other: Davit = await stage.davit.peer();
     try {
@@ -125,7 +129,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
       web.commit(point, { Dockerfile: dockerfile(`away ${point}`) });
       stage.davit.order(point, 'hold');
       await deploy();
-      await stage.davit.holds();
+      await held();
       way.isCut = true;
       stage.davit.release();
       await pause(awayMilliseconds);

@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,6 +8,7 @@ import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../packages/drivers/src/source/testing.ts';
 import { eventually } from './support/eventually.ts';
 import { kubeconfigOf, KubernetesStage, madeKinds } from './support/kubernetes-stage.ts';
+import { ownAddress } from './support/own-address.ts';
 import { Way } from './support/way.ts';
 
 /* Terraform as a Job on a cluster whose pods reach this machine. The tests go on from one another. */
@@ -31,14 +31,6 @@ const newest = statement<{ runner_id: string | null; status: string }>(
   'e2eTerraformNewest',
   'SELECT runner_id, status FROM deployment ORDER BY sequence DESC LIMIT 1',
 );
-
-/** An address of this machine that is no pod's own. */
-function ownAddress(): string {
-  const all = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
-  const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
-  if (found === undefined) throw new Error('this machine has no address but 127.0.0.1');
-  return found.address;
-}
 
 /** Counts who asks, by path. */
 class Counter {

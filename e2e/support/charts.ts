@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createReadStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { TestRegistry } from '../../packages/testkit/src/registry.ts';
 import { startTestSite } from '../../packages/testkit/src/site.ts';
 
 /** The program that charts are made and deployed with. */
@@ -119,11 +120,16 @@ export interface ChartRepository {
   readonly url: string;
   readonly username: string;
   readonly password: string;
+  /** Puts a version into a container registry on loopback, as whoever publishes charts does. */
+  push(version: string, registry: TestRegistry): void;
   close(): Promise<void>;
 }
 
-/** A Helm repository on loopback with these versions of the chart, behind a password. */
-export async function startChartRepository(versions: readonly string[]): Promise<ChartRepository> {
+/** A Helm repository with these versions of the chart, on loopback and behind a password; `isOpen`: it asks nobody for one; `host`: elsewhere. */
+export async function startChartRepository(
+  versions: readonly string[],
+  { isOpen = false, host }: { readonly isOpen?: boolean; readonly host?: string } = {},
+): Promise<ChartRepository> {
   const folder = mkdtempSync(join(tmpdir(), 'davit-charts-'));
   for (const version of versions) {
     const source = join(folder, `source-${version}`);
@@ -137,18 +143,23 @@ export async function startChartRepository(versions: readonly string[]): Promise
   const [username, password] = ['charts', 'password-of-charts'];
   const wanted = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
   const site = await startTestSite((request, response) => {
-    if (request.headers.authorization !== wanted) {
+    if (!isOpen && request.headers.authorization !== wanted) {
       response.writeHead(401).end();
       return;
     }
     const file = createReadStream(join(folder, (request.url ?? '').replaceAll('..', '')));
     file.once('error', () => response.writeHead(404).end());
     file.pipe(response);
-  });
+  }, host);
   return {
     url: site.url,
     username,
     password,
+    push: (version, registry) => {
+      const place = `${registry.url.replace('http:', 'oci:')}/charts`;
+      const access = ['--plain-http', '--username', registry.username, '--password', registry.password];
+      execFileSync(helm, ['push', join(folder, `web-${version}.tgz`), place, ...access], { stdio: 'pipe' });
+    },
     close: async () => {
       await site.close();
       rmSync(folder, { recursive: true, force: true });

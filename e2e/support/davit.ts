@@ -125,7 +125,10 @@ export class Davit {
 
   /** Waits until the server holds at the point that it was told to hold at. */
   async holds(): Promise<void> {
-    await eventually(async () => (existsSync(`${this.#orders}.held`) ? true : undefined), 'the server to come to its point');
+    const isHeld = async () => (existsSync(`${this.#orders}.held`) ? true : undefined);
+    await eventually(isHeld, 'the server to come to its point').catch((error: unknown) => {
+      throw new Error(`the server did not come to its point:\n${this.#output.slice(-4_000)}`, { cause: error });
+    });
   }
 
   /** Lets it go on. */

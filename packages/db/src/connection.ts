@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { connectionSettings } from './database.ts';
-import { toFailure } from './failures.ts';
+import { ServerReadOnly, toFailure } from './failures.ts';
+import { openSession, takesNoChanges } from './opening.ts';
 
 /** A connection outside of the pool, for what belongs to a session: LISTEN and advisory locks. */
 export interface DedicatedConnection {
@@ -14,8 +15,20 @@ export interface DedicatedConnection {
 const questionEveryMilliseconds = 10_000;
 const answerWithinMilliseconds = 5_000;
 
-/** Opens a connection of its own; throws `DatabaseUnavailable` when the server cannot be reached. */
-export async function openConnection(connectionString: string, applicationName: string): Promise<DedicatedConnection> {
+export interface ConnectionOptions {
+  /** Whether a server will do that takes no changes. Default: no. */
+  readonly readsOnly?: boolean;
+}
+
+/**
+ * Opens a connection of its own; throws `DatabaseUnavailable` when the server cannot be reached or takes no changes. It is lost, too, once
+ * the server takes none any more: it may be a standby by now, on which a lock says nothing.
+ */
+export async function openConnection(
+  connectionString: string,
+  applicationName: string,
+  { readsOnly = false }: ConnectionOptions = {},
+): Promise<DedicatedConnection> {
   const client = new Client(connectionSettings(connectionString, applicationName));
   let timer: NodeJS.Timeout | undefined;
   const lost = new Promise<void>((resolve) => {
@@ -27,11 +40,12 @@ export async function openConnection(connectionString: string, applicationName: 
     client.on('error', end);
   });
   try {
-    await client.connect();
+    await openSession(client, { readsOnly, answerWithinMilliseconds });
   } catch (error) {
+    client.end().catch(() => undefined);
     throw toFailure(error);
   }
-  timer = setInterval(() => void question(client), questionEveryMilliseconds);
+  timer = setInterval(() => void question(client, readsOnly), questionEveryMilliseconds);
   timer.unref();
   return {
     client,
@@ -43,10 +57,11 @@ export async function openConnection(connectionString: string, applicationName: 
   };
 }
 
-async function question(client: Client): Promise<void> {
+async function question(client: Client, readsOnly: boolean): Promise<void> {
   const silence = setTimeout(() => client.emit('error', new Error('the database does not answer')), answerWithinMilliseconds);
   try {
-    await client.query('SELECT 1');
+    const { rows } = await client.query<{ refuses: boolean }>(`SELECT ${takesNoChanges} AS refuses`);
+    if (rows[0]?.refuses === true && !readsOnly) client.emit('error', new ServerReadOnly());
   } catch (error) {
     client.emit('error', error);
   } finally {

@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
+  acquireSessionLock,
   checkStatements,
   DatabaseUnavailable,
   isCheckViolation,
@@ -10,6 +11,7 @@ import {
   statement,
   type Database,
   type Queryable,
+  type Statement,
 } from './index.ts';
 
 interface Account {
@@ -34,6 +36,18 @@ const selectById = statement<Account>('testSelectById', `SELECT id, name, balanc
 const add = statement('testAdd', `UPDATE account SET balance = balance + $2 WHERE id = $1`);
 const ownProcess = statement<{ pid: number }>('testOwnProcess', `SELECT pg_backend_pid() AS pid`);
 const terminate = statement('testTerminate', `SELECT pg_terminate_backend($1)`);
+
+const databaseName = statement<{ name: string }>('testCurrentDatabase', 'SELECT current_database() AS name');
+const setReadOnly = statement('testSetReadOnly', `SET default_transaction_read_only = on`);
+// New sessions only: the pool's own ones are not touched.
+const alterReadOnly = (name: string): Statement => ({
+  name: `${name}_readonly`,
+  text: `ALTER DATABASE ${name} SET default_transaction_read_only = on`,
+});
+const alterWritable = (name: string): Statement => ({
+  name: `${name}_writable`,
+  text: `ALTER DATABASE ${name} RESET default_transaction_read_only`,
+});
 
 let home: TestDatabase;
 let database: Database;
@@ -163,6 +177,57 @@ test('a deadlock is resolved by doing one of the transactions again', async () =
   expect((await database.many(select)).map(({ balance }) => balance)).toEqual([2, 2]);
 });
 
+describe('failures that are not of the statement', () => {
+  const fail = statement('testFail', `SELECT fail_with($1)`);
+  const failTwice = statement<{ attempts: number }>('testFailTwice', `SELECT fail_twice_with($1) AS attempts`);
+  beforeAll(async () => {
+    await database.run(
+      statement(
+        'testMakeFail',
+        `CREATE FUNCTION fail_with(state text) RETURNS void LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'as told' USING ERRCODE = state; END $$`,
+      ),
+    );
+    await database.run(statement('testMakeAttempts', `CREATE SEQUENCE attempt`));
+    await database.run(
+      statement(
+        'testMakeFailTwice',
+        `CREATE FUNCTION fail_twice_with(state text) RETURNS bigint LANGUAGE plpgsql AS
+         $$ BEGIN
+              IF nextval('attempt') % 3 <> 0 THEN PERFORM fail_with(state); END IF;
+              RETURN currval('attempt');
+            END $$`,
+      ),
+    );
+  });
+
+  test.each([
+    ['53100', 'a full disk'],
+    ['53200', 'too little memory'],
+    ['58030', 'a disk that does not read'],
+    ['55P03', 'a lock that was waited for too long'],
+    ['57014', 'a statement that an operator ended'],
+  ])('%s, %s, is DATABASE_UNAVAILABLE and costs no connection', async (state) => {
+    const narrow = openDatabase({ connectionString: home.connectionString, applicationName: 'test', maximumConnections: 1 });
+    const { pid } = await narrow.one(ownProcess);
+    const expected = { code: 'DATABASE_UNAVAILABLE', retryable: true, message: expect.stringContaining('at present') };
+    await expect(narrow.run(fail, [state])).rejects.toMatchObject(expected);
+    await expect(narrow.transaction((tx) => tx.run(fail, [state]))).rejects.toMatchObject(expected);
+    expect(await narrow.one(ownProcess)).toEqual({ pid });
+    await narrow.close();
+  });
+
+  test.each([['53400'], ['XX001'], ['22012']])('%s stays what it is', async (state) => {
+    await expect(database.run(fail, [state])).rejects.toMatchObject({ code: state });
+  });
+
+  test.each([['40001'], ['40P01']])('a statement alone that ends in a conflict (%s) is done again', async (state) => {
+    expect((await database.one(failTwice, [state])).attempts % 3).toBe(0);
+    // Not for ever.
+    await expect(database.run(fail, [state])).rejects.toMatchObject({ code: state });
+  });
+});
+
 test('a server that is not there is DATABASE_UNAVAILABLE, retryable', async () => {
   const nowhere = openDatabase({
     connectionString: 'postgresql://davit@localhost/davit?host=%2Fnonexistent',
@@ -186,6 +251,41 @@ test('a database that nobody may connect to for a while is DATABASE_UNAVAILABLE'
   expect(await narrow.one(name)).toEqual({ name: other });
   await narrow.close();
   await locked.drop();
+});
+
+describe('a server that takes no changes', () => {
+  const makeReadOnly = (isReadOnly: boolean): Promise<unknown> =>
+    database.transaction(async (tx) => {
+      const { name } = await tx.one(databaseName);
+      await tx.run(isReadOnly ? alterReadOnly(name) : alterWritable(name));
+    });
+  const expected = { code: 'DATABASE_UNAVAILABLE', retryable: true, message: expect.stringContaining('takes no changes') };
+  afterEach(() => makeReadOnly(false));
+
+  test('is refused, for locks and notifications too, until it takes them; who only reads is let in', async () => {
+    await makeReadOnly(true);
+    const { connectionString } = home;
+    const narrow = openDatabase({ connectionString, applicationName: 'test', maximumConnections: 1 });
+    await expect(narrow.many(select)).rejects.toMatchObject(expected);
+    await expect(narrow.transaction((tx) => tx.many(select))).rejects.toMatchObject(expected);
+    await expect(acquireSessionLock(connectionString, 'read only')).rejects.toMatchObject(expected);
+    const reader = openDatabase({ connectionString, applicationName: 'test', maximumConnections: 1, readsOnly: true });
+    expect(await reader.many(select)).toEqual([]);
+    await reader.close();
+    await makeReadOnly(false);
+    expect(await narrow.many(select)).toEqual([]);
+    await narrow.close();
+  });
+
+  test('is noticed by the statement that would change something, and its connection is not used again', async () => {
+    const narrow = openDatabase({ connectionString: home.connectionString, applicationName: 'test', maximumConnections: 1 });
+    const { pid } = await narrow.one(ownProcess);
+    await narrow.run(setReadOnly);
+    await expect(narrow.run(insert, [1, 'a', 0])).rejects.toMatchObject(expected);
+    expect(await narrow.run(insert, [1, 'a', 0])).toBe(1);
+    expect((await narrow.one(ownProcess)).pid).not.toBe(pid);
+    await narrow.close();
+  });
 });
 
 test('a connection that is lost during a statement is DATABASE_UNAVAILABLE, and the next statement works', async () => {

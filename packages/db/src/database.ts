@@ -45,23 +45,27 @@ export interface DatabaseOptions {
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   readonly maximumConnections: number;
+  /** Whether a server will do that takes no changes. Default: no. */
+  readonly readsOnly?: boolean;
   /** Told of failures of connections that nobody is using; the connection has been replaced already. */
   readonly onIdleFailure?: (error: Error) => void;
 }
 
 // Time to a connection, the wait for a free one included.
 const connectionTimeoutMilliseconds = 10_000;
+const keepAliveAfterMilliseconds = 10_000;
 const connectionLifetimeMilliseconds = 900_000;
 const transactionAttempts = 3;
 
-/** What every connection of Davit is opened with. */
+/** What every connection of Davit is opened with; what is set on it then is in opening.ts. */
 export function connectionSettings(connectionString: string, applicationName: string): ClientConfig {
   return {
     connectionString,
     application_name: applicationName,
     types: valueTypes,
-    options: '-c TimeZone=UTC',
     keepAlive: true,
+    // Of Linux: asks after so long without a word, ten times, each second. The operating system's own default is two hours.
+    keepAliveInitialDelayMillis: keepAliveAfterMilliseconds,
     connectionTimeoutMillis: connectionTimeoutMilliseconds,
   };
 }
@@ -131,6 +135,7 @@ class PooledDatabase extends StatementRunner implements Database {
       maximumConnections: options.maximumConnections,
       waitMilliseconds: connectionTimeoutMilliseconds,
       lifetimeMilliseconds: connectionLifetimeMilliseconds,
+      readsOnly: options.readsOnly ?? false,
       onIdleFailure: (error) => options.onIdleFailure?.(error),
     });
   }
@@ -222,6 +227,8 @@ class PooledDatabase extends StatementRunner implements Database {
         // The columns of a table changed under a prepared statement: a migration ran. This connection is closed by now;
         // the others may be as old, so each of them gets its turn.
         if (isStalePlan(error) && retry.attempt <= this.#maximumConnections) resolve(retry.again());
+        // Nothing of it remains, as of a transaction.
+        else if (isConflictOfTransactions(error) && retry.attempt < transactionAttempts) resolve(retry.again());
         else reject(toFailure(error));
       });
     });

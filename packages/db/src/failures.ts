@@ -1,22 +1,50 @@
 import { AppError } from '@davit/base';
 import { DatabaseError } from 'pg';
 
-/** The database cannot be reached or went away. The same call may succeed later without anybody changing anything. */
+/**
+ * The database cannot be reached, went away, or can do nothing at present. The same call may succeed later without anybody changing
+ * anything.
+ */
 export class DatabaseUnavailable extends AppError {
   readonly retryable = true;
 
   constructor(cause: unknown) {
-    super({
-      code: 'DATABASE_UNAVAILABLE',
-      message: 'The database does not answer. It may be starting; try again in a few seconds.',
-      cause,
-    });
+    super({ code: 'DATABASE_UNAVAILABLE', message: wordsFor(cause), cause });
     this.name = 'DatabaseUnavailable';
   }
 }
 
-// SQLSTATEs that speak of the connection or of the server as a whole, not of the statement. PostgreSQL 18, appendix A.
-const unavailableStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300']);
+/** The server at this address takes no changes. Of two that work on a standby, each could think that it leads. */
+export class ServerReadOnly extends Error {
+  constructor() {
+    super('the server takes no changes');
+    this.name = 'ServerReadOnly';
+  }
+}
+
+function wordsFor(cause: unknown): string {
+  if (cause instanceof ServerReadOnly || hasState(cause, readOnlyState)) {
+    return 'The database takes no changes: its server is a standby, or was made read-only. Try again in a few seconds; if it lasts, see where DATABASE_URL leads.';
+  }
+  if (isPassing(cause))
+    return 'The database cannot do this at present: it is out of room, or too busy. Try again in a few seconds.';
+  return 'The database does not answer. It may be starting; try again in a few seconds.';
+}
+
+// A statement that would change something on a server that takes no changes. Its connection stays there, wherever the address leads by now.
+const readOnlyState = '25006';
+
+// SQLSTATEs that speak of the connection or of the server as a whole, not of the statement. PostgreSQL 18, appendix A. 25P03 and 25P04: the
+// server ended a transaction that stood still, or lasted too long, and the session with it.
+const unavailableStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25P03', '25P04', readOnlyState]);
+
+/*
+ * Those that end one statement for what it is not to blame for; the connection is as good as before. The same may succeed when there is room
+ * (53000, 53100: disk, 53200: memory), when the disk reads again (58030), when a lock is free (55P03, by an operator's lock_timeout), or
+ * when there is less to do (57014, by an operator's statement_timeout or hand). Not among them: 53400, a limit that somebody set; and data
+ * that is damaged (XX001, XX002, 58P01), which no waiting mends.
+ */
+const passingStates = new Set(['53000', '53100', '53200', '58030', '55P03', '57014']);
 
 // Failures of the socket. pg marks its own ones by their message alone.
 const socketCodes = new Set([
@@ -28,8 +56,10 @@ const socketCodes = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
+  'ENETUNREACH',
 ]);
-const connectionMessage = /^(Connection terminated|Client (has encountered|was closed)|timeout expired|timeout exceeded when)/;
+const connectionMessage =
+  /^(Connection terminated|Client (has encountered|was closed)|timeout expired|timeout exceeded when|Query read timeout)/;
 
 /** Whether the failure is about the connection or the server as a whole; the connection is then of no use any more. */
 export function isConnectionFailure(error: unknown): boolean {
@@ -41,19 +71,38 @@ export function isConnectionFailure(error: unknown): boolean {
     // 08P01 is a fault of ours, as of a statement with too few values.
     return unavailableStates.has(code) || (code.startsWith('08') && code !== '08P01');
   }
+  if (error instanceof ServerReadOnly) return true;
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return socketCodes.has(code) || connectionMessage.test(error.message);
 }
 
-/** What is thrown for a failure of pg: `DatabaseUnavailable` for the connection's, the failure itself for all others. */
+/** Whether the failure of a new connection says that nobody is there. Not where the server refused, nor where its name was not found. */
+export function isServerSilent(error: unknown): boolean {
+  if (!isConnectionFailure(error) || error instanceof DatabaseError || !(error instanceof Error)) return false;
+  return !('code' in error && (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN'));
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code !== undefined && passingStates.has(error.code);
+}
+
+/**
+ * What is thrown for a failure of pg: `DatabaseUnavailable` for those of the connection and for those that pass by themselves, the failure
+ * itself for all others.
+ */
 export function toFailure(error: unknown): unknown {
-  return isConnectionFailure(error) ? new DatabaseUnavailable(error) : error;
+  return isConnectionFailure(error) || isPassing(error) ? new DatabaseUnavailable(error) : error;
 }
 
 /** Whether a transaction that failed with this may succeed when it is done again from its start. */
 export function isConflictOfTransactions(error: unknown): boolean {
   return hasState(error, '40001') || hasState(error, '40P01');
+}
+
+/** Whether a statement waited for a lock for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return hasState(error, '55P03');
 }
 
 /** Whether the error is a violation of a unique constraint or index, of this one if it is named. */

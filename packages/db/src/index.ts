@@ -13,8 +13,17 @@ export {
 export { listen, type Listener, type ListenOptions, type Notification } from './listen.ts';
 export { acquireSessionLock, heldSessionLocks, type SessionLock } from './session-lock.ts';
 export { Leadership, type LeadershipOptions } from './leadership.ts';
-export { migrate, migrationsFolder, readMigrations, type MigrateOptions, type MigrateResult, type Migration } from './migrate.ts';
+export {
+  migrate,
+  migrationsFolder,
+  readMigrations,
+  type MigrateOptions,
+  type MigrateResult,
+  type Migration,
+  type MigrationWait,
+} from './migrate.ts';
 export { startEmbedded, type EmbeddedDatabase, type EmbeddedOptions } from './embedded.ts';
 export { forRequest, type ChangeRequest } from './change-request.ts';
 export { creationEvent } from './creation-event.ts';
 export { openArrival, openSnapshot, type Arrival, type MovedTable, type Snapshot } from './transfer.ts';
+export { takesNoChanges } from './opening.ts';

@@ -12,7 +12,8 @@ export interface LeadershipOptions {
 
 /**
  * Of the processes that share a database at most one leads in what `name` stands for: the one whose session has the lock of that
- * name. PostgreSQL takes the lock away when that process dies, however it dies, so that another one may lead at once.
+ * name. PostgreSQL takes the lock away when that process dies, however it dies, so that another one may lead at once;
+ * half a minute later where a machine or the network died.
  */
 export class Leadership {
   readonly #options: LeadershipOptions;

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { migrate, statement, type MigrateResult } from './index.ts';
 
 const applied = statement<{ number: number; name: string }>(
@@ -88,6 +89,49 @@ test('a newer program goes on with a database whose migrations say nothing of wh
   expect((await run()).applied).toEqual(['0002-more']);
   await rm(path.join(folder, '0002-more.sql'));
   await expect(run()).rejects.toMatchObject({ code: 'DATABASE_NEWER' });
+});
+
+describe('while another transaction reads for long, as a dump does', () => {
+  /** Reads the table in a transaction that stays open while `action` runs. */
+  async function whileRead(table: string, action: (end: () => Promise<void>) => Promise<void>): Promise<void> {
+    const dump = new Client({ connectionString: home.connectionString, application_name: 'dump' });
+    await dump.connect();
+    try {
+      await dump.query(`BEGIN; LOCK TABLE ${table} IN ACCESS SHARE MODE`);
+      await action(async () => {
+        await dump.query('COMMIT');
+      });
+    } finally {
+      await dump.end();
+    }
+  }
+
+  test('a start with nothing to do does not wait', async () => {
+    await write('0001-start.sql', 'CREATE TABLE a (id int);');
+    await run();
+    await whileRead('davit_migration', async () => {
+      expect(await run()).toEqual({ applied: [], current: 1 });
+    });
+  });
+
+  test('a migration lets others pass while it waits, says for whom, and is applied afterwards', async () => {
+    await write('0001-start.sql', 'CREATE TABLE a (id int);');
+    await run();
+    await write('0002-more.sql', 'CREATE TABLE b (id int); ALTER TABLE a ADD COLUMN b text;');
+    await whileRead('a', async (end) => {
+      const waited: string[] = [];
+      const migrating = migrate({
+        connectionString: home.connectionString,
+        folder,
+        lockWaitMilliseconds: 50,
+        onWaiting: ({ migration, holders }) => waited.push(`${migration} ${holders.join(', ')}`),
+      });
+      await vi.waitFor(() => expect(waited.length).toBeGreaterThan(1), { timeout: 20_000 });
+      expect(waited[0]).toMatch(/^0002-more dump \(process \d+, for \d+ s\)$/);
+      await end();
+      expect(await migrating).toEqual({ applied: ['0002-more'], current: 2 });
+    });
+  });
 });
 
 test('a migration cannot need one that comes after it', async () => {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '@davit/base';
 import { DatabaseError, type Client } from 'pg';
 import { openConnection } from './connection.ts';
-import { toFailure } from './failures.ts';
+import { isConflictOfTransactions, isLockTimeout, toFailure } from './failures.ts';
 import { lockKey } from './session-lock.ts';
 
 /** The migrations of this program. */
@@ -27,7 +28,20 @@ export interface MigrateOptions {
   /** Number of the last one to apply; default: all. */
   readonly upTo?: number;
   readonly onApplied?: (migration: Migration) => void;
+  /** Told each time that a migration could not have a table for itself, as a dump or an export reads it. */
+  readonly onWaiting?: (wait: MigrationWait) => void;
+  /** How long a migration waits for a lock before it lets others pass; between two tries is twice as much. Default: 5 s. */
+  readonly lockWaitMilliseconds?: number;
 }
+
+export interface MigrationWait {
+  /** Its name. */
+  readonly migration: string;
+  /** Whose transactions are open the longest, of which one is in the way: `pg_dump (process 4711, for 60 s)`. */
+  readonly holders: readonly string[];
+}
+
+const defaultLockWaitMilliseconds = 5_000;
 
 export interface MigrateResult {
   /** Names of the migrations that this call applied. */
@@ -39,6 +53,9 @@ export interface MigrateResult {
 /**
  * Brings the database to this program's schema: applies the files `0001-<name>.sql`, `0002-…` that it does not have yet, in
  * order, each in a transaction of its own. May be called by several processes at once: one works, the others wait for it.
+ *
+ * With nothing to do it waits for nobody. A migration that cannot have a lock tries again with pauses, without end: what waits for a lock
+ * of a whole table has everybody else wait behind it, also for what only reads.
  *
  * Migrations of a newer program may be there: it works with them as long as none says that it needs a program that knows more. So the
  * processes of two versions work side by side while one follows the other, and the older ones can be started again.
@@ -53,20 +70,12 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
     const { client } = connection;
     // Held until the connection is closed, so a process that dies in a migration blocks nobody.
     await client.query('SELECT pg_advisory_lock($1)', [lockKey('migrate')]);
-    await client.query(`CREATE TABLE IF NOT EXISTS davit_migration (
-      number integer PRIMARY KEY,
-      name text NOT NULL,
-      sha256 text NOT NULL,
-      applied_at timestamptz NOT NULL DEFAULT now(),
-      needs integer NOT NULL DEFAULT 0
-    )`);
-    // Of a database whose table was made before there was this column.
-    await client.query('ALTER TABLE davit_migration ADD COLUMN IF NOT EXISTS needs integer NOT NULL DEFAULT 0');
+    await prepare(client, options);
     const before = await compareWithDatabase(client, migrations);
     const last = Math.max(before, options.upTo ?? migrations.length);
     const missing = migrations.slice(before, last);
     for (const migration of missing) {
-      await apply(client, migration);
+      await retrying(client, { name: migration.name, options }, () => apply(client, migration));
       options.onApplied?.(migration);
     }
     return { applied: missing.map(({ name }) => name), current: last };
@@ -75,6 +84,63 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   } finally {
     await connection.close();
   }
+}
+
+/** Makes the table of migrations. Of one that is as it should be nothing is locked. */
+async function prepare(client: Client, options: MigrateOptions): Promise<void> {
+  const { rows } = await client.query<{ exists: boolean; complete: boolean }>(
+    `SELECT to_regclass('davit_migration') IS NOT NULL AS exists,
+            EXISTS (SELECT FROM pg_attribute
+                     WHERE attrelid = to_regclass('davit_migration') AND attname = 'needs' AND NOT attisdropped) AS complete`,
+  );
+  if (rows[0]?.exists !== true) {
+    await client.query(`CREATE TABLE IF NOT EXISTS davit_migration (
+      number integer PRIMARY KEY,
+      name text NOT NULL,
+      sha256 text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now(),
+      needs integer NOT NULL DEFAULT 0
+    )`);
+  } else if (!rows[0].complete) {
+    // Of a database whose table was made before there was this column.
+    await retrying(client, { name: 'davit_migration', options }, async () => {
+      await client.query('ALTER TABLE davit_migration ADD COLUMN IF NOT EXISTS needs integer NOT NULL DEFAULT 0');
+      await client.query('COMMIT');
+    });
+  }
+}
+
+interface Change {
+  readonly name: string;
+  readonly options: MigrateOptions;
+}
+
+/** Does `change`, which commits, in a transaction; again for as long as it cannot have its locks. */
+async function retrying(client: Client, { name, options }: Change, change: () => Promise<void>): Promise<void> {
+  const { onWaiting, lockWaitMilliseconds = defaultLockWaitMilliseconds } = options;
+  for (;;) {
+    try {
+      await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockWaitMilliseconds}`);
+      return await change();
+    } catch (error) {
+      // With the statements of a version that runs meanwhile it may also come into a deadlock.
+      if (!isLockTimeout(error) && !isConflictOfTransactions(error)) throw error;
+      await client.query('ROLLBACK');
+    }
+    onWaiting?.({ migration: name, holders: await oldTransactions(client) });
+    await pause(2 * lockWaitMilliseconds);
+  }
+}
+
+async function oldTransactions(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ holder: string }>(
+    `SELECT format('%s (process %s, for %s s)', coalesce(nullif(application_name, ''), usename, 'unnamed'), pid,
+                   extract(epoch FROM clock_timestamp() - xact_start)::int) AS holder
+       FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+      ORDER BY xact_start LIMIT 3`,
+  );
+  return rows.map(({ holder }) => holder);
 }
 
 /** Reads the migrations of a folder in order. A gap, a doubled number or a stray file is a fault of the program. */
@@ -134,9 +200,9 @@ async function compareWithDatabase(client: Client, migrations: readonly Migratio
   return rows.length;
 }
 
+/** In a transaction that is open, and which it commits. */
 async function apply(client: Client, migration: Migration): Promise<void> {
   try {
-    await client.query('BEGIN');
     await client.query(migration.text);
     if (client.getTransactionStatus() !== 'T') throw new Error('the file ends the transaction that it runs in');
     await client.query('INSERT INTO davit_migration (number, name, sha256, needs) VALUES ($1, $2, $3, $4)', [
@@ -147,6 +213,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
     ]);
     await client.query('COMMIT');
   } catch (error) {
+    if (isLockTimeout(error) || isConflictOfTransactions(error)) throw error;
     const failure = toFailure(error);
     if (failure instanceof AppError) throw failure;
     throw new AppError({

@@ -1,4 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
+import { openSession } from './opening.ts';
+import { cut, Watch, type WatchTimes } from './watch.ts';
 
 /*
  * Connections that are lent out one by one. pg's own Pool does this too, but it closes a connection after each failed
@@ -13,8 +15,12 @@ export interface PoolOptions {
   readonly waitMilliseconds: number;
   /** Age at which a connection is closed when it is not in use: gives back what a burst took. */
   readonly lifetimeMilliseconds: number;
+  /** Whether a server will do that takes no changes. Default: no. */
+  readonly readsOnly?: boolean;
   /** Told of failures of connections that nobody is using. */
   readonly onIdleFailure: (error: Error) => void;
+  /** When the server is asked after a statement that it does not answer; see watch.ts. */
+  readonly watch?: WatchTimes;
 }
 
 interface Waiter {
@@ -31,12 +37,18 @@ export class ConnectionPool {
   readonly #expiry = new Map<Client, number>();
   readonly #waiters: Waiter[] = [];
   readonly #sweeper: NodeJS.Timeout;
+  readonly #watch: Watch;
   #closed: PromiseWithResolvers<void> | undefined;
 
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#sweeper = setInterval(() => this.#sweep(), options.lifetimeMilliseconds / 4);
     this.#sweeper.unref();
+    this.#watch = new Watch({
+      ...options.watch,
+      settings: options.settings,
+      onVanished: (clients) => this.#dropVanished(clients),
+    });
   }
 
   /** A free connection, if there is one. Each that is taken must be given back. */
@@ -77,7 +89,7 @@ export class ConnectionPool {
         reject(new Error('the database is closed'));
       }
       for (const client of this.#idle.splice(0)) this.#remove(client);
-      if (this.#expiry.size === 0) this.#closed.resolve();
+      if (this.#expiry.size === 0) this.#end(this.#closed);
     }
     return this.#closed.promise;
   }
@@ -87,7 +99,8 @@ export class ConnectionPool {
     this.#expiry.set(client, Date.now() + this.#options.lifetimeMilliseconds);
     client.on('error', (error) => this.#lose(client, error));
     try {
-      await client.connect();
+      const { readsOnly = false, waitMilliseconds } = this.#options;
+      this.#watch.add(client, await openSession(client, { readsOnly, answerWithinMilliseconds: waitMilliseconds }));
       return client;
     } catch (error) {
       this.#remove(client);
@@ -120,12 +133,28 @@ export class ConnectionPool {
 
   #remove(client: Client): void {
     if (!this.#expiry.delete(client)) return;
+    this.#watch.remove(client);
     void client.end();
-    if (this.#closed !== undefined && this.#expiry.size === 0) this.#closed.resolve();
+    if (this.#closed !== undefined && this.#expiry.size === 0) this.#end(this.#closed);
     const waiter = this.#closed === undefined ? this.#waiters.shift() : undefined;
     if (waiter === undefined) return;
     clearTimeout(waiter.timer);
     this.#open().then(waiter.resolve, waiter.reject);
+  }
+
+  /** What did not answer is cut; the others that are as old may be no better, and are not given out again. */
+  #dropVanished(clients: readonly Client[]): void {
+    for (const client of this.#expiry.keys()) this.#expiry.set(client, 0);
+    for (const client of this.#idle.splice(0)) {
+      this.#remove(client);
+      cut(client);
+    }
+    for (const client of clients) cut(client);
+  }
+
+  #end(closed: PromiseWithResolvers<void>): void {
+    this.#watch.close();
+    closed.resolve();
   }
 
   #sweep(): void {

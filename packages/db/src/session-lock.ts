@@ -4,7 +4,10 @@ import { openConnection } from './connection.ts';
 import { toFailure } from './failures.ts';
 import { statement } from './statement.ts';
 
-/** A lock that lives exactly as long as its connection: it is gone when the process dies, however it dies. */
+/**
+ * A lock that lives exactly as long as its connection: it is gone when the process dies, however it dies. Where its machine or the network
+ * dies the process gives it up within 15 seconds, and the server within half a minute: until then nobody has it.
+ */
 export interface SessionLock {
   /** Whether this process still holds it. */
   readonly held: boolean;

@@ -38,9 +38,9 @@ const staying: ReadonlySet<string> = new Set([
   'pulled_image',
 ]);
 
-/** Fails with DATABASE_UNAVAILABLE; INSTANCE_EMPTY where Davit was never started. */
+/** A standby will do. Fails with DATABASE_UNAVAILABLE; INSTANCE_EMPTY where Davit was never started. */
 export async function openSnapshot(connectionString: string): Promise<Snapshot> {
-  const connection = await openConnection(connectionString, 'davit export');
+  const connection = await openConnection(connectionString, 'davit export', { readsOnly: true });
   const { client } = connection;
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');

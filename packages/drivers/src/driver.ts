@@ -92,10 +92,11 @@ export interface ServedRoutes {
 export interface ClusterRoutes {
   /**
    * Makes names and routes of a service lead to a rollout that runs, and the service have exactly these routes. When it resolves, new
-   * connections go there as soon as the cluster's proxies have heard of it. Fails with ENGINE_FAILED, ADMISSION_REFUSED,
+   * connections go there as soon as the cluster's proxies have heard of it. Answers lines for the deployment log: why requests from outside
+   * may not arrive all the same. Fails with ENGINE_FAILED, ADMISSION_REFUSED,
    * CLUSTER_ACCESS_DENIED, ENGINE_UNREACHABLE.
    */
-  apply(served: ServedRoutes, signal: AbortSignal): Promise<void>;
+  apply(served: ServedRoutes, signal: AbortSignal): Promise<readonly string[]>;
 
   /** Takes all routes of a service away. Its names inside the cluster stay. Fails as `apply` does. */
   remove(owner: Pick<Ownership, 'environment' | 'service'>, signal: AbortSignal): Promise<void>;
@@ -166,7 +167,10 @@ export interface ClusterDriver {
   /** Removes all that is left of an environment, its network included. */
   removeEnvironment(environment: string, context: CallContext): Promise<void>;
 
-  /** One probe, once: null when it succeeded, otherwise what was seen, in words. Never throws for a failing probe. */
+  /**
+   * One probe, once: null when it succeeded, otherwise what was seen, in words. Never throws for a failing probe; does so where the
+   * cluster cannot be asked.
+   */
   probe(workload: Workload, instance: Instance, which: 'readiness' | 'liveness', signal: AbortSignal): Promise<string | null>;
 
   /** Lines of an instance after `since` (exclusive; null: from its start). Follows until the instance ends or the signal aborts. */

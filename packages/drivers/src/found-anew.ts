@@ -11,7 +11,7 @@ import type { ClusterSchedules } from './schedules.ts';
 
 /**
  * Does something with the real one, under a signal that may end earlier than the call's. `tells`: that it succeeds says that the cluster
- * answers; not so for what also ends well when a connection breaks.
+ * answers; not so for what also ends well when a connection breaks, or without asking.
  */
 export type Use<Part> = <Result>(
   signal: AbortSignal,
@@ -37,8 +37,9 @@ export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver 
       use(call.signal, (cluster, signal) => cluster.removeService(environment, service, { ...call, signal })),
     removeEnvironment: (environment, call) =>
       use(call.signal, (cluster, signal) => cluster.removeEnvironment(environment, { ...call, signal })),
+    // Where the cluster acts on a probe by itself nothing is asked.
     probe: (workload, instance, which, signal) =>
-      use(signal, (cluster, within) => cluster.probe(workload, instance, which, within)),
+      use(signal, (cluster, within) => cluster.probe(workload, instance, which, within), false),
     followLogs: (instanceId, since, onLine, signal) =>
       use(signal, (cluster, within) => cluster.followLogs(instanceId, since, onLine, within), false),
     readFile: (instanceId, file, signal) => use(signal, (cluster, within) => cluster.readFile(instanceId, file, within)),

@@ -268,6 +268,19 @@ describe('the keeper', () => {
   });
 });
 
+test('what a release has left that ran nothing goes too', async () => {
+  const shop = service({ config: config({ instances: 0 }) });
+  await world.deploy([shop]);
+  await world.reaches(shop.serviceId, 'DEPLOYED');
+  const retired = (): number =>
+    world.fake.calls.filter(({ method, service: id }) => method === 'retire' && id === shop.serviceId).length;
+  const before = retired();
+  await finished(2, () =>
+    world.deploy([{ ...shop, release: { config: config({ instances: 0, memoryMiB: 256 }), commitId: null } }]),
+  );
+  await expect.poll(retired).toBeGreaterThan(before);
+});
+
 describe('a rollback', () => {
   test('runs the very same image and configuration, whatever came after', async () => {
     const shop = service({ config: config({ environment: [{ name: 'COLOUR', parts: ['blue'] }] }) });

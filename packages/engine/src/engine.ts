@@ -1,3 +1,4 @@
+import { retry } from '@davit/base';
 import type { Database } from '@davit/db';
 import type { HelmDriver, TerraformDriver } from '@davit/drivers';
 import { BackupRunner } from './backups/runner.ts';
@@ -17,6 +18,7 @@ import { readTerraformResources } from './terraform-resources.ts';
 import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.ts';
 import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
+import { isDatabaseAway } from './passing.ts';
 import type { EngineHooks, EnginePort } from './port.ts';
 import { Runner } from './run/runner.ts';
 
@@ -41,7 +43,7 @@ export interface Engine {
   readonly port: EnginePort;
   /**
    * Begins to run deployments and to keep what should run. A cluster that does not answer is no obstacle: it is tried again, and
-   * deployments to it fail with their cause.
+   * deployments to it fail with their cause. A database that is away is waited for.
    */
   start(): Promise<void>;
   /** Lets go of everything; deployments under way go on with the next start. Instances and gateway are left running. */
@@ -69,6 +71,19 @@ export function createEngine(input: EngineInput): Engine {
   const scheduler = new Scheduler(parts);
   const backups = new BackupRunner({ engine: parts, store: new FolderBackupStore(parts.settings.backupFolder) });
   let started = false;
+  const stopping = new AbortController();
+  const onceDatabaseIsThere = (action: () => Promise<void>): Promise<void> =>
+    retry(
+      {
+        attempts: Number.POSITIVE_INFINITY,
+        firstPauseMilliseconds: 500,
+        maximumPauseMilliseconds: 5_000,
+        signal: stopping.signal,
+        isRetryable: isDatabaseAway,
+        onRetry: (error) => log.warn({ err: error }, 'the database is away; the engine starts when it is back'),
+      },
+      action,
+    );
   return {
     port: createEnginePort(input.database, {
       clusters,
@@ -84,18 +99,20 @@ export function createEngine(input: EngineInput): Engine {
     start: async () => {
       started = true;
       await Promise.all(names.map((name) => work.startGateway(name)));
-      await domains.start();
+      await onceDatabaseIsThere(() => domains.start());
       await Promise.all(names.map((name) => work.start(name)));
-      await clusters.start({
-        start: async (key) => {
-          await work.startGateway(key);
-          domains.wake();
-          await work.start(key);
-        },
-        wake: (key) => work.wake(key),
-        stop: (key) => work.stop(key),
-      });
-      await runner.start();
+      await onceDatabaseIsThere(() =>
+        clusters.start({
+          start: async (key) => {
+            await work.startGateway(key);
+            domains.wake();
+            await work.start(key);
+          },
+          wake: (key) => work.wake(key),
+          stop: (key) => work.stop(key),
+        }),
+      );
+      await onceDatabaseIsThere(() => runner.start());
       scheduler.start();
       backups.start();
       housekeeper.start();
@@ -103,6 +120,7 @@ export function createEngine(input: EngineInput): Engine {
     stop: async () => {
       if (!started) return clusters.stop();
       started = false;
+      stopping.abort();
       await housekeeper.stop();
       await backups.stop();
       await scheduler.stop();

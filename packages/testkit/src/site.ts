@@ -1,14 +1,17 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 
-/** A web server on loopback that answers what a test wants. */
-export async function startTestSite(listener: RequestListener): Promise<{ url: string; port: number; close(): Promise<void> }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
+/** A web server that answers what a test wants, on loopback, or at another address of this machine. */
+export async function startTestSite(
+  listener: RequestListener,
+  host = '127.0.0.1',
+): Promise<{ url: string; port: number; close(): Promise<void> }> {
+  const server = createServer(listener).listen(0, host);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://${host}:${address.port}`,
     port: address.port,
     close: async () => {
       const closed = once(server, 'close');

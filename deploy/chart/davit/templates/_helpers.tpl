@@ -50,10 +50,16 @@ selector:
   matchLabels:
     {{- include "davit.selector" $root | nindent 4 }}
     app.kubernetes.io/component: {{ .role }}
+{{- if and (eq .role "worker") (ne $values.backups.accessMode "ReadWriteMany") (not $values.backups.ephemeral) }}
+# The volume of backups is on one node at a time: a new pod on another one would wait for it as long as an old pod has it.
+strategy:
+  type: Recreate
+{{- else }}
 # A process goes when another one is ready.
 strategy:
   type: RollingUpdate
   rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+{{- end }}
 template:
   metadata:
     labels:

@@ -36,6 +36,8 @@ export async function runHelm({ program, run, isSilent, ...command }: HelmComman
       environment: environmentOf(run),
       limits,
       signal: call.signal,
+      // Whoever goes on finds the release in the middle of an upgrade and takes that back, as after a crash. Two at once would undo each other.
+      kill: call.leave,
       isCaptured: isSilent === true,
       onLine: (line) => {
         if (isSilent !== true && line.trim() !== '') call.log(line);

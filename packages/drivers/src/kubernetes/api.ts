@@ -2,6 +2,7 @@ import https from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import { DriverError } from '../errors.ts';
+import { pause } from '../shared/pause.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
 /** A connection to an API server. */
@@ -62,6 +63,10 @@ export class ApiRefusal extends Error {
 
 /** Longer than any API server takes by itself; watches and logs have no such limit. */
 const timeoutMilliseconds = 60_000;
+/** How often a request is made again that the server was too busy for, and how long before, where it does not say or says much. */
+const mostRepeats = 2;
+const repeatMilliseconds = 1_000;
+const mostRepeatMilliseconds = 5_000;
 const mostBytes = 128 * 1024 * 1024;
 
 export function openApi(access: ClusterAccess): Api {
@@ -99,16 +104,14 @@ export function urlOf({ access }: Api, { path, query }: Pick<ApiRequest, 'path' 
 }
 
 /**
- * A request and its whole answer. Ends with an answer, an `ApiRefusal`, a `DriverError` ENGINE_UNREACHABLE (retryable), or the
+ * A request and its whole answer, made again a few times where the server is too busy for it: one moment of that is no news of a cluster. Ends with an answer, an `ApiRefusal`, a `DriverError` ENGINE_UNREACHABLE (retryable), or the
  * signal's reason. `Body` is what the API promises for a status of 2xx.
  */
 export async function call<Body = unknown>(api: Api, request: ApiRequest): Promise<ApiAnswer<Body>> {
   const deadline = AbortSignal.timeout(timeoutMilliseconds);
   const signal = AbortSignal.any([request.signal, deadline]);
   try {
-    const response = await send(api, api.agent, { ...request, signal });
-    const text = await bodyOf(response);
-    const status = response.statusCode ?? 0;
+    const { status, text } = await answered(api, { ...request, signal });
     if (!isAnswer(request, status)) throw new ApiRefusal(request, status, wordsOf(text));
     const answer = { status, body: parse(text) };
     return answer as ApiAnswer<Body>; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the API is trusted
@@ -117,6 +120,26 @@ export async function call<Body = unknown>(api: Api, request: ApiRequest): Promi
     if (error instanceof ApiRefusal) throw error;
     throw unreachable(deadline.aborted ? `gave no answer within ${timeoutMilliseconds / 1000} s` : 'does not answer', error);
   }
+}
+
+async function answered(api: Api, request: ApiRequest): Promise<{ readonly status: number; readonly text: string }> {
+  for (let repeats = 0; ; repeats += 1) {
+    const response = await send(api, api.agent, request);
+    const text = await bodyOf(response);
+    const status = response.statusCode ?? 0;
+    if (repeats >= mostRepeats || isAnswer(request, status) || !isBusy(request, status)) return { status, text };
+    await pause(repeatAfter(response), request.signal);
+  }
+}
+
+// What has no room (429) was not begun; what failed in the server may have been done, which is the same only for what is read.
+function isBusy({ method }: ApiRequest, status: number): boolean {
+  return status === 429 || (method === 'GET' && status >= 500);
+}
+
+function repeatAfter({ headers }: IncomingMessage): number {
+  const seconds = Number(headers['retry-after'] ?? Number.NaN);
+  return Number.isNaN(seconds) ? repeatMilliseconds : Math.min(Math.max(seconds, 0) * 1_000, mostRepeatMilliseconds);
 }
 
 /** As `call`, for an answer that is read as it comes: the caller reads the response to its end or destroys it. */

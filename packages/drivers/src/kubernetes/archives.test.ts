@@ -1,17 +1,13 @@
-import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ContainerState, Pod } from 'kubernetes-types/core/v1.js';
-import { testCertificate } from '@davit/testkit/certificate';
 import { pack } from 'tar-stream';
 import { afterEach, expect, test } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { closeApi, openApi, type Api } from './api.ts';
+import type { Api } from './api.ts';
 import { putInto, readFile } from './archives.ts';
+import { startTestApi } from './testing/api-server.ts';
 
 /* What becomes of the answers of an API server through which commands are run. */
-
-const { pem } = await testCertificate('localhost');
 
 const running: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
 const ended: ContainerState = { terminated: { exitCode: 0 } };
@@ -38,7 +34,7 @@ interface Server {
 }
 
 async function serve({ pods = () => [podOf(running)], refusal, command }: Server): Promise<Api> {
-  const server = https.createServer({ key: pem, cert: pem }, (_, response) => {
+  const { api, server, close } = await startTestApi((_, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ metadata: {}, items: pods() }));
   });
@@ -49,14 +45,7 @@ async function serve({ pods = () => [podOf(running)], refusal, command }: Server
     const first = `HTTP/1.1 ${refusal} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
     socket.end(`${first}\r\n\r\n${body}`);
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo; // oxlint-disable-line typescript/no-unsafe-type-assertion -- it listens on TCP
-  const api = openApi({ server: `https://127.0.0.1:${port}`, isUnchecked: true });
-  closers.push(() => {
-    closeApi(api);
-    server.closeAllConnections();
-    server.close();
-  });
+  closers.push(close);
   return api;
 }
 

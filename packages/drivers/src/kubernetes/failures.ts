@@ -17,6 +17,10 @@ export type Suspicion =
   | { readonly type: 'REFUSED' | 'UNSCHEDULED' | 'VOLUME'; readonly words: string }
   | { readonly type: 'IMAGE'; readonly fault: 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE'; readonly words: string }
   | { readonly type: 'UNSTARTABLE'; readonly reason: string; readonly words: string }
+  /** The node could not make the pod: `reason` is its own, or its name. */
+  | { readonly type: 'UNMADE'; readonly reason: string; readonly words: string }
+  /** A node refused the pod, or gave it up, before its process began. `isFinal`: nothing that waits for it sees another one. */
+  | { readonly type: 'REJECTED'; readonly reason: string; readonly words: string; readonly isFinal: boolean }
   | { readonly type: 'ENDED'; readonly pod: Pod; readonly container?: string }
   | { readonly type: 'UNREADY'; readonly pod: Pod; readonly events: readonly Event[]; readonly container?: string };
 
@@ -36,7 +40,9 @@ export async function explain(
   switch (suspicion.type) {
     case 'REFUSED': {
       const { words } = suspicion;
-      return failure(meaningOf(words)?.cause ?? 'ADMISSION_REFUSED', `The cluster does not take the instance: ${words}`, words);
+      const { cause = 'ADMISSION_REFUSED', retryable = false } = meaningOf(words) ?? {};
+      const message = `The cluster does not take the instance: ${words}`;
+      return new DriverError({ cause, message, evidence: { original: words }, retryable });
     }
     case 'UNSCHEDULED':
       return unscheduled(suspicion.words);
@@ -46,6 +52,15 @@ export async function explain(
       return imageFailure(workload, suspicion);
     case 'UNSTARTABLE':
       return unstartable(suspicion);
+    case 'UNMADE':
+      return new DriverError({
+        cause: 'ENGINE_FAILED',
+        message: `The node could not make the instance (${suspicion.reason}): ${suspicion.words}`,
+        hint: 'The words are those of the node: have its operator look at its network and its container runtime, then deploy again.',
+        evidence: { original: suspicion.words },
+      });
+    case 'REJECTED':
+      return rejected(suspicion);
     case 'ENDED':
       return endFailure(scope, workload, suspicion, signal);
     case 'UNREADY':
@@ -86,6 +101,23 @@ function unstartable({ reason, words }: Extract<Suspicion, { type: 'UNSTARTABLE'
   if (/runAsNonRoot|run as root/i.test(words))
     return failure('RUN_AS_ROOT', `The cluster does not run the image: ${words}`, words);
   return failure('START_FAILED', `The process could not be started (${reason}): ${words}`, words);
+}
+
+// What the kubelet does not take, as there was room, or a label, when the scheduler looked; all else is a node that goes or clears itself.
+const refusedByNode = /^(?:OutOf|NodeAffinity|UnexpectedAdmission|PodOSNotSupported|Topology)/;
+
+function rejected({ reason, words, isFinal }: Extract<Suspicion, { type: 'REJECTED' }>): DriverError {
+  const original = words === '' ? reason : `${reason}: ${words}`;
+  const isRefusal = refusedByNode.test(reason);
+  return new DriverError({
+    cause: isRefusal ? 'UNSCHEDULABLE' : 'ENGINE_FAILED',
+    message: isRefusal
+      ? `The node does not take the instance: ${original}`
+      : `The node gave the instance up before its process began: ${original}`,
+    ...(!isRefusal && { hint: 'Deploy or run it again; look at the events of the node if that does not help.' }),
+    evidence: { original },
+    retryable: !isFinal,
+  });
 }
 
 async function endFailure(

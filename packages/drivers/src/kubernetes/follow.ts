@@ -9,8 +9,13 @@ export interface Listed {
 
 export type Change<T> = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T };
 
-/** The API server ends a watch by itself after this time, so that one that hangs unnoticed does not hang for ever. */
+/** The API server ends a watch by itself after this time. */
 const watchSeconds = 240;
+/**
+ * So much later it has not: a proxy between may keep up a connection whose server is gone. One that is gone itself is noticed by TCP, as
+ * the agents have connections kept alive.
+ */
+const silentMilliseconds = (watchSeconds + 30) * 1_000;
 /** Kubernetes stores no object of more than a few megabytes. */
 const longestLine = 16 * 1024 * 1024;
 
@@ -54,7 +59,7 @@ interface Line<T> {
   readonly object?: T & { readonly code?: number; readonly message?: string };
 }
 
-/** Watches until the server wants the list to be read anew. */
+/** Watches until the server wants the list to be read anew, or does not end the watch. */
 async function watch<T extends KubernetesObject>(
   api: Api,
   listed: Listed,
@@ -63,6 +68,9 @@ async function watch<T extends KubernetesObject>(
 ): Promise<void> {
   let version = from;
   while (!signal.aborted) {
+    const silent = new AbortController();
+    const timer = setTimeout(() => silent.abort(), silentMilliseconds);
+    const either = AbortSignal.any([signal, silent.signal]);
     const query = {
       ...listed.query,
       watch: 'true',
@@ -71,7 +79,7 @@ async function watch<T extends KubernetesObject>(
       timeoutSeconds: String(watchSeconds),
     };
     try {
-      for await (const { type, object } of linesOf<T>(api, { ...listed, query }, signal)) {
+      for await (const { type, object } of linesOf<T>(api, { ...listed, query }, either)) {
         if (type === 'ERROR') {
           // 410: the place to go on from is forgotten.
           if (object?.code === 410) return;
@@ -81,8 +89,11 @@ async function watch<T extends KubernetesObject>(
         if (object && (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')) take({ type, object });
       }
     } catch (error) {
+      if (silent.signal.aborted && !signal.aborted) return;
       if (error instanceof ApiRefusal && error.status === 410) return;
       throw error;
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

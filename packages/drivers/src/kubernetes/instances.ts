@@ -96,6 +96,12 @@ export function lastEnd(status: ContainerStatus | undefined): ContainerStateTerm
   return status?.state?.terminated ?? status?.lastState?.terminated;
 }
 
+/** Whether a node refused a pod, or gave it up, before its process began: it never will. Pure. */
+export function isRejected(pod: Pod): boolean {
+  const status = mainStatus(pod);
+  return pod.status?.phase === 'Failed' && status?.state?.running === undefined && lastEnd(status) === undefined;
+}
+
 /** An instance in words that all clusters share. Pure. */
 export function toInstance(found: Found): Instance {
   const labels = labelsOf(found);
@@ -105,7 +111,7 @@ export function toInstance(found: Found): Instance {
   const ended = running === undefined ? withoutDeadline(lastEnd(status), pod) : undefined;
   const isScheduled = labels[label.schedule] !== undefined;
   const waits = isScheduled && ended !== undefined && !isLastEnd(found, pod, ended);
-  const exit = running || waits ? null : (toExit(ended, pod) ?? jobExit(found));
+  const exit = running || waits ? null : (toExit(ended, pod) ?? jobExit(found, pod));
   const startedAt = running?.startedAt ?? ended?.startedAt;
   return {
     id: found.id,
@@ -146,9 +152,9 @@ function toExit(ended: ContainerStateTerminated | undefined, pod: Pod | undefine
   return { code: ended.exitCode, outOfMemory: ended.reason === 'OOMKilled', at: String(at) };
 }
 
-/** Of a run whose pod was lost with its node: how it ended nobody knows, and that it ended its Job does. */
-function jobExit({ controller, pods }: Found): InstanceExit | null {
-  if (controller?.kind !== 'Job' || pods.length > 0) return null;
+/** Of a run whose pod was lost with its node, or never began: how it ended nobody knows, and that it ended its Job does. */
+function jobExit({ controller }: Found, pod: Pod | undefined): InstanceExit | null {
+  if (controller?.kind !== 'Job' || (pod !== undefined && !isRejected(pod))) return null;
   const condition = endOfJob(controller as Job); // oxlint-disable-line typescript/no-unsafe-type-assertion -- its kind says so
   if (condition === null) return null;
   return { code: condition.type === 'Complete' ? 0 : 255, outOfMemory: false, at: String(condition.lastTransitionTime) };

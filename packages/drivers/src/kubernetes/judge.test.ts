@@ -2,12 +2,13 @@ import type { ContainerState, Event, Pod } from 'kubernetes-types/core/v1.js';
 import { describe, expect, test } from 'vitest';
 import { isAtLeast } from './describe.ts';
 import { exitCodeOf } from './exec.ts';
+import { explain } from './failures.ts';
 import { gather, toInstance } from './instances.ts';
 import { imageFault, judgeReady, judgeStart, type Seen } from './judge.ts';
 import { label } from './labels.ts';
 import { toNumber } from './quantity.ts';
 import { meaningOf, translated } from './refusals.ts';
-import { ApiRefusal } from './api.ts';
+import { ApiRefusal, closeApi, openApi } from './api.ts';
 import { sampleWorkload } from './testing/workloads.ts';
 import { eventsOf } from './watch.ts';
 
@@ -82,6 +83,19 @@ describe('an instance has been started', () => {
     expect(start(null, { ...quota, ...late })).toMatchObject({ type: 'FAILED' });
   });
 
+  test('after a while when a webhook of the cluster is away, which is no refusal', async () => {
+    const words =
+      'Internal error occurred: failed calling webhook "validate.kyverno.svc": failed to call webhook: Post "https://kyverno/": no endpoints available';
+    const away = { events: [event('FailedCreate', words)] };
+    expect(start(null, away)).toEqual({ type: 'WAIT', againAt: 60_000 });
+    const judged = start(null, { ...away, now: 61_000 });
+    if (judged.type !== 'FAILED') throw new Error('it waits on');
+    const nowhere = openApi({ server: 'https://127.0.0.1:1', isUnchecked: false });
+    const error = await explain({ api: nowhere, installation: '' }, sampleWorkload(), judged.suspicion, AbortSignal.abort());
+    expect(error).toMatchObject({ code: 'ENGINE_FAILED', retryable: true, message: expect.stringContaining('kyverno') });
+    closeApi(nowhere);
+  });
+
   test('never when no node takes it, later where the cluster grows', () => {
     const unscheduled = pod({ unscheduled: '0/1 nodes are available: 1 Insufficient memory.' });
     expect(start(unscheduled)).toEqual({ type: 'WAIT', againAt: 60_000 });
@@ -99,6 +113,35 @@ describe('an instance has been started', () => {
     expect(start(pod({ state: waiting('ContainerCreating') }), pulls)).toEqual({ type: 'WAIT', againAt: Infinity });
   });
 
+  test('never when the node cannot make its pod, and not as long as it pulls', () => {
+    const creating = pod({ state: waiting('ContainerCreating') });
+    const words = 'failed to setup network for sandbox: no more addresses';
+    const changes = { events: [event('FailedCreatePodSandBox', words)] };
+    expect(start(creating, changes)).toEqual({ type: 'WAIT', againAt: 120_000 });
+    const suspicion = { type: 'UNMADE', reason: 'FailedCreatePodSandBox', words };
+    expect(start(creating, { ...changes, now: 121_000 })).toEqual({ type: 'FAILED', suspicion });
+    const pulls = { events: [...changes.events, event('Pulling', 'a large image')], ...late };
+    expect(start(creating, pulls)).toEqual({ type: 'WAIT', againAt: Infinity });
+  });
+
+  test('never when its node does nothing with it for long', () => {
+    const taken: Pod = { ...pod(), spec: { nodeName: 'node1', containers: [] } };
+    expect(start(taken)).toEqual({ type: 'WAIT', againAt: 600_000 });
+    expect(start(taken, { now: 601_000 })).toMatchObject({
+      suspicion: { type: 'UNMADE', reason: 'node1', words: expect.stringContaining('not begun') },
+    });
+    const made = { ...taken, metadata: { ...taken.metadata, creationTimestamp: '1970-01-01T00:05:00Z' } };
+    expect(start(made, { now: 601_000 })).toEqual({ type: 'WAIT', againAt: 900_000 });
+    const ready = { type: 'PodReadyToStartContainers', status: 'True' };
+    const pulling: Pod = { ...taken, status: { ...taken.status, startTime: '1970-01-01T00:00:00Z', conditions: [ready] } };
+    expect(start(pulling, late)).toEqual({ type: 'WAIT', againAt: Infinity });
+    const stuck: Pod = { ...pulling, status: { ...pulling.status, conditions: [{ ...ready, status: 'False' }] } };
+    expect(start(stuck, late)).toMatchObject({ type: 'FAILED', suspicion: { type: 'UNMADE' } });
+    // An older kubelet does not say.
+    const unsaid: Pod = { ...pulling, status: { ...pulling.status, conditions: [] } };
+    expect(start(unsaid, late)).toEqual({ type: 'WAIT', againAt: Infinity });
+  });
+
   test('never when the registry does not have its image, and a registry that does not answer is asked again first', () => {
     const missing = start(pod({ state: waiting('ErrImagePull', 'registry.example.org/a:b: not found') }));
     expect(missing).toMatchObject({ type: 'FAILED', suspicion: { type: 'IMAGE', fault: 'NOT_FOUND' } });
@@ -109,6 +152,15 @@ describe('an instance has been started', () => {
     const backingOff = pod({ state: waiting('ImagePullBackOff', 'Back-off pulling image "a:b"') });
     const told = { events: [event('Failed', 'Failed to pull image "a:b": unauthorized')] };
     expect(start(backingOff, told)).toMatchObject({ suspicion: { fault: 'DENIED' } });
+  });
+
+  test('never when the registry refuses, but not for the attempts of a node that had no credentials yet', () => {
+    const state = { state: waiting('ErrImagePull', 'no basic auth credentials') };
+    const plain = pod(state);
+    expect(start(plain)).toMatchObject({ suspicion: { fault: 'DENIED' } });
+    const secret = { ...plain, spec: { ...plain.spec, containers: [], imagePullSecrets: [{ name: 'pull' }] } };
+    expect(start(secret)).toEqual({ type: 'WAIT', againAt: 60_000 });
+    expect(start(secret, late)).toMatchObject({ suspicion: { fault: 'DENIED' } });
   });
 });
 
@@ -127,16 +179,86 @@ test('what nodes say of an image is told apart', () => {
   for (const [said, fault] of words) expect([said, imageFault(said)]).toEqual([said, fault]);
 });
 
+describe('a pod that a node refused, or gave up, before its process began', () => {
+  const rejected = (restartPolicy: string, reason = 'OutOfcpu', labels: Readonly<Record<string, string>> = {}): Pod => ({
+    metadata: { name: 'web-1-0-x', namespace: 'davit-a', uid: '1', labels: { [label.instance]: 'web-1-0', ...labels } },
+    spec: { restartPolicy, containers: [] },
+    status: { phase: 'Failed', reason, message: 'Pod was rejected: Node did not have enough resource: cpu' },
+  });
+  const fault = { type: 'FAILED', suspicion: { type: 'REJECTED', reason: 'OutOfcpu', words: expect.stringContaining('cpu') } };
+
+  test('is the end of a run, as its Job makes no other one', () => {
+    expect(start(rejected('Never'), { rejected: 1 })).toMatchObject(fault);
+    expect(ready(rejected('Never'), { rejected: 1 })).toMatchObject(fault);
+  });
+
+  test('may not be the end of a run of a schedule, whose Job may make another one', () => {
+    const scheduled = rejected('Never', 'OutOfcpu', { [label.schedule]: 'one' });
+    expect(start(scheduled, { rejected: 1 })).toEqual({ type: 'WAIT', againAt: 60_000 });
+    expect(start(scheduled, { rejected: 1, ...late })).toMatchObject(fault);
+  });
+
+  test('is not the end of a service, for which another one is made, until that goes on and on', () => {
+    expect(start(rejected('Always'), { rejected: 3 })).toEqual({ type: 'WAIT', againAt: 60_000 });
+    expect(start(rejected('Always'), { rejected: 1, ...late })).toEqual({ type: 'WAIT', againAt: Infinity });
+    expect(start(rejected('Always'), { rejected: 3, ...late })).toMatchObject(fault);
+  });
+
+  test('is nothing that a chart fails for, which makes pods as it likes', () => {
+    expect(start(rejected('Never'), late)).toEqual({ type: 'WAIT', againAt: Infinity });
+  });
+});
+
+test('what nodes say is not read in the name of the image', () => {
+  const digest = `sha256:${'0'.repeat(64)}`;
+  const words: readonly [string, string, ReturnType<typeof imageFault>][] = [
+    [
+      'team/denied-list:1',
+      'failed to resolve reference "docker.io/team/denied-list:1": docker.io/team/denied-list:1: not found',
+      'NOT_FOUND',
+    ],
+    ['denied', 'failed to pull and unpack image "docker.io/library/denied:latest": not found', 'NOT_FOUND'],
+    ['denied', 'failed to pull and unpack image "docker.io/library/denied:latest": pull access denied', 'DENIED'],
+    [
+      'r.io/forbidden/x@' + digest,
+      `failed to resolve reference "r.io/forbidden/x@${digest}": dial tcp: no such host`,
+      'UNREACHABLE',
+    ],
+    ['r.io:5000/GEOFence:401', 'Back-off pulling image "r.io:5000/GEOFence:401"', null],
+    ['r.io/team/geofence:404', 'Head "https://r.io/v2/team/geofence/manifests/404": connection reset', 'UNREACHABLE'],
+    ['timeout.example.org/tls:1', 'failed to resolve reference "timeout.example.org/tls:1": unexpected status', null],
+    ['r.io/app:x509', 'Failed to pull image "r.io/app:x509": something else', null],
+    ['not-found/eof', 'Failed to pull image "not-found/eof": unauthorized', 'DENIED'],
+    ['eof', 'failed to do request: Head "https://registry-1.docker.io/v2/library/eof/manifests/latest": EOF', 'UNREACHABLE'],
+    ['a', 'manifest for a:latest: manifest unknown', 'NOT_FOUND'],
+    ['denied.example.org/app:1', 'dial tcp: lookup denied.example.org on 10.0.0.10:53: no such host', 'UNREACHABLE'],
+    ['', 'manifest unknown', 'NOT_FOUND'],
+  ];
+  for (const [image, said, fault] of words) expect([said, imageFault(said, [image])]).toEqual([said, fault]);
+  const named: Pod = {
+    ...pod({ state: waiting('ImagePullBackOff', 'Back-off pulling image "r.io/denied:1"') }),
+    spec: { containers: [{ name: 'main', image: 'r.io/denied:1' }] },
+  };
+  expect(start(named)).toEqual({ type: 'WAIT', againAt: 60_000 });
+});
+
 describe('an instance is ready', () => {
   test('when the kubelet says so, and without ports and probe after a second', () => {
     expect(ready(pod({ state: running, ready: true })).type).toBe('DONE');
     expect(ready(pod({ state: running, lastState: ended(137, 'OOMKilled'), restartCount: 9, ready: true })).type).toBe('DONE');
     expect(ready(pod({ state: running }))).toEqual({ type: 'WAIT', againAt: 60_000 });
     const plain = sampleWorkload({ ports: [], readiness: null });
-    const began = Date.parse('2026-01-01T00:00:00Z');
     const one = pod({ state: running, ready: true });
-    expect(judgeReady(plain, seen(one, { began, now: began + 1_500 }))).toEqual({ type: 'WAIT', againAt: began + 2_000 });
-    expect(judgeReady(plain, seen(one, { began, now: began + 2_000 })).type).toBe('DONE');
+    expect(judgeReady(plain, seen(one, { runningSince: 5_000, now: 5_900 }))).toEqual({ type: 'WAIT', againAt: 6_000 });
+    expect(judgeReady(plain, seen(one, { runningSince: 5_000, now: 6_000 })).type).toBe('DONE');
+  });
+
+  test('for a second by the clock of this machine, as that of its node may be any', () => {
+    const plain = sampleWorkload({ ports: [], readiness: null });
+    const ahead = pod({ state: { running: { startedAt: '2099-01-01T00:00:00Z' } }, ready: true });
+    expect(judgeReady(plain, seen(ahead, { runningSince: 5_000, now: 6_000 })).type).toBe('DONE');
+    const behind = pod({ state: { running: { startedAt: '1970-01-01T00:00:00Z' } }, ready: true });
+    expect(judgeReady(plain, seen(behind, { runningSince: 5_000, now: 5_500 })).type).toBe('WAIT');
   });
 
   test('not after it has ended three times, or for its memory once, or not in time', () => {
@@ -174,6 +296,28 @@ describe('an instance is shown', () => {
     ]);
   });
 
+  test('as ended where its pod never began, and its Job makes no other one', () => {
+    const lost: Pod = { ...pod(), status: { phase: 'Failed', reason: 'NodeShutdown' } };
+    const status = { conditions: [{ type: 'Failed', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }] };
+    expect(gather([{ ...controller, status } as object], [lost]).map(toInstance)).toMatchObject([
+      { state: 'EXITED', exit: { code: 255, at: '2026-01-01T00:00:00Z' } },
+    ]);
+    expect(show(lost)).toMatchObject([{ state: 'CREATED', exit: null }]);
+    const former = pod({ state: ended(3) });
+    const first = { ...former, metadata: { ...former.metadata, uid: '0', creationTimestamp: '2026-01-01T00:00:00Z' } };
+    const second = { ...lost, metadata: { ...lost.metadata, creationTimestamp: '2026-01-01T00:00:10Z' } };
+    expect(gather([{ ...controller, status } as object], [first, second]).map(toInstance)).toMatchObject([{ state: 'EXITED' }]);
+  });
+
+  test('by the pod that goes on, not by one of the same second that a node refused', () => {
+    const made = (one: Pod, uid: string): Pod => ({
+      ...one,
+      metadata: { ...one.metadata, uid, creationTimestamp: '2026-01-01T00:00:00Z' },
+    });
+    const lost: Pod = { ...pod(), status: { phase: 'Failed', reason: 'OutOfcpu' } };
+    expect(show(made(lost, '1'), made(pod({ state: running }), '2'))).toMatchObject([{ state: 'RUNNING' }]);
+  });
+
   test('as long as a pod of it is there, also without what made it', () => {
     expect(gather([], [pod({ state: running })]).map(({ id }) => id)).toEqual(['davit-a/web-1-0']);
     const leaving = { ...controller, metadata: { ...controller.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
@@ -200,6 +344,11 @@ test('refusals have causes, and say whether trying again may help', () => {
   expect(cause(401, 'Unauthorized')).toEqual(['CLUSTER_ACCESS_DENIED', false]);
   expect(cause(403, 'pods "x" is forbidden: exceeded quota: tight')).toEqual(['QUOTA_EXCEEDED', false]);
   expect(cause(403, 'admission webhook "x" denied the request: no')).toEqual(['ADMISSION_REFUSED', false]);
+  expect(cause(403, 'admission webhook "x" denied the request: failed calling webhook y')).toEqual(['ADMISSION_REFUSED', false]);
+  expect(cause(500, 'Internal error occurred: failed calling webhook "x": context deadline exceeded')).toEqual([
+    'ENGINE_FAILED',
+    true,
+  ]);
   expect(cause(403, 'unable to create new content because it is being terminated')).toEqual(['ENGINE_FAILED', true]);
   expect(cause(503, 'the server is currently unable')).toEqual(['ENGINE_FAILED', true]);
   expect(cause(422, 'spec.x: Invalid value')).toEqual(['ENGINE_FAILED', false]);

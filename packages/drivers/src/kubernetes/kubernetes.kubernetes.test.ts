@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { Sensitive } from '@davit/base';
-import type { Service } from 'kubernetes-types/core/v1.js';
+import type { Pod, Service } from 'kubernetes-types/core/v1.js';
 import type { Ingress } from 'kubernetes-types/networking/v1.js';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DriverError } from '../errors.ts';
-import type { Instance, LogLine, Workload } from '../workload.ts';
+import type { Workload } from '../workload.ts';
 import { call, closeApi, find, openApi, type Api, type KubernetesObject } from './api.ts';
 import type { KubernetesDriver } from './index.ts';
 import { readKubeconfig } from './kubeconfig.ts';
@@ -16,8 +16,8 @@ import { label } from './labels.ts';
 import { namespaceName, serviceObjectName } from './names.ts';
 import { pathOf } from './objects.ts';
 import { removeEnvironment } from './removal.ts';
-import { openTestDriver, shell, testCluster } from './testing/cluster.ts';
-import { sampleWorkload } from './testing/workloads.ts';
+import { openTestDriver, ranOnce, shell, testCluster, type Ran } from './testing/cluster.ts';
+import { scriptWorkload } from './testing/workloads.ts';
 
 const cluster = testCluster();
 const installation = `driver-${randomUUID()}`;
@@ -30,27 +30,8 @@ const serve = (answer: string): string =>
 let driver: KubernetesDriver;
 let api: Api;
 
-function workload(script: string, changes: Partial<Workload> = {}): Workload {
-  const ids = { installation, environment, service: randomUUID() };
-  const { owner } = sampleWorkload();
-  return sampleWorkload({
-    owner: { ...owner, ...ids },
-    release: randomUUID(),
-    rollout: randomUUID(),
-    image: cluster.image,
-    ...shell(script),
-    environment: [],
-    files: [],
-    ports: [],
-    hostnames: [],
-    readiness: null,
-    cpuMillicores: 100,
-    memoryMiB: 64,
-    readyTimeoutSeconds: 30,
-    terminationGraceSeconds: 2,
-    ...changes,
-  });
-}
+const workload = (script: string, changes: Partial<Workload> = {}): Workload =>
+  scriptWorkload({ installation, environment, image: cluster.image }, script, changes);
 
 const web = (changes: Partial<Workload> = {}): Workload =>
   workload(serve('first'), { ports: [{ id: 'web', internalPort: 8080, protocol: 'HTTP' }], ...changes });
@@ -59,20 +40,8 @@ async function hasGatewayApi(): Promise<boolean> {
   return (await call(api, { method: 'GET', path: pathOf('HTTPRoute'), signal, accept: [404] })).status === 200;
 }
 
-/** Runs a script once and answers the instance and what it printed. */
-async function once(script: string, changes: Partial<Workload> = {}): Promise<{ instance: Instance; output: string }> {
-  const job = workload(script, { runsOnce: true, ...changes });
-  await driver.start(job, context);
-  const lines: LogLine[] = [];
-  for (;;) {
-    const [instance] = await driver.observe({ rollout: job.rollout }, signal);
-    if (instance?.state === 'EXITED') {
-      await driver.followLogs(instance.id, null, (line) => lines.push(line), signal);
-      return { instance, output: lines.map(({ text }) => text).join('\n') };
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
+const once = (script: string, changes: Partial<Workload> = {}): Promise<Ran> =>
+  ranOnce(driver, workload(script, { runsOnce: true, ...changes }));
 
 async function failure(work: Promise<unknown>): Promise<DriverError> {
   const error: unknown = await work.then(
@@ -185,6 +154,45 @@ describe.skipIf(cluster.missing !== null)(
       expect(await find(api, pathOf('Service', { namespace, name: 'shop' }), signal)).toBeNull();
     });
 
+    test('a service loses its last port, and gets one again, while it serves and after it did', async () => {
+      const { owner, ...first } = web({ hostnames: ['portless'] });
+      const open = { ...first, owner, ...shell(serve('open')) };
+      const addressOf = async (): Promise<{ ip: string | undefined; ports: number[] }> => {
+        const { spec } = (await find<Service>(api, pathOf('Service', { namespace, name: 'portless' }), signal)) ?? {};
+        return { ip: spec?.clusterIP, ports: (spec?.ports ?? []).map(({ port }) => port) };
+      };
+      const rolledOut = async (changes: Partial<Workload>): Promise<void> => {
+        const next = { ...open, ...changes, rollout: randomUUID() };
+        await driver.start(next, context);
+        await driver.awaitReady(next, context);
+        await driver.retire({ service: owner.service, exceptRollout: next.rollout }, 0, context);
+        // As when there are to be more of them.
+        await driver.start({ ...next, instances: 2 }, context);
+      };
+      const answer = async (): Promise<string> => (await once('wget -q -O - http://portless:8080/')).output;
+      await rolledOut({});
+      const before = await addressOf();
+      expect(before).toEqual({ ip: expect.stringMatching(/^[0-9a-f]/), ports: [8080] });
+      await rolledOut({ ports: [] });
+      expect(await addressOf()).toEqual(before);
+      await rolledOut({});
+      expect(await addressOf()).toEqual(before);
+      expect(await answer()).toBe('open');
+      await rolledOut({ ports: [] });
+      // Nothing runs any more, but its Services are there, as after a deployment that could not start.
+      await driver.retire({ service: owner.service, fromIndex: 0 }, 0, context);
+      await rolledOut({ ports: [] });
+      expect(await addressOf()).toEqual({ ip: 'None', ports: [] });
+      await rolledOut({});
+      expect(await addressOf()).toEqual({ ip: 'None', ports: [8080] });
+      expect(await answer()).toBe('open');
+      await driver.retire({ service: owner.service, fromIndex: 0 }, 0, context);
+      await rolledOut({});
+      expect((await addressOf()).ip).not.toBe('None');
+      expect(await answer()).toBe('open');
+      await driver.retire({ service: owner.service }, 0, context);
+    });
+
     test('a rollout that fails leaves the names with the one that serves', async () => {
       const first = web({ hostnames: ['kept'] });
       await driver.start(first, context);
@@ -238,6 +246,32 @@ describe.skipIf(cluster.missing !== null)(
       const error = await failure(driver.start(huge, context));
       expect(error).toMatchObject({ code: 'UNSCHEDULABLE', message: expect.stringContaining('Insufficient memory') });
       await driver.retire({ service: huge.owner.service }, 0, context);
+    });
+
+    test('a run whose pod its node refuses has failed at once, and begins anew when it is asked for again', async () => {
+      const job = workload('echo begun', { runsOnce: true, memoryMiB: 1024 * 1024 });
+      const { name: node = '' } =
+        (await list<KubernetesObject>(api, { path: pathOf('Node'), query: {} }, signal)).items[0]?.metadata ?? {};
+      const query = { labelSelector: `${label.rollout}=${job.rollout}` };
+      const pods = async () => (await list<Pod>(api, { path: pathOf('Pod', { namespace }), query }, signal)).items;
+      const starting = failure(driver.start(job, context));
+      // In place of a scheduler that saw room where a moment later there was none.
+      await expect.poll(async () => (await pods())[0]?.status?.conditions?.[0]?.type).toBe('PodScheduled');
+      const [pod] = await pods();
+      const target = { apiVersion: 'v1', kind: 'Node', name: node };
+      const metadata = { name: pod?.metadata?.name };
+      const body = { apiVersion: 'v1', kind: 'Binding', metadata, target };
+      const path = `${pathOf('Pod', { namespace, name: metadata.name ?? '' })}/binding`;
+      await call(api, { method: 'POST', path, body, signal });
+      expect(await starting).toMatchObject({
+        code: 'UNSCHEDULABLE',
+        retryable: true,
+        message: expect.stringContaining('OutOfmemory'),
+      });
+      const states = async () => (await driver.observe({ rollout: job.rollout }, signal)).map(({ state }) => state);
+      await expect.poll(states).toEqual(['EXITED']);
+      expect((await ranOnce(driver, { ...job, memoryMiB: 32 })).output).toBe('begun');
+      await driver.retire({ service: job.owner.service }, 0, context);
     });
 
     test('fails with START_FAILED for a program that the image does not have', async () => {
@@ -336,13 +370,14 @@ describe.skipIf(cluster.missing !== null)(
       await driver.awaitReady(second, context);
       const { owner } = first;
       const routes = [{ id: 'web', hosts: ['shop.example.org'], pathPrefix: '/', internalPort: 8080 }];
-      await driver.routes.apply({ owner, rollout: second.rollout, routes }, signal);
+      const told = await driver.routes.apply({ owner, rollout: second.rollout, routes }, signal);
+      expect(told).toEqual([expect.stringContaining('source_namespaces')]);
       const service = await find<Service>(api, pathOf('Service', { namespace, name: 'routed' }), signal);
       expect(service?.spec?.selector?.[label.rollout]).toBe(second.rollout);
       const place = { namespace, name: serviceObjectName(owner) };
       const ingress = await find<Ingress>(api, pathOf('Ingress', place), signal);
       expect(ingress?.spec?.rules).toMatchObject([{ host: 'shop.example.org' }]);
-      await driver.routes.apply({ owner, rollout: second.rollout, routes: [] }, signal);
+      expect(await driver.routes.apply({ owner, rollout: second.rollout, routes: [] }, signal)).toEqual([]);
       expect(await find(api, pathOf('Ingress', place), signal)).toBeNull();
       await driver.retire({ service: owner.service }, 0, context);
     });

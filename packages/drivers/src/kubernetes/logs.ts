@@ -1,5 +1,5 @@
 import type { ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
-import { LineAssembler } from '../shared/log-lines.ts';
+import { LogReader } from '../shared/log-lines.ts';
 import type { LogLine } from '../workload.ts';
 import { ApiRefusal, find, stream, unreachable, type Api } from './api.ts';
 import { parseChartInstanceId } from './charts/state.ts';
@@ -84,14 +84,15 @@ async function readLines(
     // Whole seconds are all it takes: what was seen already is left out by the caller.
     ...(since !== null && { sinceTime: `${since.slice(0, 19)}Z` }),
   };
-  const lines = new LineAssembler();
+  const lines = new LogReader('stdout');
   try {
     const response = await stream(api, { method: 'GET', path, query, signal });
     for await (const chunk of response as AsyncIterable<Buffer>) {
-      for (const line of lines.push({ stream: 'stdout', payload: chunk })) onLine(line);
+      for (const line of lines.push(chunk)) onLine(line);
     }
-    for (const line of lines.end()) onLine(line);
+    // Before the last line: half of one would have its time, and whoever goes on from that would never get the rest.
     if (!response.complete) throw new Error('the connection ended in the middle of a log');
+    for (const line of lines.end()) onLine(line);
   } catch (error) {
     signal.throwIfAborted();
     // 400: the container has not begun, or there was none before it; 404: the pod is gone.

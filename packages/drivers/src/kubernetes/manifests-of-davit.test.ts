@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { scaleTargetDefinition } from './manifests/scale-target.ts';
-import { roleRules } from './role.ts';
+import { chartRules, roleRules } from './role.ts';
 import {
   chartFolder,
   manifestsFolder,
@@ -35,6 +35,7 @@ const everything = {
   extraEnv: [{ name: 'DAVIT_EXPORT_PASSPHRASE', valueFrom: { secretKeyRef: { name: 'more', key: 'passphrase' } } }],
   clusterSettings: { '*': { pod_security: 'restricted' } },
   inCluster: true,
+  charts: true,
   serviceAccount: { name: 'dock', annotations: { a: 'b' } },
   podAnnotations: { a: 'b' },
   podLabels: { c: 'd' },
@@ -61,7 +62,7 @@ interface PodSpec {
 }
 
 interface Deployment extends Manifest {
-  readonly spec: { readonly template: { readonly spec: PodSpec } };
+  readonly spec: { readonly strategy: { readonly type: string }; readonly template: { readonly spec: PodSpec } };
 }
 
 // The schema of Kubernetes is tested beside.
@@ -95,7 +96,9 @@ test('Kubernetes takes the manifests as they are', () => {
 
 test('the role of manifests and chart is what Davit asks a cluster for', () => {
   expect(readManifests('in-cluster').find(({ kind }) => kind === 'ClusterRole')?.rules).toEqual(roleRules());
-  expect(load(readFileSync(join(chartFolder, 'files/cluster-role-rules.yaml'), 'utf8'))).toEqual(roleRules());
+  const inChart = (name: string): unknown => load(readFileSync(join(chartFolder, 'files', name), 'utf8'));
+  expect(inChart('cluster-role-rules.yaml')).toEqual(roleRules());
+  expect(inChart('cluster-role-rules-for-charts.yaml')).toEqual(chartRules());
 });
 
 test('chart and manifests bring the kind of object by which clusters say how many instances there should be', () => {
@@ -154,6 +157,26 @@ describe.skipIf(helm === null)(`the chart${helm === null ? ' (skipped: there is 
     expect(worker?.volumes).toContainEqual({ name: 'backups', persistentVolumeClaim: { claimName: 'shelf' } });
     expect(worker?.containers[0]?.env).toContainEqual({ name: 'DAVIT_BODY_LIMIT_BYTES', value: '104857600' });
     expect(worker?.automountServiceAccountToken).toBe(true);
+    expect(manifests.find(({ kind }) => kind === 'ClusterRole')?.rules).toEqual([...roleRules(), ...chartRules()]);
+  });
+
+  test('replaces workers one by one, unless their volume is on one node at a time', () => {
+    const strategies = (backups: object): unknown =>
+      render({ backups })
+        .filter(isDeployment)
+        .map(({ metadata, spec }) => [metadata.name, spec.strategy.type]);
+    const rolling = [
+      ['davit-api', 'RollingUpdate'],
+      ['davit-worker', 'RollingUpdate'],
+    ];
+    const oneNode = [
+      ['davit-api', 'RollingUpdate'],
+      ['davit-worker', 'Recreate'],
+    ];
+    expect(strategies({ size: '20Gi' })).toEqual(rolling);
+    expect(strategies({ ephemeral: true, accessMode: 'ReadWriteOnce' })).toEqual(rolling);
+    expect(strategies({ size: '20Gi', accessMode: 'ReadWriteOnce' })).toEqual(oneNode);
+    expect(strategies({ claim: 'shelf', accessMode: 'ReadWriteOnce' })).toEqual(oneNode);
   });
 
   test.each([
@@ -161,6 +184,7 @@ describe.skipIf(helm === null)(`the chart${helm === null ? ' (skipped: there is 
     [{ backups: { size: '20Gi' }, replicas: 3 }, /replicas/],
     [{ backups: { size: 'much' } }, /size/],
     [{ backups: { size: '20Gi' }, settings: { DAVIT_SECRET_KEY: 'canary' } }, /invalid propertyName 'DAVIT_SECRET_KEY'/],
+    [{ backups: { size: '20Gi' }, charts: true }, /set inCluster as well/],
     [{ backups: { size: '20Gi' }, ingress: { enabled: true } }, /ingress.host is needed/],
   ])('refuses %j and says why', (values, words) => {
     expect(() => render(values)).toThrow(words);

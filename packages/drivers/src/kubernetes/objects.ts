@@ -78,17 +78,24 @@ export function foreign({ kind, metadata }: KubernetesObject): DriverError {
   });
 }
 
+interface RemoveOptions {
+  readonly graceSeconds?: number;
+  readonly uid?: string | undefined;
+  /** What it made is gone before it is itself. */
+  readonly staysFor?: 'NOTHING' | 'WHAT_IT_MADE';
+}
+
 /** Deletes an object and, behind the call, what it made. One that is gone is fine; `graceSeconds` is for pods. */
 export async function remove(
   api: Api,
   path: string,
   signal: AbortSignal,
-  { graceSeconds, uid }: { readonly graceSeconds?: number; readonly uid?: string } = {},
+  { graceSeconds, uid, staysFor = 'NOTHING' }: RemoveOptions = {},
 ): Promise<void> {
   const body = {
     apiVersion: 'v1',
     kind: 'DeleteOptions',
-    propagationPolicy: 'Background',
+    propagationPolicy: staysFor === 'NOTHING' ? 'Background' : 'Foreground',
     ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
     // Only the very one that was looked at: another one of its name may be there by now.
     ...(uid !== undefined && { preconditions: { uid } }),
@@ -96,9 +103,10 @@ export async function remove(
   await call(api, { method: 'DELETE', path, body, signal, accept: [404, 409] });
 }
 
-/** Pods, newest first, those that are being deleted last. */
+/** Pods, newest first, those that are being deleted last. One that failed comes after what was made for it in the same second. */
 export function byAge(pods: readonly Pod[]): Pod[] {
   const isLeaving = (pod: Pod): number => (pod.metadata?.deletionTimestamp === undefined ? 0 : 1);
+  const hasFailed = (pod: Pod): number => (pod.status?.phase === 'Failed' ? 1 : 0);
   const made = (pod: Pod): string => pod.metadata?.creationTimestamp ?? '';
-  return [...pods].sort((a, b) => isLeaving(a) - isLeaving(b) || made(b).localeCompare(made(a)));
+  return [...pods].sort((a, b) => isLeaving(a) - isLeaving(b) || made(b).localeCompare(made(a)) || hasFailed(a) - hasFailed(b));
 }

@@ -3,9 +3,10 @@ import type { CallContext } from '../driver.ts';
 import type { DriverError } from '../errors.ts';
 import type { Instance, Workload } from '../workload.ts';
 import { explain, type Suspicion } from './failures.ts';
+import { clockMilliseconds, eventsOfInstance } from './events.ts';
 import { follow } from './follow.ts';
-import { findSelected, gather, toInstance, type Found } from './instances.ts';
-import { judgeReady, judgeStart, type Judgement, type Seen } from './judge.ts';
+import { findSelected, gather, isRejected, mainStatus, toInstance, type Found } from './instances.ts';
+import { judgeReady, judgeStart, rejection, type Judgement, type Seen } from './judge.ts';
 import { label, labelSelector, withRunLabels } from './labels.ts';
 import { instanceName, namespaceName } from './names.ts';
 import { pathOf } from './objects.ts';
@@ -28,7 +29,13 @@ export async function awaitRunStarted(scope: ClusterScope, workload: Workload, c
   try {
     const [run] = await findSelected(scope, { service, rollout: workload.rollout }, limited);
     // What has a pod that ended has begun; without a Job nothing begins any more.
-    if (run?.controller === undefined || run.controller === null || toInstance(run).state !== 'CREATED') return;
+    if (run?.controller === undefined || run.controller === null) return;
+    const { state } = toInstance(run);
+    const [last] = run.pods;
+    // One whose time was over is told as that, by its end.
+    if (state === 'EXITED' && last !== undefined && isRejected(last) && last.status?.reason !== 'DeadlineExceeded')
+      throw await failureOf(scope, workload, rejection(last, true), context);
+    if (state !== 'CREATED') return;
     await awaitNamed(scope, { workload, names: [run.name], judge: judgeStart }, { ...context, signal: limited });
   } catch (error) {
     context.signal.throwIfAborted();
@@ -101,6 +108,10 @@ class Look {
   readonly #outcome = Promise.withResolvers<Verdict>();
   #pods: ReadonlyMap<string, Pod> | null = null;
   #events: readonly Event[] = [];
+  /** By the name of the instance, the uids of those that were seen: some controllers remove such a pod at once. */
+  readonly #rejected = new Map<string, Set<string>>();
+  /** By the name of the instance, which process of it runs, and since when that was seen. */
+  readonly #running = new Map<string, { readonly process: string; readonly since: number }>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(workload: Workload, names: readonly string[], judge: Judge) {
@@ -177,12 +188,35 @@ class Look {
   #judgeOne(name: string, now: number): { readonly judgement: Judgement; readonly found: Found | null } {
     const own = [...(this.#pods?.values() ?? [])].filter(({ metadata }) => metadata?.labels?.[label.instance] === name);
     const [found = null] = gather([], own);
-    // Of its pods, and of what makes them: their names begin with its own.
-    const events = this.#events.filter(({ involvedObject }) => {
-      const about = involvedObject.name ?? '';
-      return about === name || about.startsWith(`${name}-`);
-    });
+    const events = eventsOfInstance(this.#events, { name, pods: own, began: this.#began });
     const pod = found?.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? null;
-    return { judgement: this.#judge(this.#workload, { name, pod, events, began: this.#began, now }), found };
+    const rejected = this.#countRejected(name, own);
+    const runningSince = this.#runningSince(name, pod, now);
+    const seen = { name, pod, events, rejected, runningSince, began: this.#began, now };
+    return { judgement: this.#judge(this.#workload, seen), found };
+  }
+
+  #runningSince(name: string, pod: Pod | null, now: number): number | undefined {
+    const { state, containerID, restartCount } = mainStatus(pod ?? undefined) ?? {};
+    if (state?.running === undefined) {
+      this.#running.delete(name);
+      return undefined;
+    }
+    const process = [pod?.metadata?.uid, containerID, restartCount].join(' ');
+    const known = this.#running.get(name);
+    const one = known?.process === process ? known : { process, since: now };
+    this.#running.set(name, one);
+    return one.since;
+  }
+
+  #countRejected(name: string, pods: readonly Pod[]): number {
+    const known = this.#rejected.get(name) ?? new Set();
+    this.#rejected.set(name, known);
+    // What a service lost before it was waited for says nothing of what is made now.
+    const counts = (pod: Pod): boolean =>
+      pod.spec?.restartPolicy === 'Never' ||
+      Date.parse(String(pod.metadata?.creationTimestamp)) >= this.#began - clockMilliseconds;
+    for (const pod of pods) if (isRejected(pod) && counts(pod)) known.add(pod.metadata?.uid ?? '');
+    return known.size;
   }
 }

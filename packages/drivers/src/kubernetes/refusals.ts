@@ -19,6 +19,8 @@ const meanings: readonly Meaning[] = [
       /violates PodSecurity|admission webhook|denied the request|ValidatingAdmissionPolicy|unable to validate against any security context/i,
     cause: 'ADMISSION_REFUSED',
   },
+  // Who is to be asked is away: nobody has refused anything.
+  { pattern: /failed calling webhook|failed to call webhook/i, cause: 'ENGINE_FAILED', retryable: true },
 ];
 
 /** What the words of a refusal mean; null: nothing that is known. Pure. */

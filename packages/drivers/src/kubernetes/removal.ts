@@ -38,8 +38,8 @@ export async function removeService(
   }
 }
 
-// Longer than pods may take to end; what takes longer is held up by something that is not Davit's.
-const namespaceMilliseconds = 120_000;
+// Longer than pods take to end as a rule, and clearly less than callers wait: what holds it up is to be told.
+const namespaceMilliseconds = 60_000;
 
 /**
  * See `ClusterDriver.removeEnvironment`. A namespace that is being deleted stays so until it is gone, whatever happens: one that

@@ -22,6 +22,7 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
         await serveRollout(scope, { service: owner.service, rollout }, signal);
         for (const object of wanted) await apply(scope, object, signal);
         await removeRoutes(scope, owner, { except: wanted }, signal);
+        return wanted.length > 0 && letsNobodyIn(scope) ? [nobodyIsLetIn] : [];
       } catch (error) {
         throw hasNoGateways(scope, error) ? withoutGateways(error) : translated(error, 'The routes could not be made');
       }
@@ -34,6 +35,14 @@ export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
       }
     },
   };
+}
+
+const nobodyIsLetIn =
+  'Pods of this environment take connections from each other alone, if this cluster enforces network policies: should these addresses not ' +
+  'answer, have the operator name the namespace of the ingress controller as source_namespaces in the settings of the cluster.';
+
+function letsNobodyIn({ settings: { sources } }: ClusterScope): boolean {
+  return sources.namespaces.length + sources.networks.length === 0;
 }
 
 /**

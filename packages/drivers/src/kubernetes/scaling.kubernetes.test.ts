@@ -9,9 +9,9 @@ import { readKubeconfig } from './kubeconfig.ts';
 import type { ScaleTarget } from './manifests/scale-target.ts';
 import { namespaceName, serviceObjectName } from './names.ts';
 import { pathOf } from './objects.ts';
-import { openTestDriver, shell, testCluster } from './testing/cluster.ts';
+import { openTestDriver, testCluster } from './testing/cluster.ts';
 import { defineScaleTargets, isServed, noteScaleTargets, writeScale } from './testing/scale-target.ts';
-import { sampleWorkload } from './testing/workloads.ts';
+import { sampleWorkload, scriptWorkload } from './testing/workloads.ts';
 
 /* What says how many instances there should be, on a real cluster with its own controller of HorizontalPodAutoscalers. */
 
@@ -44,25 +44,11 @@ describe.skipIf(cluster.missing !== null)(`scaling${cluster.missing === null ? '
     closeApi(api);
   });
 
-  const workload = (script: string): Workload => {
-    const { owner } = sampleWorkload();
-    return sampleWorkload({
-      owner: { ...owner, installation, environment, service: randomUUID() },
-      release: randomUUID(),
-      rollout: randomUUID(),
-      image: cluster.image,
-      ...shell(script),
-      files: [],
+  const workload = (script: string): Workload =>
+    scriptWorkload({ installation, environment, image: cluster.image }, script, {
+      environment: sampleWorkload().environment,
       ports: [{ id: 'web', internalPort: 8080, protocol: 'HTTP' }],
-      hostnames: [],
-      readiness: null,
-      instances: 1,
-      cpuMillicores: 100,
-      memoryMiB: 64,
-      readyTimeoutSeconds: 30,
-      terminationGraceSeconds: 2,
     });
-  };
   const scaledOf = ({ owner, rollout, name, environment: variables }: Workload): ScaledService => ({
     owner,
     rollout,

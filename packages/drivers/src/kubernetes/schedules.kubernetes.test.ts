@@ -9,8 +9,8 @@ import type { KubernetesDriver } from './index.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 import { labelSelector } from './labels.ts';
 import { pathOf } from './objects.ts';
-import { openTestDriver, shell, testCluster } from './testing/cluster.ts';
-import { sampleWorkload } from './testing/workloads.ts';
+import { openTestDriver, testCluster } from './testing/cluster.ts';
+import { scriptWorkload } from './testing/workloads.ts';
 
 /* Runs that a cluster starts by itself, each minute. */
 
@@ -25,23 +25,12 @@ let driver: KubernetesDriver;
 let api: Api;
 
 function schedule(script: string, changes: Partial<ClusterSchedule> = {}, image = cluster.image): ClusterSchedule {
-  const { owner } = sampleWorkload();
-  const workload = sampleWorkload({
-    owner: { ...owner, installation, environment, service: randomUUID() },
-    release: randomUUID(),
-    rollout: randomUUID(),
-    image,
-    ...shell(script),
+  const workload = scriptWorkload({ installation, environment, image }, script, {
     environment: [{ name: 'KEY', value: new Sensitive('canary') }],
-    files: [],
-    ports: [],
-    hostnames: [],
-    readiness: null,
     folders: ['/davit-output'],
     runsOnce: true,
     cpuMillicores: 50,
     memoryMiB: 32,
-    terminationGraceSeconds: 2,
   });
   const often = { expression: '*/1 * * * *', timezone: 'Etc/UTC', mostSeconds: 50, mostRestarts: 0, holdSeconds: 5 };
   return { workload, ...often, ...changes };

@@ -1,3 +1,4 @@
+import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { Namespace, PersistentVolumeClaim, Service } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
@@ -6,12 +7,14 @@ import { pause } from '../shared/pause.ts';
 import type { Workload } from '../workload.ts';
 import { ApiRefusal, find, type KubernetesObject } from './api.ts';
 import { list } from './follow.ts';
+import { endOfJob, isRejected } from './instances.ts';
 import { label, labelSelector } from './labels.ts';
-import { keepingPorts } from './manifests/addresses.ts';
+import { isOtherwise, keepingPorts } from './manifests/addresses.ts';
 import { toManifests, type Manifests } from './manifests/index.ts';
 import type { ClusterSettings, ClusterTraits } from './manifests/settings.ts';
 import { isServiceName, serviceObjectName } from './names.ts';
 import { apply, controllerKinds, pathOf, pathTo, remove, type Scope } from './objects.ts';
+import { podsOf } from './pods.ts';
 import { awaitStarted } from './progress.ts';
 import { translated } from './refusals.ts';
 
@@ -28,19 +31,16 @@ const lookAgainMilliseconds = 200;
 export async function startWorkload(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
   try {
     const { signal } = context;
-    const { addresses, served } = await servedNow(scope, workload, signal);
-    const manifests = toManifests(workload, scope, served ?? workload.rollout);
-    const services =
-      served === null
-        ? manifests.services
-        : manifests.services.map((one) => keepingPorts(one, addresses.get(one.metadata?.name)));
+    const now = await servedNow(scope, workload, signal);
+    const manifests = toManifests(workload, scope, now.served ?? workload.rollout);
+    const services = manifests.services.map((one) => besideServed(one, now));
     tellRemarks(workload, context);
     await ensureNamespace(scope, manifests.namespace, signal);
     await Promise.all([
       apply(scope, manifests.networkPolicy, signal),
       ...manifests.secrets.map((secret) => apply(scope, secret, signal)),
       ...manifests.claims.map((claim) => ensureClaim(scope, claim, context)),
-      ...services.map((service) => apply(scope, service, signal)),
+      ...services.map((service) => ensureService(scope, service, now, signal)),
       ensureBudget(scope, workload, manifests, signal),
     ]);
     await inParallel(manifests.controllers, atOnce, (controller) => ensureController(scope, controller, signal));
@@ -61,6 +61,8 @@ interface Served {
   readonly addresses: ReadonlyMap<string | undefined, Service>;
   /** The other rollout that they lead to; null: none that is there. */
   readonly served: string | null;
+  /** They lead to nothing that is there. */
+  readonly isIdle: boolean;
 }
 
 /** Where the Services of a workload's service lead. A rollout that is started beside another one gets no requests: `serveRollout` switches. */
@@ -71,8 +73,22 @@ async function servedNow(scope: ClusterScope, { owner, rollout }: Workload, sign
   const { items } = await list<Service>(api, { path: pathOf('Service'), query }, signal);
   const addresses = new Map(items.map((item) => [item.metadata?.name, item]));
   const leads = addresses.get(serviceObjectName(owner))?.spec?.selector?.[label.rollout];
-  const isOther = leads !== undefined && leads !== rollout && (await hasInstances(scope, { service, rollout: leads }, signal));
-  return { addresses, served: isOther ? leads : null };
+  const isThere = leads !== undefined && (await hasInstances(scope, { service, rollout: leads }, signal));
+  return { addresses, served: isThere && leads !== rollout ? leads : null, isIdle: !isThere };
+}
+
+function besideServed(service: Service, { addresses, served, isIdle }: Served): Service {
+  const existing = addresses.get(service.metadata?.name);
+  const mustKeep = served !== null || (!isIdle && isOtherwise(service, existing));
+  return mustKeep ? keepingPorts(service, existing) : service;
+}
+
+// Whether it has an address cannot change: where nobody is led by it, it is made anew.
+async function ensureService(scope: Scope, service: Service, { addresses, isIdle }: Served, signal: AbortSignal): Promise<void> {
+  const existing = addresses.get(service.metadata?.name);
+  if (isIdle && isOtherwise(service, existing))
+    await remove(scope.api, pathTo(service), signal, { uid: existing?.metadata?.uid });
+  await apply(scope, service, signal);
 }
 
 /** Whether there is anything that makes instances of a rollout. */
@@ -128,17 +144,30 @@ async function ensureBudget(scope: Scope, { owner }: Workload, manifests: Manife
   await remove(scope.api, pathOf('PodDisruptionBudget', place), signal);
 }
 
-// One that is there is left as it is: its pods run what this rollout is, and a change of its template would replace them.
+// One that is there is left as it is: its pods run what this rollout is, and a change of its template would replace them. A Job whose
+// process never began has nothing that could be done twice, and would stay as it is.
 async function ensureController(scope: Scope, controller: KubernetesObject, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const found = await find<KubernetesObject>(scope.api, pathTo(controller), signal);
+    const found = await find<KubernetesObject & Job>(scope.api, pathTo(controller), signal);
     if (found === null) {
       await apply(scope, controller, signal);
       return;
     }
-    if (found.metadata?.deletionTimestamp === undefined && found.metadata?.labels?.[label.installation] === scope.installation)
-      return;
-    if (found.metadata?.deletionTimestamp === undefined) await apply(scope, controller, signal);
+    const isLeaving = found.metadata?.deletionTimestamp !== undefined;
+    if (!isLeaving && found.metadata?.labels?.[label.installation] !== scope.installation) await apply(scope, controller, signal);
+    else if (!isLeaving) {
+      if (controller.kind !== 'Job' || !(await neverBegan(scope, found, signal))) return;
+      const uid = found.metadata?.uid;
+      await remove(scope.api, pathTo(controller), signal, { uid, staysFor: 'WHAT_IT_MADE' });
+    }
     await pause(lookAgainMilliseconds, signal);
   }
+}
+
+/** Whether a Job has failed for good because nodes took none of its pods. */
+async function neverBegan(scope: Scope, job: Job, signal: AbortSignal): Promise<boolean> {
+  if (endOfJob(job)?.type !== 'Failed') return false;
+  const { namespace = '', name = '' } = job.metadata ?? {};
+  const pods = await podsOf(scope, { namespace, name }, signal);
+  return pods.length > 0 && pods.every(isRejected);
 }

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs a script of a shell, which is told to stop as soon as it says that it is ready. */
-function stopped(script: string, graceSeconds: number, isCaptured = false) {
+function stopped(script: string, graceSeconds: number, { isCaptured = false, isKilled = false } = {}) {
   const stop = new AbortController();
   return runCommand(
     {
@@ -22,6 +22,7 @@ function stopped(script: string, graceSeconds: number, isCaptured = false) {
       environment: { PATH: process.env['PATH'] ?? '' },
       limits: { cpuMillicores: 1000, memoryMiB: 512, storageGiB: 1, graceSeconds },
       signal: stop.signal,
+      ...(isKilled && { kill: stop.signal }),
       onLine: (line) => line === 'ready' && stop.abort(),
     },
     join(folder, 'davit.pid'),
@@ -40,6 +41,12 @@ test('a command that does not end is killed after its grace period', async () =>
   expect(performance.now() - begin).toBeGreaterThan(900);
 });
 
+test('a command that another process takes up is killed at once', async () => {
+  const begin = performance.now();
+  await stopped('trap "" TERM; echo ready; while :; do sleep 0.05; done', 30, { isKilled: true });
+  expect(performance.now() - begin).toBeLessThan(10_000);
+});
+
 test('a line without an end is cut, and does not fill the memory', async () => {
   const before = process.memoryUsage().rss;
   let most = 0;
@@ -51,8 +58,8 @@ test('a line without an end is cut, and does not fill the memory', async () => {
 });
 
 test('output that is wanted whole is no line; a command that prints too much of it is stopped', async () => {
-  const end = await stopped("printf 'secret\\nmore\\r\\n'; echo warned >&2; exit 2", 30, true);
+  const end = await stopped("printf 'secret\\nmore\\r\\n'; echo warned >&2; exit 2", 30, { isCaptured: true });
   expect(end).toEqual({ code: 2, signal: null, lines: ['warned'], output: 'secret\nmore\r\n', excess: null });
-  const much = await stopped('exec yes', 30, true);
+  const much = await stopped('exec yes', 30, { isCaptured: true });
   expect(much).toMatchObject({ output: '', excess: 'printed more than 16 MiB, and was stopped' });
 });

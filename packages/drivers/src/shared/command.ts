@@ -13,6 +13,8 @@ export interface Command {
   readonly limits: CommandLimits;
   /** Stops the program: first it is asked to, later it is killed. */
   readonly signal: AbortSignal;
+  /** Kills it at once, in place of asking: another process takes up what it does, and must not do it beside it. */
+  readonly kill?: AbortSignal | undefined;
   readonly onLine: (line: string) => void;
   /** Its standard output is wanted whole, and is none of its lines: it may be secret. One that prints too much is stopped. */
   readonly isCaptured?: boolean;
@@ -88,6 +90,9 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
     child.stdin.end();
     killing ??= setTimeout(() => killGroup(child.pid), (graceSeconds + 5) * 1_000);
   };
+  const kill = (): void => killGroup(child.pid);
+  if (command.kill?.aborted === true) kill();
+  else command.kill?.addEventListener('abort', kill, { once: true });
   if (command.signal.aborted) stop();
   else command.signal.addEventListener('abort', stop, { once: true });
   try {
@@ -103,6 +108,7 @@ export async function runCommand(command: Command, pidFile: string): Promise<Com
   } finally {
     clearTimeout(killing);
     command.signal.removeEventListener('abort', stop);
+    command.kill?.removeEventListener('abort', kill);
     child.stdin.destroy();
   }
 }

@@ -76,6 +76,63 @@ export class LineAssembler {
   }
 }
 
+/** What is kept of a line with its timestamp, which has at most 40 bytes: more than is shown of it, so that the cut is marked. */
+const heldOfLine = longestLine + 64;
+
+/**
+ * Makes lines of a log that comes in pieces of any size, as the body of an answer does: in contrast to frames, pieces end anywhere, in
+ * timestamps and characters too. Lines without a timestamp are left out: they are what nodes say of the log, and no place to go on from.
+ */
+export class LogReader {
+  readonly #lines = new LineAssembler();
+  readonly #stream: LogLine['stream'];
+  #parts: Buffer[] = [];
+  #held = 0;
+
+  constructor(stream: LogLine['stream']) {
+    this.#stream = stream;
+  }
+
+  /** Bytes of the line that is not whole yet. */
+  get held(): number {
+    return this.#held;
+  }
+
+  push(chunk: Buffer): LogLine[] {
+    const lines: LogLine[] = [];
+    let rest = chunk;
+    for (let end = rest.indexOf(0x0a); end !== -1; end = rest.indexOf(0x0a)) {
+      this.#hold(rest.subarray(0, end));
+      lines.push(...this.#tell());
+      rest = rest.subarray(end + 1);
+    }
+    this.#hold(rest);
+    return lines;
+  }
+
+  /** What is left when the log has ended whole: a last line without a line break. */
+  end(): LogLine[] {
+    return this.#held === 0 ? [] : this.#tell();
+  }
+
+  // A line without an end must not fill the memory of this process: `LineAssembler` cuts what is longer than it shows.
+  #hold(piece: Buffer): void {
+    const held = piece.subarray(0, Math.max(heldOfLine - this.#held, 0));
+    if (held.length === 0) return;
+    this.#parts.push(held);
+    this.#held += held.length;
+  }
+
+  #tell(): LogLine[] {
+    const payload = Buffer.concat([...this.#parts, lineBreak]);
+    this.#parts = [];
+    this.#held = 0;
+    return this.#lines.push({ stream: this.#stream, payload }).filter(({ timestamp }) => timestamp !== '');
+  }
+}
+
+const lineBreak = Buffer.from('\n');
+
 // Not in the middle of a character: bytes 10xxxxxx continue one.
 function cut(bytes: Buffer): string {
   let end = longestLine;

@@ -1,4 +1,5 @@
 import { DriverError, type Cause } from '../errors.ts';
+import { withoutReferences } from './image-words.ts';
 
 interface KnownWords {
   readonly pattern: RegExp;
@@ -15,7 +16,7 @@ const causes: readonly KnownWords[] = [
     hint: 'The image has no variant for this machine’s processor. Choose a tag that has one, or build it for this processor too.',
   },
   {
-    pattern: /toomanyrequests|too many requests|rate limit|429/i,
+    pattern: /toomanyrequests|too many requests|rate limit|(?<![\w.:/-])429(?![\w.])/i,
     cause: 'REGISTRY_UNREACHABLE',
     hint: 'The registry was asked too often. Wait, or use a container registry with username and password, which may ask more often; deploying again is safe.',
   },
@@ -48,21 +49,23 @@ const causes: readonly KnownWords[] = [
   { pattern: /access (?:to the resource is |was )?denied|denied|forbidden/i, cause: 'REGISTRY_ACCESS_DENIED' },
   {
     pattern:
-      /no such host|failed to do request|i\/o timeout|timeout|connection (?:refused|reset)|handshake|network is unreachable|lookup |50[0234] |EOF/i,
+      /no such host|failed to do request|i\/o timeout|timeout|connection (?:refused|reset)|handshake|network is unreachable|lookup |(?<![\w.:/-])50[0234](?!\w)|\bEOF\b/i,
     cause: 'REGISTRY_UNREACHABLE',
   },
   { pattern: /invalid reference format/i, cause: 'IMAGE_NOT_FOUND' },
 ];
 
-/** An engine's words without what ends them, and what they are known to mean. */
-export function knownWords(words: string): { readonly text: string; readonly known: KnownWords | undefined } {
+/** An engine's words about an image without what ends them, and what they are known to mean. Pure. */
+export function knownWords(words: string, reference: string): { readonly text: string; readonly known: KnownWords | undefined } {
   const text = words.trim().replace(/\.$/, '');
-  return { text, known: causes.find(({ pattern }) => pattern.test(text)) };
+  // A digest may have a 429 in it.
+  const said = withoutReferences(text, [reference]).replace(/sha256:[0-9a-f]+|\b[0-9a-f]{12,}\b/gi, ' ');
+  return { text, known: causes.find(({ pattern }) => pattern.test(said)) };
 }
 
 /** Why an image could not be brought to its registry, by the engine's words. Pure. */
 export function pushFailure(reference: string, words: string): DriverError {
-  const { text, known } = knownWords(words);
+  const { text, known } = knownWords(words, reference);
   const cause: Cause =
     known === undefined ? 'ENGINE_FAILED' : known.cause === 'IMAGE_NOT_FOUND' ? 'REGISTRY_ACCESS_DENIED' : known.cause;
   const hint = cause === 'REGISTRY_ACCESS_DENIED' ? mayWrite : known?.hint;

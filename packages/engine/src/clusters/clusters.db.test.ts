@@ -225,6 +225,30 @@ describe('a cluster that does not answer', () => {
       failure: { code: 'CLUSTER_UNREACHABLE' },
     });
   });
+
+  test('leaves instances that are probed as they are, and probing goes on when it is back', async () => {
+    const [east] = await open();
+    const one = service();
+    const probe = { check: { type: 'tcp', port: 3000, host: null }, initialDelaySeconds: 0, timeoutSeconds: 1 } as const;
+    const readiness = { ...probe, periodSeconds: 0.01, successThreshold: 1, failureThreshold: 1 };
+    await on(east, { ...one, release: { config: { ...configOf(one), readiness }, commitId: null } });
+    await world.reaches(one.serviceId, 'DEPLOYED');
+    const probes = (): number => east.fake.calls.filter(({ method }) => method === 'probe').length;
+    const more = (what: string): Promise<true> => {
+      const before = probes();
+      return eventually(async () => (probes() > before + 5 ? true : undefined), what);
+    };
+    await more('probes');
+    east.isDown = true;
+    await more('probes of a cluster that is away');
+    comeBack(east);
+    await eventually(
+      async () => ((await world.view(one.serviceId)).runningStatus === 'RUNNING' ? true : undefined),
+      'the running status',
+    );
+    await more('probes after it is back');
+    expect(east.fake.routes.http).toHaveLength(1);
+  });
 });
 
 describe('credentials', () => {

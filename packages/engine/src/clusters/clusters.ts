@@ -131,9 +131,9 @@ export class Clusters {
     this.#work = work;
     if (!this.canConnect) return;
     const wake = (): void => void this.#look();
-    this.#timer = setInterval(wake, lookEveryMilliseconds);
     const { connectionString } = this.#input;
     this.#listener = await listen({ connectionString, channels: [clustersChannel], onNotification: wake, onReconnect: wake });
+    this.#timer = setInterval(wake, lookEveryMilliseconds);
     await this.#look();
     for (const connection of this.#connections.values()) this.#begin(connection);
   }

@@ -28,3 +28,21 @@ test('Terraform of a cluster whose credentials cannot be used does not run elsew
   };
   expect(() => terraformOn(make)).toThrow('it is no kubeconfig');
 });
+
+test('what is known without asking a cluster does not say that it answers', async () => {
+  const make: ClusterMaker = () => ({
+    cluster: {
+      ...fake.cluster,
+      describe: () => Promise.reject(new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'refused', retryable: true })),
+      probe: () => Promise.resolve(null),
+    },
+  });
+  const connection = new ClusterConnection(access, make, workshop);
+  const { signal } = new AbortController();
+  await connection.state(signal);
+  expect(connection.awayFor).toBeGreaterThan(0);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- this cluster looks at none of it
+  const nothing = {} as unknown as Parameters<typeof fake.cluster.probe>;
+  await connection.set.cluster.probe(nothing[0], nothing[1], 'liveness', signal);
+  expect(connection.awayFor).toBeGreaterThan(0);
+});

@@ -118,7 +118,7 @@ export class ClusterConnection {
     return new ClusterAway(this.#access, reason, error);
   }
 
-  /** `tells`: that it succeeds says that the cluster answers; not so for what also ends well when a connection breaks. */
+  /** `tells`: that it succeeds says that the cluster answers; not so for what also ends well when a connection breaks, or without asking. */
   async #use<Result>(
     signal: AbortSignal,
     action: (drivers: ClusterDrivers, signal: AbortSignal) => Promise<Result>,

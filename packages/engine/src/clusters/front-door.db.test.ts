@@ -49,6 +49,7 @@ test('the cluster leads requests to the rollout that serves, from the deployment
   expect(led?.rollout).toBe(site.fake.instances[0]?.rollout);
   const messages = (await world.database.database.many(logOf, [first])).map(({ message }) => message);
   expect(messages).toContain('The cluster leads requests for shop.localhost to the new instances.');
+  expect(messages).toContain('Nobody is let in.');
   expect(messages.join()).not.toContain('gateway');
   // A restart is another rollout.
   expect(await ended(await world.deploy([asIs(one)], { place: site.place, action: 'RESTART' }))).toBe('SUCCEEDED');

@@ -1,4 +1,4 @@
-import type { ClusterRoute, Ownership, ServedRoutes } from '@davit/drivers';
+import type { ClusterRoute, Ownership } from '@davit/drivers';
 import { releaseName } from '../charts/place.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
@@ -28,18 +28,18 @@ function serviceOf(
   return { selectors: Object.fromEntries((port?.service_selectors ?? []).map(({ key, value }) => [key, value])) };
 }
 
-/** Makes a cluster lead requests to a rollout, unless a gateway does. Answers what it leads; null: it is the gateway's to do. */
+/** Makes a cluster lead requests to a rollout, unless a gateway does. Answers lines for the deployment log; null: it is the gateway's to do. */
 export async function leadRequests(
   parts: Pick<EngineParts, 'drivers'>,
   driver: string,
   to: { readonly owner: Ownership; readonly rollout: string; readonly config: ReleaseConfig },
   signal: AbortSignal,
-): Promise<ServedRoutes['routes'] | null> {
+): Promise<readonly string[] | null> {
   const { routes: door } = driversOf(parts, driver).cluster;
   if (door === undefined) return null;
   const routes = routesOf(to.owner.service, to.config);
-  await door.apply({ owner: to.owner, rollout: to.rollout, routes, metadata: to.config.metadata }, signal);
-  return routes;
+  const told = await door.apply({ owner: to.owner, rollout: to.rollout, routes, metadata: to.config.metadata }, signal);
+  return [...routeRemarks(to.config, routes), ...told];
 }
 
 /** Makes a cluster lead no requests from outside to a service any more. */

@@ -1,10 +1,11 @@
-import type { CallContext } from '@davit/drivers';
+import { DriverError, type CallContext } from '@davit/drivers';
 import { leaveRelease } from '../charts/leave.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import * as store from '../store/places.ts';
 import { ClusterAway } from './drivers.ts';
 import { leadNone } from './front-door.ts';
 
+// Of a service, and of an environment. Drivers give up waiting for an environment clearly before, and tell what holds it up.
 const removeWithinMilliseconds = 120_000;
 
 /**
@@ -29,17 +30,35 @@ async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSecond
 export async function removePlace(parts: EngineParts, place: store.PlaceRow, call: CallContext, isIdle = false): Promise<void> {
   const { service_id: service, environment_id: environment, driver } = place;
   const { cluster } = driversOf(parts, driver);
-  const within = { ...call, signal: AbortSignal.any([call.signal, AbortSignal.timeout(removeWithinMilliseconds)]) };
   await parts.database.transaction(async (tx) => {
     await tx.many(store.lockPlaces, [environment, driver]);
     if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
     // With its history, which Helm keeps there, nobody would know any more what of it there is.
-    await leaveRelease(parts, place, within);
-    await cluster.removeService(environment, service, within);
+    await inTime(call, 'the service', async (within) => {
+      await leaveRelease(parts, place, within);
+      await cluster.removeService(environment, service, within);
+    });
     const { others } = await tx.one(store.othersAt, [environment, driver, service]);
-    if (!others) await cluster.removeEnvironment(environment, within);
+    if (!others) await inTime(call, 'the environment', (within) => cluster.removeEnvironment(environment, within));
     await tx.run(store.forgetPlace, [service, driver]);
   });
+}
+
+/** A removal that takes too long has failed for now: others wait for it. */
+async function inTime(call: CallContext, what: string, remove: (within: CallContext) => Promise<void>): Promise<void> {
+  const limit = AbortSignal.timeout(removeWithinMilliseconds);
+  try {
+    await remove({ ...call, signal: AbortSignal.any([call.signal, limit]) });
+  } catch (error) {
+    if (!limit.aborted || call.signal.aborted || error instanceof DriverError) throw error;
+    throw new DriverError({
+      cause: 'ENGINE_FAILED',
+      message: `The cluster has not removed what it has of ${what} within ${removeWithinMilliseconds / 1_000} s.`,
+      hint: 'Something on the cluster holds it up, as a finalizer or a node that does not answer does; see to that, then try again.',
+      retryable: true,
+      error,
+    });
+  }
 }
 
 /** Leaves all clusters but the one that a service runs on now. One that is away is left by the keeper when it is back. */

@@ -1,5 +1,5 @@
 import { statement } from '@davit/db';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { config } from '../testing/config.ts';
 import { Sites, type Site } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
@@ -19,7 +19,10 @@ beforeEach(async () => {
   moved = { ...east.place, clusterId: west.id, driver: west.id };
   world = await createWorld({}, sites);
 });
-afterEach(() => world.close());
+afterEach(() => {
+  vi.restoreAllMocks();
+  return world.close();
+});
 
 const messagesOf = statement<{ message: string }>(
   'testMoveMessages',
@@ -127,6 +130,23 @@ test('what a failed move left goes with the service, on both clusters', async ()
   expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([1, 1]);
   expect(await ended(await world.deploy([asIs(one)], { place: moved, action: 'DELETE' }))).toBe('SUCCEEDED');
   expect([east.fake.volumes.size, west.fake.volumes.size]).toEqual([0, 0]);
+});
+
+test.each(['removeService', 'removeEnvironment'])('a cluster that takes too long for %s is asked again', async (held) => {
+  const one = withVolume();
+  await deployed(one);
+  expect(await ended(await world.deploy([one], { place: moved }))).toBe('SUCCEEDED');
+  let hangs = true;
+  east.onCall = async ({ method }) => {
+    if (method !== held || !hangs) return;
+    hangs = false;
+    await new Promise(() => undefined);
+  };
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => timeout(milliseconds === 120_000 ? 50 : milliseconds));
+  expect(await ended(await world.deploy([asIs(one)], { place: moved, action: 'DELETE' }))).toBe('SUCCEEDED');
+  expect(hangs).toBe(false);
+  expect(await world.database.database.many(places)).toEqual([]);
 });
 
 test('before it is deployed its services are stopped, restarted and deleted where they are', async () => {

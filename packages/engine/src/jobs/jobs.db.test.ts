@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
-import type { Instance } from '@davit/drivers';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { FakeScript, Instance } from '@davit/drivers';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
 import { config } from '../testing/config.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
@@ -329,6 +329,53 @@ describe('a cron job', () => {
     expect(at.getTime()).toBeGreaterThan(Date.now());
     expect(at.toLocaleTimeString('en-GB', { timeZone: 'Europe/Paris' })).toBe('03:00:00');
     expect(starts()).toBe(0);
+  });
+
+  test('is due by the clock of the database, however late the machine of its deployment is', async () => {
+    const lateMilliseconds = 3_600_000;
+    // Only what asks for the present time as a date is late: pauses are measured by another clock of the machine.
+    class LateDate extends Date {
+      constructor(...values: [] | [string | number | Date]) {
+        super(values[0] ?? Date.now() - lateMilliseconds);
+      }
+    }
+    vi.stubGlobal('Date', LateDate);
+    try {
+      const tick = await armed({ schedule: { expression: '* * * * *', timezone: 'UTC' } });
+      const at = await next(tick);
+      vi.unstubAllGlobals();
+      expect(Date.parse(at ?? '')).toBeGreaterThan(Date.now() - 60_000);
+      expect(await runs(tick)).toEqual([]);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  test('whose instance does not go takes no place for ever', async () => {
+    const tick = await armed();
+    let hangs = true;
+    let ends: AbortSignal | undefined;
+    const before: FakeScript['before'] = async ({ method, service: id }, signal) => {
+      if (!hangs || method !== 'retire' || id !== tick.serviceId) return;
+      ends ??= signal;
+      await new Promise(() => undefined);
+    };
+    const over = new AbortController();
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) =>
+      hangs ? AbortSignal.any([timeout(milliseconds), over.signal]) : timeout(milliseconds),
+    );
+    world.fake.script = { before };
+    await due(tick, 0);
+    world.fake.kill((await running()).id, 0);
+    await ended(tick, 'SUCCEEDED');
+    const signal = await eventually(async () => ends, 'its removal');
+    expect(signal.aborted).toBe(false);
+    hangs = false;
+    over.abort();
+    expect(signal.aborted).toBe(true);
+    await eventually(async () => (world.fake.instances.length === 0 ? true : undefined), 'the keeper to remove it');
+    vi.restoreAllMocks();
   });
 
   test('runs when it is due, stores its output, and is due again at the next time', async () => {

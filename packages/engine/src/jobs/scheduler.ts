@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { isAppError, redactor, retry } from '@davit/base';
+import { redactor, retry } from '@davit/base';
 import { Leadership } from '@davit/db';
-import { DriverError, type CallContext, type Workload } from '@davit/drivers';
+import type { CallContext, Workload } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
 import { driversOf, isAwaited, type EngineParts } from '../parts.ts';
+import { isPassing } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
@@ -30,6 +31,8 @@ const lookEveryMilliseconds = 1_000;
 // Long ones must not keep all others waiting, many at midnight must not choke the engine.
 const runsAtOnce = 64;
 const rememberedRuns = 20;
+// Beyond the grace of an instance.
+const retireSeconds = 120;
 
 export class Scheduler {
   readonly #parts: EngineParts;
@@ -134,7 +137,10 @@ export class Scheduler {
     // All that is left of a cluster's own run that has ended is what holds its folders.
     const isOver = run.by_cluster && failure?.code !== 'JOB_TIMEOUT';
     const grace = isOver ? 0 : terminationGrace(run.config, this.#parts.settings);
-    await cluster.retire({ service: run.service_id, rollout: run.id }, grace, call);
+    // What is held up longer is left to the keeper: it must not take the place of other runs.
+    const limit = AbortSignal.timeout((grace + retireSeconds) * 1_000);
+    const within = { ...call, signal: AbortSignal.any([signal, limit]) };
+    await cluster.retire({ service: run.service_id, rollout: run.id }, grace, within);
   }
 
   /** Null: it succeeded. Throws only when it was told to let go. */
@@ -217,10 +223,4 @@ export class Scheduler {
     const lines = [{ stream: 'stderr', message, source_at: new Date().toISOString() }];
     await this.#parts.database.run(insertServiceLog, [service_id, release_id, 'davit', 'davit', JSON.stringify(lines)]);
   }
-}
-
-function isPassing(error: unknown): boolean {
-  if (error instanceof ClusterAway) return false;
-  if (error instanceof DriverError) return error.retryable;
-  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
 }

@@ -11,8 +11,6 @@ export class ChartKeeper {
   readonly #parts: EngineParts;
   readonly #driver: string;
   readonly #logs: LogCollector;
-  /** Which life of a container is followed. */
-  readonly #followed = new Map<string, string>();
 
   constructor(parts: EngineParts, driver: string, logs: LogCollector) {
     this.#parts = parts;
@@ -20,12 +18,13 @@ export class ChartKeeper {
     this.#logs = logs;
   }
 
-  async keep(runtime: Kept, signal: AbortSignal): Promise<void> {
+  /** `term`: as long as this process is the one that follows the output on this cluster; null: it is not. */
+  async keep(runtime: Kept, term: AbortSignal | null, signal: AbortSignal): Promise<void> {
     const { charts } = driversOf(this.#parts, this.#driver).cluster;
     if (charts === undefined || runtime.desired !== 'RUNNING') return;
     const state = await this.#look(charts, runtime, signal);
     if (state === null) return;
-    this.#follow(runtime, state);
+    if (term !== null) this.#follow(runtime, state, term);
     const status = statusOf(state);
     if (status === runtime.running_status && state.ready === runtime.running_instances) return;
     await this.#parts.database.run(setRunningStatus, [runtime.service_id, status, state.ready]);
@@ -43,23 +42,9 @@ export class ChartKeeper {
     }
   }
 
-  /** Forgets containers that are gone. */
-  forgetAllBut(services: ReadonlySet<string>): void {
-    for (const key of this.#followed.keys()) if (!services.has(key.split(' ', 1)[0] ?? '')) this.#followed.delete(key);
-  }
-
-  #follow({ service_id: service, release_id: release, rollout, config }: Kept, { instances }: ChartState): void {
+  #follow({ release_id: release, rollout, config }: Kept, { instances }: ChartState, term: AbortSignal): void {
     if (config === null || release === null) return;
-    const keys = new Set<string>();
-    for (const instance of instances) {
-      const key = `${service} ${instance.id}`;
-      keys.add(key);
-      const life = instance.startedAt;
-      if (life === null || this.#followed.get(key) === life) continue;
-      this.#followed.set(key, life);
-      this.#logs.follow({ ...instance, release, rollout: rollout ?? '' }, config);
-    }
-    for (const key of this.#followed.keys()) if (key.startsWith(`${service} `) && !keys.has(key)) this.#followed.delete(key);
+    for (const instance of instances) this.#logs.follow({ ...instance, release, rollout: rollout ?? '' }, config, term);
   }
 }
 

@@ -26,9 +26,9 @@ export class DomainWatch {
   async start(): Promise<void> {
     if (this.#parts.hooks.gatewayDomains === undefined) return;
     const wake = (): void => void this.#look();
-    this.#timer = setInterval(wake, lookEveryMilliseconds);
     const { connectionString } = this.#parts;
     this.#listener = await listen({ connectionString, channels: [domainsChannel], onNotification: wake, onReconnect: wake });
+    this.#timer = setInterval(wake, lookEveryMilliseconds);
     await this.#look();
   }
 

@@ -1,32 +1,41 @@
 import { backoffMilliseconds } from '@davit/base';
-import type { Instance } from '@davit/drivers';
+import { Leadership } from '@davit/db';
+import type { CallContext, Instance } from '@davit/drivers';
 import { removePlace } from '../clusters/leave.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { startWithImage } from '../registry-image.ts';
 import { pause } from '../run/pause.ts';
-import { busyEnvironments, clearRunningStatus, setRunningStatus } from '../store/journal.ts';
+import { clearRunningStatus, setRunningStatus } from '../store/journal.ts';
 import { placesToLeave } from '../store/places.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { terminationGrace } from '../workload.ts';
 import { Attempts } from './attempts.ts';
 import { ChartKeeper } from './chart-keeper.ts';
-import { workloadOf, type Kept } from './kept.ts';
+import { isAsSeen, workloadOf, type Kept } from './kept.ts';
 import { LogCollector } from './log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
 import { Probers } from './probers.ts';
 import { RouteKeeper } from './route-keeper.ts';
+import { Tending } from './tending.ts';
 import { TerraformKeeper } from './terraform-keeper.ts';
 
 /*
  * Keeps what should run running, on one kind of cluster. It takes no input: it reads what should be and what is, and acts on
  * the difference; events of the engine merely wake it. So one path serves an instance that died, an engine that was restarted,
  * a machine that was rebooted and instances that a crash left over.
+ *
+ * Each process of an installation keeps; the output of instances is followed by the one that holds a lock of the database.
  */
 
 const lookEveryMilliseconds = 10_000;
 // An engine sends several events for one change, and many at once when it starts: one look serves them all.
 const eventPauseMilliseconds = 100;
 const steadyAfterMilliseconds = 60_000;
+// Beyond the grace of an instance: what takes longer is held up, and is tried again.
+const retireSeconds = 120;
+const reviveSeconds = 120;
+// With time for a pull, as when it is deployed.
+const startSeconds = 1_800;
 
 export class Keeper {
   readonly #parts: EngineParts;
@@ -35,11 +44,12 @@ export class Keeper {
   readonly #stop = new AbortController();
   readonly #observer: Observer;
   readonly #attempts: Attempts;
+  readonly #tending: Tending;
   readonly #probers: Probers;
   readonly #routes: RouteKeeper;
   readonly #charts: ChartKeeper;
   readonly #terraform: TerraformKeeper;
-  readonly #followed = new Map<string, string>();
+  readonly #follows: Leadership;
   #timer: NodeJS.Timeout | undefined;
   #watching: Promise<void> = Promise.resolve();
   #looking: Promise<void> | null = null;
@@ -50,11 +60,13 @@ export class Keeper {
     this.#parts = parts;
     this.#driver = driver;
     this.#logs = new LogCollector(parts, driver);
+    this.#follows = new Leadership({ connectionString: parts.connectionString, name: `logs ${driver}` });
     this.#charts = new ChartKeeper(parts, driver, this.#logs);
     this.#terraform = new TerraformKeeper(parts, driver);
     this.#observer = new Observer(parts, driver);
     this.#routes = new RouteKeeper(parts, driver);
     this.#attempts = new Attempts(parts.log, this.#stop.signal, () => void this.look());
+    this.#tending = new Tending(parts.log, this.#stop.signal, () => void this.look());
     this.#probers = new Probers(parts, driver, {
       onDead: (dead, seen) => {
         parts.log.warn({ instance: dead.name, seen }, 'the liveness probe failed; the instance is restarted');
@@ -77,8 +89,12 @@ export class Keeper {
     if (this.#soon !== null) clearTimeout(this.#soon);
     await this.#watching;
     await this.#looking;
+    await this.#tending.settled();
     await this.#probers.stop();
     await this.#logs.stop();
+    // Whoever follows next begins after the last line, which is stored by now.
+    this.#follows.leave();
+    await this.#follows.release();
   }
 
   /** Looks now; calls during a look lead to one more after it. */
@@ -130,12 +146,15 @@ export class Keeper {
   async #lookOnce(): Promise<void> {
     try {
       const all = await this.#observer.observe(this.#stop.signal);
-      const seen = await this.#terraform.keep(all, this.#attempts, this.#stop.signal);
-      this.#followLogs(seen);
-      this.#charts.forgetAllBut(new Set(seen.runtimes.map((runtime) => runtime.service_id)));
-      await Promise.all(seen.runtimes.map((runtime) => this.#keep(runtime, seen)));
-      await this.#removeOrphans(seen);
-      await this.#leave();
+      const seen = await this.#terraform.keep(all, this.#attempts, this.#tending, this.#stop.signal);
+      const term = await this.#termOfFollowing();
+      if (term !== null) this.#followLogs(seen, term);
+      for (const runtime of seen.runtimes) await this.#noteStatus(runtime, seen);
+      await Promise.all([
+        ...seen.runtimes.map((runtime) => this.#tending.tend(runtime.service_id, () => this.#keep(runtime, seen, term))),
+        ...this.#orphans(seen),
+      ]);
+      await this.#tending.tend('places to leave', () => this.#leave());
       await this.#syncGateway(seen);
       await this.#keepRoutes(seen);
       await this.#probers.follow(seen);
@@ -146,25 +165,30 @@ export class Keeper {
     }
   }
 
-  #followLogs(seen: Seen): void {
-    const all = [...seen.byService.values()].flat();
-    for (const instance of all) {
-      const life = instance.startedAt;
-      if (life === null || this.#followed.get(instance.id) === life) continue;
+  /** See `Leadership.take`. That there is no connection for it keeps nothing else from being done. */
+  async #termOfFollowing(): Promise<AbortSignal | null> {
+    try {
+      return await this.#follows.take();
+    } catch (error) {
+      this.#parts.log.warn({ err: error, driver: this.#driver }, 'the keeper does not know who follows the output of instances');
+      return null;
+    }
+  }
+
+  /** `term`: as long as this process is the one that follows the output on this cluster. */
+  #followLogs(seen: Seen, term: AbortSignal): void {
+    for (const instance of [...seen.byService.values()].flat()) {
       const config = seen.configs.get(instance.release);
       // The output of a job, and of Terraform, is stored by what waits for its end, as its container goes right after that.
       if (config === undefined || config.job !== undefined || config.source.type === 'TERRAFORM') continue;
-      this.#followed.set(instance.id, life);
-      this.#logs.follow(instance, config);
+      this.#logs.follow(instance, config, term);
     }
-    const ids = new Set(all.map((instance) => instance.id));
-    for (const id of this.#followed.keys()) if (!ids.has(id)) this.#followed.delete(id);
   }
 
-  async #keep(runtime: Kept, seen: Seen): Promise<void> {
+  async #keep(runtime: Kept, seen: Seen, term: AbortSignal | null): Promise<void> {
     if (seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
-    if (runtime.config?.source.type === 'HELM') return this.#charts.keep(runtime, this.#stop.signal);
+    if (runtime.config?.source.type === 'HELM') return this.#charts.keep(runtime, term, this.#stop.signal);
     const instances = seen.byService.get(runtime.service_id) ?? [];
     if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances, seen.jobRuns);
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
@@ -172,19 +196,34 @@ export class Keeper {
     await this.#retire(runtime.service_id, others, terminationGrace(runtime.config, this.#parts.settings));
     if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
     const { existing, serving, lasting } = instanceCounts(runtime, runtime.config);
-    const kept = mine.filter((instance) => instance.index < existing);
-    if (kept.length < mine.length) await this.#retireFrom(runtime, existing);
+    if (mine.some(({ index }) => index >= existing)) await this.#retireFrom(runtime, existing);
     // One that is being taken away ends because it is to.
-    const staying = kept.filter((instance) => instance.index < lasting);
-    for (const instance of staying) if (instance.state !== 'RUNNING') await this.#revive(instance);
-    if (staying.length < lasting) await this.#startMissing(runtime);
-    const up = kept.filter(
-      (instance) => instance.index < serving && instance.state === 'RUNNING' && this.#probers.isReady(instance),
+    const ended = mine.filter(({ index, state }) => index < lasting && state !== 'RUNNING');
+    // Whoever adds instances starts those above, and knows how long to wait for them.
+    const isMissing = mine.filter(({ index }) => index < serving).length < serving;
+    if (ended.length === 0 && !isMissing) return;
+    // What was taken away may have taken long.
+    if (!(await isAsSeen(this.#parts, runtime))) return;
+    for (const instance of ended) await this.#revive(instance);
+    if (isMissing) await this.#startMissing(runtime);
+  }
+
+  /** How it is, as it was seen: whatever is done for it. */
+  async #noteStatus(runtime: Kept, seen: Seen): Promise<void> {
+    const { config, desired, rollout, environment_id: environment, service_id: service } = runtime;
+    if (seen.busy.has(environment) || desired !== 'RUNNING' || config === null) return;
+    if (config.source.type === 'HELM' || config.job !== undefined) return;
+    const { serving } = instanceCounts(runtime, config);
+    const up = (seen.byService.get(service) ?? []).filter(
+      (instance) =>
+        instance.rollout === rollout &&
+        instance.index < serving &&
+        instance.state === 'RUNNING' &&
+        this.#probers.isReady(instance),
     ).length;
     const status = serving === 0 ? 'STOPPED' : up >= serving ? 'RUNNING' : up === 0 ? 'ERROR' : 'WARNING';
-    if (status !== runtime.running_status || up !== runtime.running_instances) {
-      await this.#parts.database.run(setRunningStatus, [runtime.service_id, status, up]);
-    }
+    if (status === runtime.running_status && up === runtime.running_instances) return;
+    await this.#parts.database.run(setRunningStatus, [service, status, up]);
   }
 
   /** Nothing of a job is kept running: what is there without a run or a deployment was left over by a crash. */
@@ -203,7 +242,9 @@ export class Keeper {
   async #retire(service: string, instances: readonly Instance[], graceSeconds: number): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
-      await this.#attempts.attempt(`retire ${rollout}`, () => cluster.retire({ service, rollout }, graceSeconds, this.#call()));
+      await this.#attempts.attempt(`retire ${rollout}`, () =>
+        cluster.retire({ service, rollout }, graceSeconds, this.#call(graceSeconds + retireSeconds)),
+      );
     }
   }
 
@@ -211,8 +252,9 @@ export class Keeper {
   async #retireFrom({ service_id: service, rollout, config }: Kept, fromIndex: number): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     if (rollout === null) return;
+    const grace = terminationGrace(config, this.#parts.settings);
     await this.#attempts.attempt(`retire from ${service}`, () =>
-      cluster.retire({ service, rollout, fromIndex }, terminationGrace(config, this.#parts.settings), this.#call()),
+      cluster.retire({ service, rollout, fromIndex }, grace, this.#call(grace + retireSeconds)),
     );
   }
 
@@ -224,7 +266,8 @@ export class Keeper {
       instance.exit !== null &&
       Date.parse(instance.exit.at) - Date.parse(instance.startedAt) > steadyAfterMilliseconds;
     if (ranLong) this.#attempts.forget(`revive ${instance.id}`);
-    await this.#attempts.attempt(`revive ${instance.id}`, () => cluster.revive(instance.id, this.#call()), { always: true });
+    const revive = (): Promise<void> => cluster.revive(instance.id, this.#call(reviveSeconds));
+    await this.#attempts.attempt(`revive ${instance.id}`, revive, { always: true });
   }
 
   async #startMissing(runtime: Kept): Promise<void> {
@@ -234,26 +277,25 @@ export class Keeper {
       if (workload === null || runtime.config === null) return;
       const { config, image_name: imageName } = runtime;
       const image = { driver: this.#driver, serviceName: config.name, source: config.source, imageName };
-      await startWithImage(this.#parts, image, this.#call(), async () => {
-        if (!(await this.#isBusy(runtime))) await cluster.start(workload, this.#call());
+      const call = this.#call(startSeconds);
+      await startWithImage(this.#parts, image, call, async () => {
+        // Beside what a deployment starts that has begun since, a volume would have two writers.
+        if (await isAsSeen(this.#parts, runtime)) await cluster.start(workload, call);
       });
     });
   }
 
-  /** Whether a deployment has begun since it was looked: beside what that starts, a volume would have two writers. */
-  async #isBusy({ environment_id: environment }: Kept): Promise<boolean> {
-    const busy = await this.#parts.database.many(busyEnvironments);
-    return busy.some((row) => row.environment_id === environment);
-  }
-
   /** Instances of services that have nothing to run: a crash left them, or a clean-up that did not work at once. */
-  async #removeOrphans(seen: Seen): Promise<void> {
+  #orphans(seen: Seen): Promise<void>[] {
     const known = new Set(seen.runtimes.map((runtime) => runtime.service_id));
-    for (const [service, instances] of seen.byService) {
-      const environment = instances[0]?.environment ?? '';
-      if (known.has(service) || seen.backupWork.has(service) || seen.busy.has(environment)) continue;
-      await this.#retire(service, instances, this.#parts.settings.terminationGraceSeconds);
-    }
+    const { terminationGraceSeconds } = this.#parts.settings;
+    return [...seen.byService]
+      .filter(
+        ([service, [first]]) => !known.has(service) && !seen.backupWork.has(service) && !seen.busy.has(first?.environment ?? ''),
+      )
+      .map(([service, instances]) =>
+        this.#tending.tend(service, () => this.#retire(service, instances, terminationGraceSeconds)),
+      );
   }
 
   /** What is left of services that were moved to another cluster. */
@@ -297,7 +339,10 @@ export class Keeper {
     }
   }
 
-  #call(): { signal: AbortSignal; log: (line: string) => void } {
-    return { signal: this.#stop.signal, log: (line) => this.#parts.log.info({ driver: this.#driver }, line) };
+  /** `seconds`: how long it may take; left out: whatever is called sees to that. */
+  #call(seconds?: number): CallContext {
+    const limit = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1_000)];
+    const signal = AbortSignal.any([this.#stop.signal, ...limit]);
+    return { signal, log: (line) => this.#parts.log.info({ driver: this.#driver }, line) };
   }
 }

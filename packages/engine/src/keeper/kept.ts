@@ -3,17 +3,31 @@ import type { ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { instanceCounts } from '../scaling/instances.ts';
-import type { KeptRow } from '../store/requests.ts';
+import { busyEnvironments } from '../store/journal.ts';
+import { readRuntimes, type KeptRow } from '../store/requests.ts';
 
 /** A service with what its release runs; without, it is not to be kept running. */
 export interface Kept extends KeptRow {
   readonly config: ReleaseConfig | null;
 }
 
-/** What should run of a service, as for the driver; null: nothing. Only what is started needs secrets. */
+/**
+ * What should run of a service, as for the driver; null: nothing. Only what is started needs secrets. Instances that are being added are
+ * not among it: whoever adds them starts them.
+ */
 export async function workloadOf(parts: EngineParts, runtime: Kept, withSecrets: boolean): Promise<Workload | null> {
   const { config, release_id, rollout, image_id } = runtime;
   if (config === null || release_id === null || rollout === null || image_id === null) return null;
   const workload = await placedWorkload(parts, { ...runtime, config, release_id, rollout, image_id }, withSecrets);
-  return { ...workload, instances: instanceCounts(runtime, config).lasting };
+  return { ...workload, instances: instanceCounts(runtime, config).serving };
+}
+
+/** Whether a service still is what was seen, and nothing is being deployed in its environment. */
+export async function isAsSeen({ database }: Pick<EngineParts, 'database'>, seen: Kept): Promise<boolean> {
+  const { service_id: service, environment_id: environment } = seen;
+  const [now] = await database.many(readRuntimes, [[service]]);
+  if (now === undefined || now.driver !== seen.driver || now.rollout !== seen.rollout || now.desired !== seen.desired)
+    return false;
+  if (now.instances !== seen.instances || now.settled_instances !== seen.settled_instances) return false;
+  return (await database.many(busyEnvironments)).every((busy) => busy.environment_id !== environment);
 }

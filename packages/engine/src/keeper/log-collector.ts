@@ -2,66 +2,132 @@ import { redactor, type Redactor } from '@davit/base';
 import type { Instance, LogLine } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
 import * as store from '../store/logs.ts';
 import { secretIds } from '../workload.ts';
 
 const flushAfterMilliseconds = 150;
 const flushAtLines = 500;
-const retryAfterMilliseconds = 1_000;
+const defaultRetryMilliseconds = 1_000;
+// The output of a process ends within moments of the process, unless its node is lost.
+const defaultHangMilliseconds = 5_000;
+// Far more than a cluster has at a time. What is forgotten is only asked for once more.
+const mostRemembered = 20_000;
+
+export interface LogCollectorTimes {
+  /** Between a failure and the next reading of that instance. Default: 1 s. */
+  readonly retryMilliseconds?: number;
+  /** How long the output of a life may go on after the instance was seen to live anew. Default: 5 s. */
+  readonly hangMilliseconds?: number;
+}
+
+/** A reading of the output of an instance that is under way. */
+interface Reading {
+  /** When the process was started whose output is read; null: it had not been. */
+  readonly life: string | null;
+  readonly end: AbortController;
+  readonly done: Promise<void>;
+  /** Ends it, as the instance lives anew. */
+  hang?: NodeJS.Timeout;
+}
 
 /**
  * Follows the output of every instance and stores it, redacted, so that it is there after the instance is gone. Where it was
- * when Davit stopped is in the table itself: following goes on after the last line stored.
+ * when Davit stopped is in the table itself: following goes on after the last line stored. So does whoever follows the same instance
+ * next; of several at the same time each would store every line.
  */
 export class LogCollector {
   readonly #parts: EngineParts;
   readonly #driver: string;
+  readonly #retryMilliseconds: number;
+  readonly #hangMilliseconds: number;
   readonly #stop = new AbortController();
-  readonly #following = new Map<string, Promise<void>>();
+  readonly #following = new Map<string, Reading>();
+  /** Lives that have ended and whose output is stored, by instance. */
+  readonly #whole = new Map<string, string>();
   readonly #redactors = new Map<string, Promise<Redactor>>();
 
-  constructor(parts: EngineParts, driver: string) {
+  constructor(parts: EngineParts, driver: string, times: LogCollectorTimes = {}) {
     this.#parts = parts;
     this.#driver = driver;
+    this.#retryMilliseconds = times.retryMilliseconds ?? defaultRetryMilliseconds;
+    this.#hangMilliseconds = times.hangMilliseconds ?? defaultHangMilliseconds;
   }
 
-  /** Begins to follow an instance that is not followed yet. `config`: the release it runs, for what is to be redacted. */
-  follow(instance: Instance, config: ReleaseConfig): void {
-    void this.followToEnd(instance, config);
+  /**
+   * Follows an instance that was started, unless it is followed or has ended and is stored. To be called whenever it is seen: a
+   * connection may have broken meanwhile, or the instance may have been started again. `config`: the release it runs, for what is to
+   * be redacted. `term`: as long as this process is the one that may; what was read and not stored when it ends is left to the next.
+   */
+  follow(instance: Instance, config: ReleaseConfig, term?: AbortSignal): void {
+    const life = instance.startedAt;
+    if (life === null || this.#stop.signal.aborted || this.#whole.get(instance.id) === life) return;
+    void this.#reading(instance, config, term).done;
   }
 
-  /** The same; resolves when the instance has ended and its lines are stored, or when this is stopped or was cut off. Never rejects. */
+  /** Follows it; resolves when the instance has ended and its lines are stored, or when this is stopped or was cut off. Never rejects. */
   followToEnd(instance: Instance, config: ReleaseConfig): Promise<void> {
-    const under = this.#following.get(instance.id);
-    if (under !== undefined || this.#stop.signal.aborted) return under ?? Promise.resolve();
-    const done = this.#followToEnd(instance, config).finally(() => this.#following.delete(instance.id));
-    this.#following.set(instance.id, done);
-    return done;
+    if (this.#stop.signal.aborted) return this.#following.get(instance.id)?.done ?? Promise.resolve();
+    return this.#reading(instance, config).done;
   }
 
+  /** Ends all of it. What was read is stored. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all(this.#following.values());
+    await Promise.all([...this.#following.values()].map(({ done }) => done));
   }
 
-  async #followToEnd(instance: Instance, config: ReleaseConfig): Promise<void> {
+  /** The one under way, or a new one. One that hangs, while the instance lives anew, ends soon. */
+  #reading(instance: Instance, config: ReleaseConfig, term?: AbortSignal): Reading {
+    const under = this.#following.get(instance.id);
+    if (under === undefined) return this.#begin(instance, config, term);
+    if (under.life !== null && under.life !== instance.startedAt)
+      under.hang ??= setTimeout(() => under.end.abort(), this.#hangMilliseconds);
+    return under;
+  }
+
+  #begin(instance: Instance, config: ReleaseConfig, term?: AbortSignal): Reading {
+    const { id, startedAt: life } = instance;
+    const end = new AbortController();
+    const done = this.#followToEnd({ instance, config, term, end: end.signal }).finally(() => {
+      clearTimeout(reading.hang);
+      this.#following.delete(id);
+    });
+    const reading: Reading = { life, end, done };
+    this.#following.set(id, reading);
+    return reading;
+  }
+
+  async #followToEnd({ instance, config, term, end }: Followed): Promise<void> {
     const { database, log } = this.#parts;
+    // Of those that cannot be stored the first ends the reading: the next one begins after the last that could.
+    const broken = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, broken.signal, end, ...(term === undefined ? [] : [term])]);
     try {
       const redact = await this.#redactor(instance.release, config);
       const last = await database.maybe(store.lastLogTime, [instance.id]);
-      const batch = new LogBatch(this.#parts, instance, redact);
+      const batch = new LogBatch(this.#parts, { instance, redact, term, onFailure: () => broken.abort() });
       const { cluster } = driversOf(this.#parts, this.#driver);
       try {
-        await cluster.followLogs(instance.id, last?.source_at ?? null, (line) => batch.add(line), this.#stop.signal);
+        await cluster.followLogs(instance.id, last?.source_at ?? null, (line) => batch.add(line), signal);
       } finally {
         await batch.close();
       }
+      if (!signal.aborted && instance.state !== 'RUNNING') this.#remember(instance);
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted || term?.aborted === true) return;
       // Engine or database are away; the keeper's next look begins again. Not at once, so that it cannot spin.
       log.warn({ err: error, instance: instance.name }, 'could not follow the output of an instance');
-      await new Promise((resolve) => setTimeout(resolve, retryAfterMilliseconds));
+      await pause(this.#retryMilliseconds, this.#stop.signal);
     }
+  }
+
+  #remember({ id, startedAt }: Instance): void {
+    if (startedAt === null) return;
+    this.#whole.delete(id);
+    this.#whole.set(id, startedAt);
+    const oldest = this.#whole.keys().next().value;
+    if (this.#whole.size > mostRemembered && oldest !== undefined) this.#whole.delete(oldest);
   }
 
   #redactor(release: string, config: ReleaseConfig): Promise<Redactor> {
@@ -77,33 +143,52 @@ export class LogCollector {
   }
 }
 
+interface Followed {
+  readonly instance: Instance;
+  readonly config: ReleaseConfig;
+  readonly term: AbortSignal | undefined;
+  readonly end: AbortSignal;
+}
+
+interface LogBatchInput {
+  readonly instance: Instance;
+  readonly redact: Redactor;
+  /** Nothing is stored after it. */
+  readonly term: AbortSignal | undefined;
+  /** Lines could not be stored, and nothing that comes after them will be. */
+  readonly onFailure: () => void;
+}
+
+/** Stores the lines of one reading, in their order and without a gap but for what the database does not take. */
 class LogBatch {
   readonly #parts: EngineParts;
-  readonly #instance: Instance;
-  readonly #redact: Redactor;
+  readonly #input: LogBatchInput;
   #lines: { stream: string; message: string; source_at: string }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  #failure: { readonly error: unknown } | null = null;
 
-  constructor(parts: EngineParts, instance: Instance, redact: Redactor) {
+  constructor(parts: EngineParts, input: LogBatchInput) {
     this.#parts = parts;
-    this.#instance = instance;
-    this.#redact = redact;
+    this.#input = input;
   }
 
   add(line: LogLine): void {
+    if (this.#failure !== null) return;
     this.#lines.push({
       stream: line.stream,
-      message: this.#redact(line.text).replaceAll('\0', '').toWellFormed(),
+      message: this.#input.redact(line.text).replaceAll('\0', '').toWellFormed(),
       source_at: line.timestamp,
     });
     if (this.#lines.length >= flushAtLines) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), flushAfterMilliseconds);
   }
 
+  /** Stores what is left. Throws what the lines that were not stored failed with. */
   async close(): Promise<void> {
     this.#flush();
     await this.#writing;
+    if (this.#failure !== null) throw this.#failure.error;
   }
 
   #flush(): void {
@@ -117,11 +202,24 @@ class LogBatch {
 
   async #store(lines: readonly object[], former: Promise<void>): Promise<void> {
     await former;
-    const { service, release, id, name } = this.#instance;
+    const { instance, term, onFailure } = this.#input;
+    if (this.#failure !== null || term?.aborted === true) return;
+    const { service, release, id, name } = instance;
     try {
       await this.#parts.database.run(store.insertServiceLog, [service, release, id, name, JSON.stringify(lines)]);
     } catch (error) {
-      this.#parts.log.warn({ err: error, instance: name, lines: lines.length }, 'lines of an instance could not be stored');
+      if (isRefused(error)) {
+        const details = { err: error, instance: name, lines: lines.length };
+        this.#parts.log.warn(details, 'lines of an instance are left out, as the database does not take them');
+        return;
+      }
+      this.#failure = { error };
+      onFailure();
     }
   }
+}
+
+/** Whether the database did not take something for what it is, so that it never would. Classes of SQLSTATE; PostgreSQL 18, appendix A. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(?:22|23|54)...$/.test(error.code);
 }

@@ -1,4 +1,5 @@
 import type { Instance, Probe, Workload } from '@davit/drivers';
+import { ClusterAway } from '../clusters/drivers.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { pause } from '../run/pause.ts';
 
@@ -11,13 +12,21 @@ export interface ProbeVerdicts {
 
 type Kind = 'readiness' | 'liveness';
 
-/** Probes one instance for as long as it runs. Readiness starts as true: instances come here after their rollout was ready. */
+// Beside what a probe may see: its cluster does not answer, or does not let us ask.
+const unknown = Symbol('unknown');
+
+/**
+ * Probes one instance for as long as it runs. Readiness starts as true: instances come here after their rollout was ready. A probe that
+ * cannot be asked for counts as none: that a cluster is away says nothing of what runs there.
+ */
 export class Prober {
   readonly #stop = new AbortController();
+  readonly #log: EngineParts['log'];
   readonly #instance: Instance;
   readonly #done: Promise<void>;
 
   constructor(parts: EngineParts, driver: string, subject: { workload: Workload; instance: Instance }, verdicts: ProbeVerdicts) {
+    this.#log = parts.log;
     this.#instance = subject.instance;
     const { cluster } = driversOf(parts, driver);
     const loop = (probe: Probe | null, kind: Kind): Promise<void> =>
@@ -29,6 +38,7 @@ export class Prober {
     );
   }
 
+  /** Ends a probe under way too. Never rejects. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#done;
@@ -38,12 +48,15 @@ export class Prober {
     let failures = 0;
     let successes = 0;
     let isReady = true;
+    let wasUnknown = false;
     const started = Date.parse(this.#instance.startedAt ?? new Date().toISOString());
     while (!this.#stop.signal.aborted) {
       await pause(probe.periodSeconds * 1_000, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
-      const seen = await check();
+      const seen = await this.#ask(check, wasUnknown);
       if (this.#stop.signal.aborted) return;
+      wasUnknown = seen === unknown;
+      if (seen === unknown) continue;
       if (seen === null) {
         failures = 0;
         successes += 1;
@@ -65,6 +78,17 @@ export class Prober {
         isReady = false;
         verdicts.onReadiness(this.#instance, false);
       }
+    }
+  }
+
+  /** `isTold`: that it is unknown was told before. Of clusters that are away their keeper tells. */
+  async #ask(check: () => Promise<string | null>, isTold: boolean): Promise<string | null | typeof unknown> {
+    try {
+      return await check();
+    } catch (error) {
+      if (!isTold && !this.#stop.signal.aborted && !(error instanceof ClusterAway))
+        this.#log.warn({ err: error, instance: this.#instance.name }, 'an instance could not be probed; it counts as it did');
+      return unknown;
     }
   }
 }

@@ -5,6 +5,10 @@ import { defaultGraceSeconds } from '../steps/terraform-run.ts';
 import { storeLeft } from '../terraform-runs.ts';
 import type { Attempts } from './attempts.ts';
 import type { Seen } from './observer.ts';
+import type { Tending } from './tending.ts';
+
+// Beyond the grace of its program: its state is read, then its pods go.
+const endSeconds = 600;
 
 /**
  * Ends runs of Terraform that are left after their deployment, as their cluster was away when it ended: in order, with their states, then
@@ -20,7 +24,7 @@ export class TerraformKeeper {
   }
 
   /** What else there is to look after: instances of such runs are none for others to retire. */
-  async keep(seen: Seen, attempts: Attempts, signal: AbortSignal): Promise<Seen> {
+  async keep(seen: Seen, attempts: Attempts, tending: Tending, signal: AbortSignal): Promise<Seen> {
     const rows = await this.#parts.database.many(store.leftRuns, [this.#driver]);
     if (rows.length === 0) return seen;
     const byService = new Map(seen.byService);
@@ -32,7 +36,10 @@ export class TerraformKeeper {
       // What was seen is older than the rows: a pod may have been made in between by a deployment that has just ended.
       const isGone = !isThere && runs.every((run) => run.long_over) && !seen.busy.has(environment);
       if (isGone) await this.#parts.database.run(store.removeRuns, [ids]);
-      else if (isThere) await attempts.attempt(`end runs of ${service}`, () => this.#end({ environment, service }, ids, signal));
+      else if (isThere) {
+        const end = (): Promise<void> => this.#end({ environment, service }, ids, limited(signal));
+        await tending.tend(service, () => attempts.attempt(`end runs of ${service}`, end));
+      }
     }
     return { ...seen, byService };
   }
@@ -59,4 +66,8 @@ export class TerraformKeeper {
     for (const rollout of runs) await set.cluster.retire({ service: owner.service, rollout }, defaultGraceSeconds, call);
     await database.run(store.removeRuns, [runs]);
   }
+}
+
+function limited(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout((defaultGraceSeconds + endSeconds) * 1_000)]);
 }

@@ -2,6 +2,7 @@ import { redactor } from '@davit/base';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
+import { isDatabaseAway } from '../passing.ts';
 import type { StepName } from '../plan/plan.ts';
 import { isFinished, type Phase } from '../states.ts';
 import { steps } from '../steps/index.ts';
@@ -16,7 +17,7 @@ import type { Semaphore } from './semaphore.ts';
 import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
 import { parallel } from './parallel.ts';
-import { isDatabaseAway, takeBack } from './take-back.ts';
+import { takeBack } from './take-back.ts';
 import { positionOf, prepareTasks, retires, valuesToHide, type TaskState } from './prepare.ts';
 
 export interface DeploymentRunInput {

@@ -42,6 +42,14 @@ export class Journal {
     await db.run(statement, [this.#deploymentId, this.#fence, ...values]);
   }
 
+  /**
+   * Fails with LeaseLost unless the fence holds at this moment. For what a step does to a cluster after it looked around for a while and cannot be
+   * done beside another owner: no fence stands before a cluster, and a process that was frozen goes on where it was.
+   */
+  async hold(): Promise<void> {
+    if ((await this.#database.maybe(store.holds, [this.#deploymentId, this.#fence])) === undefined) throw new LeaseLost();
+  }
+
   transaction(action: (tx: Queryable) => Promise<void>): Promise<void> {
     return this.#database.transaction(action);
   }

@@ -1,14 +1,37 @@
-import { DatabaseUnavailable, statement, type Database, type Statement } from '@davit/db';
+import { randomUUID } from 'node:crypto';
+import { acquireSessionLock, DatabaseUnavailable, statement, type Database, type Statement } from '@davit/db';
 import { expect, test } from 'vitest';
 import { createEngine } from '../index.ts';
-import { reclaimOwn } from '../store/journal.ts';
-import { createWorld, eventually, service } from '../testing/world.ts';
+import { registerRunner, takeOver } from '../store/journal.ts';
+import { config } from '../testing/config.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
 const endLockOfRunner = statement(
   'testEndLockOfRunner',
   `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE 'davit lock runner%'`,
 );
+
+const newestOfService = statement<{ runner_id: string; status: string; phase: string }>(
+  'testNewestOfService',
+  `SELECT d.runner_id, d.status, s.phase FROM deployment d JOIN deployment_service s ON s.deployment_id = d.id
+    WHERE s.service_id = $1 ORDER BY d.sequence DESC LIMIT 1`,
+);
+
+const seenAt = statement<{ at: string }>('testSeenAt', 'SELECT seen_at::text AS at FROM runner WHERE id = $1');
+
+const newest = (world: World, serviceId: string) => world.database.database.one(newestOfService, [serviceId]);
+const ownerOf = async (world: World, serviceId: string): Promise<string> => (await newest(world, serviceId)).runner_id;
+
+/** Another runner takes over what this one has, as if this one had been frozen for longer than its lease. */
+async function usurp(world: World, serviceId: string): Promise<{ readonly id: string; end(): Promise<void> }> {
+  const { database, connectionString } = world.database;
+  const other = randomUUID();
+  const lock = await acquireSessionLock(connectionString, `runner ${other}`);
+  await database.run(registerRunner, [other]);
+  await database.many(takeOver, [other, await ownerOf(world, serviceId), false]);
+  return { id: other, end: async () => lock?.release() };
+}
 
 /** The database, of which these calls fail as if it went away in their middle. */
 function failing(database: Database, fails: (statement: Statement) => boolean): Database {
@@ -31,10 +54,11 @@ test('a runner that loses its session goes on with its deployments, also when th
   const world = await createWorld();
   await world.engine.stop();
   let failures = 0;
-  const database = failing(world.database.database, (asked) => asked === reclaimOwn && (failures -= 1) >= 0);
+  const database = failing(world.database.database, (asked) => asked === takeOver && (failures -= 1) >= 0);
   const engine = createEngine({ ...world.input, database });
   try {
     await engine.start();
+    const owners = new Set<string>();
     // Twice: without a session of its own again it would go on with nothing the second time.
     for (const name of ['first', 'second']) {
       let begun = 0;
@@ -46,14 +70,96 @@ test('a runner that loses its session goes on with its deployments, also when th
       const shop = service({ name });
       await world.deploy([shop]);
       await eventually(() => Promise.resolve(begun === 1 || undefined), 'the build');
+      owners.add(await ownerOf(world, shop.serviceId));
       failures = 3;
       await world.database.database.run(endLockOfRunner);
       await world.reaches(shop.serviceId, 'DEPLOYED');
       expect(failures).toBeLessThan(0);
       expect(begun).toBe(2);
+      owners.add(await ownerOf(world, shop.serviceId));
     }
+    // Its former session may stand on at the server, which knows nothing of a network that is gone; so it is another runner each time.
+    expect(owners.size).toBe(3);
   } finally {
     await engine.stop();
+    await world.close();
+  }
+});
+
+test('an engine whose database goes away while it starts works when that is back', async () => {
+  const world = await createWorld();
+  await world.engine.stop();
+  let failures = 2;
+  const database = failing(world.database.database, (asked) => asked === registerRunner && (failures -= 1) >= 0);
+  const engine = createEngine({ ...world.input, database });
+  try {
+    await engine.start();
+    expect(failures).toBeLessThan(0);
+    const shop = service();
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+  } finally {
+    await engine.stop();
+    await world.close();
+  }
+});
+
+test('a runner whose deployment another one took over lets go of it in the middle of a step', async () => {
+  const world = await createWorld();
+  let building: AbortSignal | undefined;
+  world.fake.script = {
+    before: async ({ method }, signal) => {
+      if (method !== 'build' || building !== undefined) return;
+      building = signal;
+      await new Promise(() => undefined);
+    },
+  };
+  try {
+    const shop = service();
+    await world.deploy([shop]);
+    await eventually(() => Promise.resolve(building), 'the build');
+    const usurper = await usurp(world, shop.serviceId);
+    await expect.poll(() => building?.aborted).toBe(true);
+    // Gone as a process that ended: the deployment comes back.
+    await usurper.end();
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+  } finally {
+    await world.close();
+  }
+});
+
+test('a runner that was taken over while it looked at the former instances stops none of them', async () => {
+  const world = await createWorld();
+  try {
+    const shop = service();
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    let usurper: Awaited<ReturnType<typeof usurp>> | undefined;
+    const owners: string[] = [];
+    world.fake.script = {
+      before: async ({ method, service: of }) => {
+        if (method === 'retire' && of === shop.serviceId) owners.push(await ownerOf(world, shop.serviceId));
+      },
+      after: async ({ method, service: of }) => {
+        if (method !== 'observe' || of !== shop.serviceId || usurper !== undefined) return;
+        if ((await newest(world, shop.serviceId)).phase === 'SUCCEEDED') usurper = await usurp(world, shop.serviceId);
+      },
+    };
+    const own = await ownerOf(world, shop.serviceId);
+    await world.deploy([{ ...shop, release: { config: { ...config(), cpuMillicores: 250 }, commitId: null } }]);
+    const other = await eventually(() => Promise.resolve(usurper), 'the look at the former instances');
+    // It says that it lives every three seconds: after the second time it has done whatever it was about to do.
+    for (let seen = 0; seen < 2; seen += 1) {
+      const { at } = await world.database.database.one(seenAt, [own]);
+      const isSeen = async () => (await world.database.database.one(seenAt, [own])).at !== at || undefined;
+      await eventually(isSeen, 'the runner to live on');
+    }
+    await other.end();
+    const isOver = async () => (await newest(world, shop.serviceId)).status === 'SUCCEEDED' || undefined;
+    await eventually(isOver, 'the end');
+    expect(owners.length).toBeGreaterThan(0);
+    expect(owners).not.toContain(other.id);
+  } finally {
     await world.close();
   }
 });

@@ -33,7 +33,7 @@ interface Running {
 
 export class Runner {
   readonly #parts: EngineParts;
-  readonly #id = randomUUID();
+  #id = randomUUID();
   readonly #builds: Semaphore;
   readonly #running = new Map<string, Running>();
   /** Deployments of this runner whose cluster is away. They take no place, so that those of other clusters go on. */
@@ -43,6 +43,8 @@ export class Runner {
   #timers: NodeJS.Timeout[] = [];
   #relockTimer: NodeJS.Timeout | undefined;
   #isRelocking = false;
+  /** Since then the leases hold, by this machine's clock that only goes forward. */
+  #renewedAt = performance.now();
   #stopping = false;
   #looking: Promise<void> | null = null;
   #again = false;
@@ -52,12 +54,14 @@ export class Runner {
     this.#builds = new Semaphore(parts.settings.maximumBuilds);
   }
 
-  /** Resolves once it is ready to take work; what a dead runner left is taken over right away. */
+  /** Resolves once it is ready to take work; what a dead runner left is taken over right away. Where it fails it may be called again. */
   async start(): Promise<void> {
     const { connectionString, database } = this.#parts;
-    this.#lock = await acquireSessionLock(connectionString, lockName(this.#id));
-    void this.#lock?.lost.then(() => this.#onLockLost());
     await database.run(store.registerRunner, [this.#id]);
+    if (this.#lock === null) {
+      this.#lock = await acquireSessionLock(connectionString, lockName(this.#id));
+      void this.#lock?.lost.then(() => this.#onLockLost());
+    }
     this.#listener = await listen({
       connectionString,
       channels: ['davit_deployment'],
@@ -215,20 +219,28 @@ export class Runner {
   }
 
   async #renew(): Promise<void> {
-    if (this.#stopping) return;
+    // Without its lock it counts as dead, and says nothing else.
+    if (this.#stopping || this.#isRelocking) return;
+    const asked = performance.now();
+    // What begins while the database answers is not among the rows.
+    const running = [...this.#running];
     try {
       await this.#parts.database.run(store.registerRunner, [this.#id]);
       const rows = new Map((await this.#parts.database.many(store.renewLeases, [this.#id])).map((row) => [row.id, row]));
+      this.#renewedAt = asked;
       for (const { id, canceling, forced } of rows.values()) if (canceling) this.#endWaiting(id, forced);
-      for (const [id, run] of this.#running) {
+      for (const [id, run] of running) {
         const row = rows.get(id);
-        // A row that is gone was finished or taken over; what of this run still writes fails at its fence.
-        if (row !== undefined && row.fence !== run.fence) run.abandon.abort();
+        // Ended, or taken over: what it writes fails at its fence, and what it does to a cluster would be done beside its new owner.
+        if (row?.fence !== run.fence) run.abandon.abort();
         if (row?.forced === true) run.force.abort();
         if (row?.canceling === true) run.cancel.abort();
       }
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the runner could not renew its leases');
+      if (performance.now() - this.#renewedAt < store.leaseSeconds * 1_000) return;
+      // Others may have them by now. The next look takes up again what is still this one's.
+      for (const [, run] of running) run.abandon.abort();
     }
   }
 
@@ -241,7 +253,10 @@ export class Runner {
     void this.#relock();
   }
 
-  /** Once more, until it has its lock. What is its own is then taken up by the next look. */
+  /**
+   * Until it has a lock again, under another name: the former session may stand on at the server for as long as that does not notice that nobody
+   * is there any more. What the former one had is then taken over by a look, as from any runner that died.
+   */
   async #relock(): Promise<void> {
     if (this.#stopping) return;
     try {
@@ -249,15 +264,20 @@ export class Runner {
       await this.#looking;
       for (const run of this.#running.values()) run.abandon.abort();
       await Promise.all([...this.#running.values()].map((run) => run.ended));
-      const lock = await acquireSessionLock(this.#parts.connectionString, lockName(this.#id));
-      if (lock === null) throw new Error('the former session still stands');
+      const id = randomUUID();
+      const lock = await acquireSessionLock(this.#parts.connectionString, lockName(id));
+      if (lock === null) throw new Error('somebody has the lock of a runner that is new');
       if (this.#stopping) {
         await lock.release();
         return;
       }
+      this.#id = id;
       this.#lock = lock;
+      this.#waiting.clear();
+      this.#renewedAt = performance.now();
       this.#isRelocking = false;
       void lock.lost.then(() => this.#onLockLost());
+      await this.#renew();
       this.wake();
     } catch {
       this.#relockTimer = setTimeout(() => void this.#relock(), lookEveryMilliseconds);

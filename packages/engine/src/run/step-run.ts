@@ -1,9 +1,10 @@
-import { abortable, isAppError, retry } from '@davit/base';
+import { abortable, retry } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { Step, StepContext, Task } from '../steps/index.ts';
 import type { EngineParts } from '../parts.ts';
+import { isPassing } from '../passing.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import { crashPoint } from './crash-point.ts';
 import type { DeploymentLog } from './deployment-log.ts';
@@ -89,7 +90,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
         firstPauseMilliseconds: 500,
         maximumPauseMilliseconds: 4_000,
         signal,
-        isRetryable: (error) => isRetryable(error) && !signal.aborted,
+        isRetryable: (error) => isPassing(error) && !signal.aborted,
         onRetry: (error) => line(`${error instanceof Error ? error.message : String(error)}; trying again.`),
       },
       () => step.run(context),
@@ -125,11 +126,4 @@ function unheard(signal: AbortSignal): { readonly signal: AbortSignal; forget():
     signal.removeEventListener('abort', start);
   };
   return { signal: late.signal, forget };
-}
-
-function isRetryable(error: unknown): boolean {
-  // The whole deployment waits for it, and keeps nothing meanwhile.
-  if (error instanceof ClusterAway) return false;
-  if (error instanceof DriverError) return error.retryable;
-  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
 }

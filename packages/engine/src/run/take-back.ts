@@ -1,6 +1,7 @@
-import { isAppError, retry } from '@davit/base';
+import { retry } from '@davit/base';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { EngineParts } from '../parts.ts';
+import { isDatabaseAway } from '../passing.ts';
 import { undoRollout, type StepContext } from '../steps/index.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';
@@ -70,8 +71,4 @@ function textOf(error: unknown): string {
 /** Nothing that the user did: whoever takes the deployment up goes on from here. */
 function mustPass(error: unknown): boolean {
   return error instanceof LeaseLost || isDatabaseAway(error);
-}
-
-export function isDatabaseAway(error: unknown): boolean {
-  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
 }

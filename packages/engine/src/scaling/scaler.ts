@@ -1,8 +1,9 @@
-import { abortable, isAppError } from '@davit/base';
+import { abortable } from '@davit/base';
 import { DriverError, type CallContext, type ClusterDescription, type Workload } from '@davit/drivers';
 import type { Keeper } from '../keeper/keeper.ts';
 import type { Pass } from '../metrics/meter.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { isDatabaseAway } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
@@ -296,5 +297,5 @@ export class Scaler {
 
 function isPassing(error: unknown): boolean {
   if (error instanceof DriverError) return error.retryable;
-  return isAppError(error) && error.code === 'DATABASE_UNAVAILABLE';
+  return isDatabaseAway(error);
 }

@@ -226,6 +226,28 @@ test('an instance that died is revived, not replaced by a decision; one too many
   await eventually(async () => (of(shop).length === 2 ? true : undefined), 'two instances');
 });
 
+test('the keeper does not start what is being added, and goes on with all else', async () => {
+  const [shop, other] = [scaled(2), service()];
+  await deployed(shop);
+  await world.deploy([other]);
+  await world.reaches(other.serviceId, 'DEPLOYED');
+  let starts = 0;
+  world.fake.script = {
+    before: ({ method, service: id }) =>
+      method === 'start' && id === shop.serviceId && (starts += 1) > 0 ? new Promise(() => undefined) : undefined,
+  };
+  await eventually(async () => {
+    use(shop, 500);
+    return starts > 0 ? true : undefined;
+  }, 'an instance to be added');
+  for (let look = 0; look < 2; look += 1) {
+    world.fake.kill(of(other)[0]?.id ?? '', 1);
+    await eventually(async () => (of(other)[0]?.state === 'RUNNING' ? true : undefined), 'the revival');
+  }
+  expect(starts).toBe(1);
+  world.fake.script = {};
+});
+
 test('a stopped service and one whose minimum is 0 run nothing, whatever was there before', async () => {
   const shop = scaled(3);
   await deployed(shop);

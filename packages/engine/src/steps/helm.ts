@@ -10,7 +10,7 @@ import {
 import { fetchChart, helmOf, installOf, isFetched } from '../charts/chart.ts';
 import { releaseName } from '../charts/place.ts';
 import { ClusterAway } from '../clusters/drivers.ts';
-import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
+import { leadRequests } from '../clusters/front-door.ts';
 import { leaveOthers } from '../clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { isInstalled, repairOf } from '../plan/helm.ts';
@@ -98,7 +98,7 @@ export const settleChart: Step = {
       await noteDeployed(context, { desired: 'RUNNING', runningStatus: 'RUNNING', instances: null });
       const to = { owner: ownerOf(context), rollout: task.rollout, config: configOf(task) };
       const led = await leadRequests(parts, task.driver, to, call.signal);
-      for (const remark of routeRemarks(to.config, led ?? [])) call.log(remark);
+      for (const remark of led ?? []) call.log(remark);
       await leaveElsewhere(context);
     } finally {
       // Nothing of what comes behind the installation needs the chart, nor the secrets of its values.

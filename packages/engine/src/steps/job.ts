@@ -1,13 +1,14 @@
+import type { Queryable } from '@davit/db';
 import type { Workload } from '@davit/drivers';
 import { leaveOthers } from '../clusters/leave.ts';
 import { disarm, disarmOthers, putSuspended, quiet, schedulesOf, toClusterSchedule } from '../jobs/arming.ts';
 import { toAttempt } from '../jobs/attempt.ts';
-import { nextRun } from '../jobs/cron.ts';
+import { nextRun, type CronSchedule } from '../jobs/cron.ts';
 import { publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
 import { startWithImage } from '../registry-image.ts';
-import { hasOwnRun, removeSchedule, setSchedule } from '../store/jobs.ts';
+import { hasOwnRun, lockSchedule, removeSchedule, scheduleClock, setSchedule } from '../store/jobs.ts';
 import { terminationGrace } from '../workload.ts';
 import {
   configOf,
@@ -80,7 +81,11 @@ export const complete: Step = {
       rollout: task.rollout,
       config: configOf(task),
       launchedAt: task.launchedAt,
-      workload: (attempt) => attemptWorkload(context, attempt),
+      workload: async (attempt) => {
+        // It is started next: another owner may have ended this run meanwhile.
+        await context.journal.hold();
+        return attemptWorkload(context, attempt);
+      },
       call,
     });
     call.log('The job ended with exit code 0.');
@@ -118,17 +123,22 @@ export const arm: Step = {
     // A run that was asked for by itself leaves the rest as it is: what was stopped stays so.
     const isArmed = task.forcedEvent === null || task.former?.desired === 'RUNNING';
     const schedule = configOf(task).job?.schedule ?? null;
-    const next = isArmed && schedule !== null ? nextRun(schedule, new Date()) : null;
+    const timed = isArmed ? schedule : null;
+    const recurs = timed !== null && (await nextDue(parts.database, timed)) !== null;
     const deployed: Deployed = isArmed
       ? { desired: 'RUNNING', runningStatus: 'COMPLETED', instances: null }
       : { desired: 'STOPPED', runningStatus: 'STOPPED', instances: null };
     const owner = { environment: deployment.environment_id, service: task.serviceId };
-    const byCluster = next !== null && (await putOnCluster(context));
+    const byCluster = recurs && (await putOnCluster(context));
     if (!byCluster && hadSchedule(task)) await disarm(parts, task.driver, owner, call.signal);
     if (hadSchedule(task)) await disarmOthers(parts, task.driver, owner, call);
-    const due = byCluster ? [task.serviceId, 'infinity', task.driver] : [task.serviceId, next, null];
+    let next = null as Date | null;
     await journal.transaction(async (tx) => {
       await noteDeployed(context, deployed, tx);
+      // Read after the lock: what came due before is the scheduler's, and is not to be due again.
+      await tx.maybe(lockSchedule, [task.serviceId]);
+      next = timed === null ? null : await nextDue(tx, timed);
+      const due = byCluster ? [task.serviceId, 'infinity', task.driver] : [task.serviceId, next, null];
       if (next === null) await journal.writeAny(removeSchedule, [task.serviceId], tx);
       else await journal.write(setSchedule, due, tx);
     });
@@ -141,6 +151,11 @@ export const arm: Step = {
     return {};
   },
 };
+
+/** By the clock by which the scheduler decides what is due, which is not this machine's. */
+async function nextDue(db: Queryable, schedule: CronSchedule): Promise<Date | null> {
+  return nextRun(schedule, new Date((await db.one(scheduleClock)).now));
+}
 
 /** Whether the cluster starts the runs of the task's schedule. It is suspended there until that is written down. */
 async function putOnCluster(context: StepContext): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { DriverError, type Instance } from '@davit/drivers';
-import { leadRequests, routeRemarks } from '../clusters/front-door.ts';
+import { leadRequests } from '../clusters/front-door.ts';
 import { leaveOthers, moveNotes } from '../clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { assertDecides, letDecide } from '../scaling/by-cluster.ts';
@@ -146,7 +146,7 @@ export const route: Step = {
     await parts.gateways[task.driver]?.set(task.serviceId, config, instances, call.signal);
     const to = { owner: ownerOf(context), rollout: task.rollout, config };
     const led = await leadRequests(parts, task.driver, to, call.signal);
-    if (led !== null) for (const remark of routeRemarks(config, led)) call.log(remark);
+    if (led !== null) for (const remark of led) call.log(remark);
     else if (config.ports.some((port) => port.public)) call.log('The gateway sends requests to the new instances.');
     const scaled = { owner: ownerOf(context), rollout: task.rollout, config, instances: count };
     if (await letDecide(parts, task.driver, scaled, call.signal)) call.log(decisionRemark(config));
@@ -177,9 +177,12 @@ export const retire: Step = {
     if (old.length > 0) {
       const ids = old.map((instance) => instance.id);
       await parts.gateways[task.driver]?.awaitDrained(ids, parts.settings.drainSeconds * 1_000);
-      await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
-      call.log(`${old.length} former ${old.length === 1 ? 'instance' : 'instances'} stopped.`);
     }
+    // A deployment of another owner may have made instances by now, which this one would take for former ones.
+    await context.journal.hold();
+    // Also one that was scaled to nothing has left something: what its instances were given, and where they were reached.
+    await cluster.retire({ service: task.serviceId, exceptRollout: task.rollout }, graceSeconds(context), call);
+    if (old.length > 0) call.log(`${old.length} former ${old.length === 1 ? 'instance' : 'instances'} stopped.`);
     await leaveOthers(parts, task, graceSeconds(context), call);
     return {};
   },

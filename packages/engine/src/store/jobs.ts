@@ -13,6 +13,12 @@ export const setSchedule = statement(
    ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at, driver = excluded.driver`,
 );
 
+/** Service: its schedule, which the scheduler cannot move on meanwhile. */
+export const lockSchedule = statement('lockJobSchedule', 'SELECT 1 FROM job_schedule WHERE service_id = $1 FOR UPDATE');
+
+/** The clock that decides what is due. */
+export const scheduleClock = statement<{ now: string }>('jobScheduleClock', 'SELECT clock_timestamp() AS now');
+
 const removal = (table: string): string =>
   `DELETE FROM ${table} WHERE service_id = $3::uuid
      AND EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;

@@ -4,7 +4,7 @@ import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 
 /** How long a runner may be silent before another one takes over although its session still stands. */
-const leaseSeconds = 15;
+export const leaseSeconds = 15;
 
 export interface ClaimedDeployment {
   readonly id: string;
@@ -104,6 +104,9 @@ export const forgetRunners = statement(
 );
 
 export const fenced = `EXISTS (SELECT 1 FROM deployment f WHERE f.id = $1 AND f.fence = $2 AND f.status = 'RUNNING')`;
+
+/** Deployment, fence: a row while the fence holds. */
+export const holds = statement('holdsDeployment', `SELECT 1 FROM deployment WHERE id = $1 AND fence = $2 AND status = 'RUNNING'`);
 
 export const beginServices = statement(
   'beginServices',

@@ -1,3 +1,4 @@
+import type { Instance } from '@davit/drivers';
 import type { HelmReleaseSource, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
 
 /** A release's configuration with one public port. */
@@ -74,5 +75,23 @@ export function helmSource(overrides: Partial<HelmReleaseSource> = {}): HelmRele
     ports: [],
     timeoutSeconds: 60,
     ...overrides,
+  };
+}
+
+/** An instance that runs, as a cluster tells of it. */
+export function instance(changes: Partial<Instance> = {}): Instance {
+  return {
+    id: 'one',
+    name: 'one',
+    environment: 'environment',
+    service: 'service',
+    release: 'release',
+    rollout: 'rollout',
+    index: 0,
+    state: 'RUNNING',
+    startedAt: '2026-01-01T00:00:00Z',
+    exit: null,
+    endpoints: [],
+    ...changes,
   };
 }

@@ -149,6 +149,7 @@ export class Sites implements WorldClusters {
         answer(site);
         if (site.refusesRoutes) throw new DriverError({ cause: 'ENGINE_FAILED', message: 'no such Service' });
         site.led.set(served.owner.service, served);
+        return ['Nobody is let in.'];
       },
       remove: async ({ service }) => {
         answer(site);

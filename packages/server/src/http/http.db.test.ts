@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { ApiError } from '@davit/client';
+import { statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { breakDatabase, revokeElsewhere } from './testing.ts';
@@ -239,6 +240,23 @@ describe('the rate limit', () => {
     expect(statuses).toContain(401);
     expect(statuses.at(-1)).toBe(429);
   });
+});
+
+const setReadOnly = statement('test_set_read_only', 'set default_transaction_read_only = on');
+
+test('a server of a database that takes no changes is not ready', async () => {
+  const other = await startTestServer();
+  try {
+    // The pool gives out next what was given back last.
+    await expect
+      .poll(async () => {
+        await other.api.deps.database.run(setReadOnly);
+        return (await fetch(`${other.baseUrl}/readyz`)).status;
+      })
+      .toBe(503);
+  } finally {
+    await other.close();
+  }
 });
 
 test('health, metrics, description and reference page are there, and ask no other host', async () => {

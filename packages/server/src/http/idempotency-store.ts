@@ -30,9 +30,7 @@ export const keyAnswer = statement(
   'update idempotency_key set sealed = $2, is_answered = true where id = $1',
 );
 
-export const keyForget = statement('idempotency_forget', 'delete from idempotency_key where id = $1');
-
-/** One that was left without an answer and without a change. */
+/** One that has no answer and came with no change. Waits for a change that is being written. */
 export const keyForgetUnused = statement(
   'idempotency_forget_unused',
   'delete from idempotency_key where id = $1 and not is_answered and not has_changed',

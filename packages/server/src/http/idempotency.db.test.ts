@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { statement } from '@davit/db';
+import { DatabaseUnavailable, statement } from '@davit/db';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { breakDatabase } from './testing.ts';
 
 let server: TestServer;
@@ -166,6 +166,29 @@ test('a request whose server died after its change is not carried out again', as
   const answer = await post(projects(), { name: 'lost' }, 'lost');
   expect(answer.status).toBe(409);
   expect(JSON.parse(answer.text)).toMatchObject({ code: 'IDEMPOTENCY_ANSWER_LOST' });
+});
+
+test('a request whose change was written while the database went away is not carried out again', async () => {
+  const { database } = server.api.deps;
+  const client = server.client(owner.tokens.ADMIN);
+  const project = await client.call('createProject', { params: { organizationId: owner.id }, body: { name: 'cut' } });
+  const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'cut' } });
+  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const { id } = await client.call('createApplication', { params: { environmentId: environment.id }, body });
+  // The answer to COMMIT was on its way when the connection broke.
+  const transaction = database.transaction.bind(database);
+  const cut = vi.spyOn(database, 'transaction').mockImplementationOnce(async (action) => {
+    await transaction(action);
+    throw new DatabaseUnavailable(new Error('Connection terminated unexpectedly'));
+  });
+  expect(await post(`/application/${id}/deploy`, undefined, 'cut')).toMatchObject({ status: 503 });
+  cut.mockRestore();
+  expect((await server.database.database.one(readKey, ['cut'])).has_changed).toBe(true);
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const answer = await post(`/application/${id}/deploy`, undefined, 'cut');
+    expect(answer.status).toBe(409);
+    expect(JSON.parse(answer.text)).toMatchObject({ code: 'IDEMPOTENCY_ANSWER_LOST' });
+  }
 });
 
 test('a request whose server died before its change is carried out again', async () => {

@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError, canonicalJson } from '@davit/base';
-import { acquireSessionLock, heldSessionLocks, isTakenKey, type Database, type Queryable, type SessionLock } from '@davit/db';
+import { heldSessionLocks, isTakenKey, type Database, type Queryable } from '@davit/db';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Vault } from '../secrets/vault.ts';
 import { answerOf } from './answers.ts';
 import * as store from './idempotency-store.ts';
+import { LifeSign } from './life-sign.ts';
 import { validationFailed } from './validation.ts';
 
 /*
@@ -46,8 +47,7 @@ const lookEveryMilliseconds = 50;
 export class IdempotencyKeys {
   readonly #database: Database;
   readonly #vault: Vault;
-  readonly #connectionString: string;
-  #lock: Promise<SessionLock | null> | null = null;
+  readonly #life: LifeSign;
   /** Of this process: rows of another one may be of one that died. */
   readonly #runner = randomUUID();
   readonly #underway = new Map<string, Promise<void>>();
@@ -55,12 +55,12 @@ export class IdempotencyKeys {
   constructor({ database, vault, connectionString }: IdempotencyParts) {
     this.#database = database;
     this.#vault = vault;
-    this.#connectionString = connectionString;
+    this.#life = new LifeSign(connectionString, lockName(this.#runner));
   }
 
   /** Lets go of the connection that says that this process lives. */
-  async close(): Promise<void> {
-    await (await this.#lock?.catch(() => null))?.release();
+  close(): Promise<void> {
+    return this.#life.close();
   }
 
   /** Answers the request, or answers it as before. IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY, IDEMPOTENCY_ANSWER_LOST. */
@@ -68,7 +68,8 @@ export class IdempotencyKeys {
     const { actor, key, reply } = keyed;
     checkKey(key);
     const asked = fingerprint(keyed.request);
-    await this.#live();
+    // Without it others take the rows of this process for left ones.
+    await this.#life.show();
     const giveUpAt = performance.now() + waitMilliseconds;
     for (;;) {
       const id = randomUUID();
@@ -84,14 +85,6 @@ export class IdempotencyKeys {
       if (answer !== undefined) return send(reply.header('idempotency-replayed', 'true'), answer);
       if (performance.now() > giveUpAt) throw busy();
     }
-  }
-
-  /** Holds this process's lock. One that cannot be had is no reason to refuse: others then take its rows for left ones. */
-  async #live(): Promise<void> {
-    const lock = await this.#lock?.catch(() => null);
-    if (lock?.held === true) return;
-    this.#lock = acquireSessionLock(this.#connectionString, lockName(this.#runner));
-    await this.#lock.catch(() => null);
   }
 
   async #isAlive(runner: string): Promise<boolean> {
@@ -158,7 +151,8 @@ export class IdempotencyKeys {
 
   async #forget(id: string): Promise<void> {
     try {
-      await this.#database.run(store.keyForget, [id]);
+      // What failed on our side may have changed something all the same, as where the database went away with its answer to COMMIT.
+      await this.#database.run(store.keyForgetUnused, [id]);
     } catch {
       // The database is away, which is what the caller is told; the row is taken for one that was left.
     }
@@ -226,6 +220,6 @@ function lost(): AppError {
   return new AppError({
     code: 'IDEMPOTENCY_ANSWER_LOST',
     message:
-      'The first request with this Idempotency-Key was carried out, but its answer got lost when the server stopped. Read what is there; send it with a new key only if it is missing.',
+      'The first request with this Idempotency-Key was carried out, at least in part, but its answer got lost, as the server or its database stopped. Read what is there; send it with a new key only if it is missing.',
   });
 }

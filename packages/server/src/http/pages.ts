@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { openApi, operationList } from '@davit/contract';
-import { statement } from '@davit/db';
+import { statement, takesNoChanges } from '@davit/db';
 import type { FastifyInstance } from 'fastify';
 import { errorAnswer } from './answers.ts';
 import { errorsPage } from './errors-page.ts';
@@ -11,7 +11,8 @@ import { processMetrics } from './metrics.ts';
 import type { Room } from './server.ts';
 import { renderServiceMetrics } from './service-metrics.ts';
 
-const alive = statement('ready_check', 'select 1');
+// One that takes no changes is of no use, also where its connections are from before.
+const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoChanges} as refuses`);
 
 /** What stands beside the contract's paths: health, metrics, the description of the API, and its reference page. */
 export async function addPages(app: FastifyInstance, room: Room): Promise<void> {
@@ -30,8 +31,10 @@ function addHealth(pages: FastifyInstance, room: Room): void {
   pages.get('/healthz', (_request, reply) => reply.headers(securityHeaders).send({ status: 'ok' }));
   pages.get('/readyz', async (_request, reply) => {
     if (room.options.isLeaving?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'stopping' });
+    if (room.options.isStarting?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'starting' });
     try {
-      await room.options.database.run(alive);
+      const { refuses } = await room.options.database.one(alive);
+      if (refuses) return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database takes no changes.'));
     } catch (error) {
       room.options.logger?.warn({ err: error }, 'not ready: the database does not answer');
       return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database does not answer.'));

@@ -1,5 +1,5 @@
 import { SerializerSelector, type Serializer, type SerializerFactory } from '@fastify/fast-json-stringify-compiler';
-import { AppError, isAppError, systemClock, type Clock } from '@davit/base';
+import { AppError, isAppError } from '@davit/base';
 import { operationList, type Operation } from '@davit/contract';
 import type { Database } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
@@ -47,8 +47,9 @@ export interface ServerOptions {
   readonly version: string;
   /** Whether requests should go to other processes by now, as this one stops soon. */
   readonly isLeaving?: () => boolean;
+  /** Whether what this process is for does not work yet; default: it is there to answer. */
+  readonly isStarting?: () => boolean;
   readonly logger?: FastifyBaseLogger;
-  readonly clock?: Clock;
 }
 
 /** What the parts of the HTTP layer share. */
@@ -88,7 +89,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   const room: Room = {
     options,
-    limiter: new RateLimiter(options.rateLimit, options.clock ?? systemClock),
+    limiter: new RateLimiter(options.rateLimit),
     durations: new RequestDurations(),
     idempotency: new IdempotencyKeys(options),
   };

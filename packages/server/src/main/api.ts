@@ -56,6 +56,8 @@ export interface Api<Made extends MadeEngine = MadeEngine> {
   readonly madeToken: string | null;
   /** Begins to listen; gives the address. */
   listen(): Promise<string>;
+  /** Says that the engine works: until then `/readyz` of a process that is there for nothing else answers 503. */
+  works(): void;
   /** Says that requests should go elsewhere: `/readyz` answers 503, and each connection ends with its next answer. */
   leave(): void;
   /** Lets running requests end, within the configured time; then ends their connections. Database and engine stay open. */
@@ -129,7 +131,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     streams,
   };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
-  let isLeaving = false;
+  const state = { isLeaving: false, isStarting: config.role === 'worker' };
   const server = await createServer({
     mounted: mountAll(deps),
     database,
@@ -143,7 +145,8 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     trustProxy: config.trustProxy,
     logRequests: config.logRequests,
     version: await programVersion(),
-    isLeaving: () => isLeaving,
+    isLeaving: () => state.isLeaving,
+    isStarting: () => state.isStarting,
     ...(logger === undefined ? {} : { logger }),
   });
   const listener = await follow(connectionString, authenticator, streams);
@@ -159,20 +162,26 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
         throw listenFailure(config, error);
       }
     },
-    leave: () => {
-      isLeaving = true;
-    },
+    works: () => void (state.isStarting = false),
+    leave: () => void (state.isLeaving = true),
     close: async () => {
-      const impatience = setTimeout(() => server.server.closeAllConnections(), config.stopWithinSeconds * 1000);
       try {
-        await streams.close();
-        await server.close();
+        await closeServer(server, streams, config.stopWithinSeconds);
       } finally {
-        clearTimeout(impatience);
         await listener.close();
       }
     },
   };
+}
+
+async function closeServer(server: FastifyInstance, streams: Streams, withinSeconds: number): Promise<void> {
+  const impatience = setTimeout(() => server.server.closeAllConnections(), withinSeconds * 1000);
+  try {
+    await streams.close();
+    await server.close();
+  } finally {
+    clearTimeout(impatience);
+  }
 }
 
 const listenFailures: Readonly<Record<string, string>> = {

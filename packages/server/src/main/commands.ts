@@ -1,4 +1,4 @@
-import { migrate, openDatabase, type Database } from '@davit/db';
+import { migrate, openDatabase, type Database, type MigrationWait } from '@davit/db';
 import { listRestrictions, restrict } from '../resources/organization/index.ts';
 import { createAdminToken, listAdminTokens, revokeAdminTokens } from '../resources/token/index.ts';
 import type { Configuration } from './config.ts';
@@ -6,6 +6,10 @@ import { openState } from './state.ts';
 
 /** Prints a text; gives the exit code of success. */
 export type Print = (text: string) => number;
+
+function tellWait({ migration, holders }: MigrationWait): void {
+  process.stderr.write(`davit: ${migration} waits for a lock; open transactions: ${holders.join(', ') || 'none any more'}\n`);
+}
 
 async function withState<Result>(config: Configuration, action: (connectionString: string) => Promise<Result>): Promise<Result> {
   const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
@@ -18,7 +22,7 @@ async function withState<Result>(config: Configuration, action: (connectionStrin
 
 function withDatabase<Result>(config: Configuration, action: (database: Database) => Promise<Result>): Promise<Result> {
   return withState(config, async (connectionString) => {
-    await migrate({ connectionString });
+    await migrate({ connectionString, onWaiting: tellWait });
     const database = openDatabase({ connectionString, applicationName: 'davit command', maximumConnections: 2 });
     try {
       return await action(database);
@@ -30,7 +34,7 @@ function withDatabase<Result>(config: Configuration, action: (database: Database
 
 export function migrateCommand(config: Configuration, print: Print): Promise<number> {
   return withState(config, async (connectionString) => {
-    const { applied, current } = await migrate({ connectionString });
+    const { applied, current } = await migrate({ connectionString, onWaiting: tellWait });
     return print(applied.length === 0 ? `nothing to do: the schema is at ${current}` : `applied ${applied.join(', ')}`);
   });
 }

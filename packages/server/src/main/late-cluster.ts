@@ -31,9 +31,5 @@ export function late<Part>(open: (signal: AbortSignal) => Promise<Part>): Use<Pa
 
 /** A cluster that is looked for when it is needed. */
 export function lateCluster(kind: string, open: (signal: AbortSignal) => Promise<ClusterDriver>): ClusterDriver {
-  return {
-    ...clusterBy(kind, late(open)),
-    // It tells what was seen, and never fails for what is looked for longer than a probe may take.
-    probe: async (workload, instance, which, signal) => (await open(forever)).probe(workload, instance, which, signal),
-  };
+  return clusterBy(kind, late(open));
 }

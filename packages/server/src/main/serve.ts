@@ -83,6 +83,7 @@ async function startAll(config: Configuration, { logger, say, open, makeDrivers 
   await migrate({
     connectionString: state.connectionString,
     onApplied: ({ name }) => logger.info({ migration: name }, 'applied a migration'),
+    onWaiting: (wait) => logger.warn(wait, 'a migration waits for a lock'),
   });
   const database = openPool(config, state, logger);
   open.closers.push(() => database.close());
@@ -101,7 +102,7 @@ async function startAll(config: Configuration, { logger, say, open, makeDrivers 
   const address = config.role === 'worker' ? null : await api.listen();
   const health = address ?? (await startHealth(config, api, open));
   // After listening: deployments go on within moments, but the first answer does not wait for a container engine.
-  if (config.role !== 'api') void startEngine(api.engine, logger);
+  if (config.role !== 'api') void startEngine(api, logger);
   logger.info({ address: health, role: config.role }, 'ready');
   open.closers.push(() => leave(config, api));
   return { address, health, displaced: holder.displaced, close: () => closeAll(open, logger) };
@@ -170,9 +171,10 @@ function terraformPrograms({ terraformProgram, tofuProgram }: Configuration): Te
   return new Terraform({ TERRAFORM: terraformProgram, OPEN_TOFU: tofuProgram });
 }
 
-async function startEngine(engine: Engine, logger: Logger): Promise<void> {
+async function startEngine(api: Api<Engine>, logger: Logger): Promise<void> {
   try {
-    await engine.start();
+    await api.engine.start();
+    api.works();
     logger.info({}, 'the engine works');
   } catch (error) {
     logger.fatal({ err: error }, 'the engine could not be started; deployments wait until the next start');
@@ -187,6 +189,8 @@ async function showToken(config: Configuration, api: Api<Engine>, say: Say): Pro
 }
 
 const retryMilliseconds = 500;
+// A server elsewhere takes its time to notice that nobody is at the other end of the former session any more, which has the lock until then.
+const formerSessionMilliseconds = 45_000;
 
 /**
  * Keeps the state folder's lock, and with it the embedded database: a connection may be lost (the database restarts), then the
@@ -216,12 +220,17 @@ class LockHolder {
   }
 
   async #retake(config: Configuration, state: OpenState): Promise<SessionLock | null> {
+    const patience = config.databaseUrl === null ? 0 : formerSessionMilliseconds;
+    let refusedSince: number | null = null;
     while (!this.#isReleased) {
       try {
         return await lockStateFolder(config, state.connectionString);
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'STATE_FOLDER_IN_USE') return null;
-        // The database is not back yet.
+        if (error instanceof Error && 'code' in error && error.code === 'STATE_FOLDER_IN_USE') {
+          refusedSince ??= performance.now();
+          if (performance.now() - refusedSince >= patience) return null;
+        }
+        // Else the database is not back yet.
         await new Promise((resolve) => setTimeout(resolve, retryMilliseconds));
       }
     }

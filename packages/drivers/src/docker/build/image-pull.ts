@@ -80,7 +80,7 @@ export async function* transfer(docker: Dockerode, request: EngineRequest, done:
 
 /** Why an image could not be had, by the engine's words. Pure. */
 export function pullFailure(reference: string, words: string): DriverError {
-  const { text, known } = knownWords(words);
+  const { text, known } = knownWords(words, reference);
   const cause = known?.cause ?? 'ENGINE_FAILED';
   return new DriverError({
     cause,

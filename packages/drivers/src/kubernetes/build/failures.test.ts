@@ -93,6 +93,11 @@ test('what keeps a build from beginning says what the operator can do', () => {
     expect.stringContaining('davit-builds-*'),
     false,
   ]);
+  expect(told({ type: 'REFUSED', words: 'failed calling webhook "x": no endpoints' })).toEqual([
+    'ENGINE_FAILED',
+    expect.not.stringContaining('quota'),
+    true,
+  ]);
   expect(told({ type: 'REFUSED', words: 'exceeded quota: builds' })).toEqual(['QUOTA_EXCEEDED', expect.any(String), false]);
   expect(told({ type: 'UNSCHEDULED', words: '0/3 nodes are available: 3 Insufficient memory.' })).toEqual([
     'UNSCHEDULABLE',

@@ -12,12 +12,14 @@ export function beginFailure(suspicion: Suspicion, { memoryMiB }: ClusterBuildRe
   switch (suspicion.type) {
     case 'REFUSED': {
       const { words } = suspicion;
-      const cause = meaningOf(words)?.cause ?? 'ADMISSION_REFUSED';
+      const { cause = 'ADMISSION_REFUSED', retryable = false } = meaningOf(words) ?? {};
+      const message = `The cluster does not take the pod of the build: ${words}`;
+      if (retryable) return failure(cause, message, { words, retryable });
       const hint =
         cause === 'ADMISSION_REFUSED'
           ? 'Builds need a namespace of the Pod Security level privileged (docs/kubernetes.md#builds-on-the-cluster). Have the policy let the namespaces davit-builds-* be, or the operator set another build_isolation.'
           : 'Raise the quota of the namespace davit-builds-*, or have the operator lower build_memory_mib and build_cpu_millicores in the settings of the cluster.';
-      return failure(cause, `The cluster does not take the pod of the build: ${words}`, { hint, words });
+      return failure(cause, message, { hint, words });
     }
     case 'UNSCHEDULED': {
       const hint = `Add nodes or make room, or have the operator lower build_memory_mib in the settings of the cluster: a build asks for all of the ${memoryMiB} MiB that it may use.`;

@@ -1,4 +1,5 @@
 import type { Event, Pod } from 'kubernetes-types/core/v1.js';
+import { eventsOfInstance } from '../events.ts';
 import { follow } from '../follow.ts';
 import { mainStatus } from '../instances.ts';
 import { judgeBegin, type Judgement, type Seen } from '../judge.ts';
@@ -95,10 +96,7 @@ export class BuildPod {
   }
 
   #seeEvents(events: readonly Event[]): void {
-    this.#events = events.filter(({ involvedObject }) => {
-      const about = involvedObject.name ?? '';
-      return about === this.#name || about.startsWith(`${this.#name}-`);
-    });
+    this.#events = events;
     this.#look();
   }
 
@@ -118,7 +116,9 @@ export class BuildPod {
 
   #judge(pod: Pod | null): void {
     const now = Date.now();
-    const seen = { name: this.#name, pod, events: this.#events, began: this.#since, now };
+    const [name, began] = [this.#name, this.#since];
+    const events = eventsOfInstance(this.#events, { name, pods: pod === null ? [] : [pod], began });
+    const seen = { name, pod, events, began, now };
     const judgement = judgeSandbox(seen) ?? judgeBegin(seen);
     if (judgement.type === 'FAILED') this.#begun.resolve({ type: 'FAILED', suspicion: judgement.suspicion });
     if (judgement.type === 'WAIT' && judgement.againAt < Infinity)

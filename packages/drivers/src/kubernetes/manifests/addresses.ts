@@ -34,12 +34,21 @@ export function toServices(workload: Workload, rollout: string): Service[] {
   }));
 }
 
+/** Whether the one that is there has an address and the wanted one has none, or the other way round: neither can change. Pure. */
+export function isOtherwise(wanted: Service, existing: Service | undefined): boolean {
+  return existing !== undefined && hasAddress(existing) !== hasAddress(wanted);
+}
+
+function hasAddress({ spec }: Service): boolean {
+  return spec?.clusterIP !== 'None';
+}
+
 /**
- * A Service with the ports of the one that is there as well: as long as it leads to another rollout, that one's ports must stay. Pure.
+ * A Service with the ports of the one that is there as well: as long as it leads to another rollout, that one's ports must stay. One that
+ * has an address keeps it, and with it its ports, as it needs some; one without stays so, and its name still leads to the instances. Pure.
  */
 export function keepingPorts(service: Service, existing: Service | undefined): Service {
-  const own = service.spec?.ports;
-  if (own === undefined) return service;
+  const own = service.spec?.ports ?? [];
   const kept = (existing?.spec?.ports ?? []).filter(({ name }) => !own.some((port) => port.name === name));
   const ports = kept.map(({ name, port, targetPort, protocol, appProtocol }) => ({
     name,
@@ -48,7 +57,11 @@ export function keepingPorts(service: Service, existing: Service | undefined): S
     protocol,
     appProtocol,
   }));
-  return { ...service, spec: { ...service.spec, ports: [...own, ...ports] } };
+  const all = [...own, ...ports];
+  if (all.length === 0) return service;
+  const { clusterIP, ...spec } = service.spec ?? {};
+  const isHeadless = clusterIP === 'None' && !isOtherwise(service, existing);
+  return { ...service, spec: { ...spec, ...(isHeadless && { clusterIP }), ports: all } };
 }
 
 function toServicePorts({ ports }: Workload): ServicePort[] {

@@ -230,6 +230,20 @@ test('beside a rollout that serves, its ports stay until it is switched from', (
   expect(keepingPorts(next ?? {}, undefined)).toEqual(next);
 });
 
+test('a Service that has an address keeps it, and one without stays so, as neither can change', () => {
+  const withPorts = manifests(sampleWorkload()).services[0] ?? {};
+  const without = manifests(sampleWorkload({ ports: [] })).services[0] ?? {};
+  expect(without.spec).toMatchObject({ clusterIP: 'None' });
+  const addressed = { ...withPorts, spec: { ...withPorts.spec, clusterIP: '10.0.0.1' } };
+  const kept = keepingPorts(without, addressed);
+  expect(faultsOf(kept)).toEqual([]);
+  expect(kept.spec?.ports?.map(({ port }) => port)).toEqual([8080, 9090]);
+  expect(kept.spec).not.toHaveProperty('clusterIP');
+  expect(kept.spec?.selector).toEqual(without.spec?.selector);
+  expect(keepingPorts(without, without)).toEqual(without);
+  expect(keepingPorts(withPorts, without)).toEqual(withPorts);
+});
+
 test('routes become an Ingress that the description of Kubernetes takes, without any none', () => {
   const { owner, rollout } = sampleWorkload();
   const routes = [

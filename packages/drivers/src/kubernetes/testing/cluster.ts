@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Behaviour, ConformanceSubject } from '../../conformance/index.ts';
+import type { Instance, LogLine, Workload } from '../../workload.ts';
 import { openKubernetesDriver, type KubernetesDriver } from '../index.ts';
 import { defaultSettings, type BuildSettings, type ClusterSettings } from '../manifests/settings.ts';
 
@@ -61,6 +62,27 @@ export function openTestDriver(
 ): Promise<KubernetesDriver> {
   const input = { kubeconfig, installation, settings: { helperImage: image, lingerSeconds: 1, ...settings } };
   return openKubernetesDriver(input, new AbortController().signal);
+}
+
+export interface Ran {
+  readonly instance: Instance;
+  /** What it printed. */
+  readonly output: string;
+}
+
+/** Starts a workload that runs once, and waits for its end. */
+export async function ranOnce(driver: KubernetesDriver, job: Workload): Promise<Ran> {
+  const { signal } = new AbortController();
+  await driver.start(job, { signal, log: () => undefined });
+  const lines: LogLine[] = [];
+  for (;;) {
+    const [instance] = await driver.observe({ rollout: job.rollout }, signal);
+    if (instance?.state === 'EXITED') {
+      await driver.followLogs(instance.id, null, (line) => lines.push(line), signal);
+      return { instance, output: lines.map(({ text }) => text).join('\n') };
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 export function subjectOf(cluster: TestCluster): ConformanceSubject {

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { Sensitive } from '@davit/base';
 import type { Workload } from '../../workload.ts';
 import { defaultSettings, type ClusterSettings, type ClusterTraits } from '../manifests/settings.ts';
+import { shell } from './cluster.ts';
 
 export const cluster: { readonly settings: ClusterSettings; readonly traits: ClusterTraits } = {
   settings: defaultSettings,
@@ -47,4 +49,32 @@ export function sampleWorkload(changes: Partial<Workload> = {}): Workload {
     terminationGraceSeconds: 10,
     ...changes,
   };
+}
+
+/** Where a workload of a test runs, and of which image with busybox. */
+export interface TestPlace {
+  readonly installation: string;
+  readonly environment: string;
+  readonly image: string;
+}
+
+/** A small service of a shell script, with ids of its own; it listens nowhere, has no names, and is ready when it runs. */
+export function scriptWorkload({ image, ...place }: TestPlace, script: string, changes: Partial<Workload> = {}): Workload {
+  return sampleWorkload({
+    owner: { ...sampleWorkload().owner, ...place, service: randomUUID() },
+    release: randomUUID(),
+    rollout: randomUUID(),
+    image,
+    ...shell(script),
+    environment: [],
+    files: [],
+    ports: [],
+    hostnames: [],
+    readiness: null,
+    cpuMillicores: 100,
+    memoryMiB: 64,
+    readyTimeoutSeconds: 30,
+    terminationGraceSeconds: 2,
+    ...changes,
+  });
 }

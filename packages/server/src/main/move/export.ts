@@ -74,7 +74,7 @@ export async function exportInstance(
 
 // Secrets that no key opens would be found out at the other place only.
 async function assertKeysFit(connectionString: string, keys: readonly Buffer[]): Promise<void> {
-  const database = openDatabase({ connectionString, applicationName: 'davit export', maximumConnections: 1 });
+  const database = openDatabase({ connectionString, applicationName: 'davit export', maximumConnections: 1, readsOnly: true });
   try {
     await openVault(database, keys);
   } finally {

@@ -1,0 +1,9 @@
+import { networkInterfaces } from 'node:os';
+
+/** An address of this machine that is no pod's own. */
+export function ownAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
+  const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
+  if (found === undefined) throw new Error('this machine has no address but 127.0.0.1');
+  return found.address;
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import type { Pod, Service } from 'kubernetes-types/core/v1.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { closeApi, find, openApi, type Api } from './api.ts';
+import { list } from './follow.ts';
+import type { KubernetesDriver } from './index.ts';
+import { readKubeconfig } from './kubeconfig.ts';
+import { label } from './labels.ts';
+import { namespaceName } from './names.ts';
+import { pathOf } from './objects.ts';
+import { openTestDriver, ranOnce, testCluster } from './testing/cluster.ts';
+import { scriptWorkload } from './testing/workloads.ts';
+
+/* Who reaches whom. Clusters do not tell whether they enforce network policies, so whoever has one that does says so. */
+
+const cluster = testCluster();
+const missing =
+  cluster.missing ??
+  (process.env['DAVIT_TEST_KUBERNETES_POLICIES'] === 'true' ? null : 'DAVIT_TEST_KUBERNETES_POLICIES is not true');
+const installation = `policies-${randomUUID()}`;
+const [here, elsewhere] = [randomUUID(), randomUUID()];
+const { signal } = new AbortController();
+const context = { signal, log: () => undefined };
+const { image } = cluster;
+
+describe.skipIf(missing !== null)(`network policies on Kubernetes${missing === null ? '' : ` (${missing})`}`, () => {
+  let api: Api;
+  let driver: KubernetesDriver;
+  const web = scriptWorkload(
+    { installation, environment: here, image },
+    "mkdir -p /www; echo served >/www/index.html; trap 'exit 0' TERM; httpd -f -p 8080 -h /www & wait",
+    { ports: [{ id: 'web', internalPort: 8080, protocol: 'HTTP' }], hostnames: ['shop'] },
+  );
+  /** Addresses of its Service and of its pod. */
+  let addresses: readonly string[];
+
+  beforeAll(async () => {
+    api = openApi(readKubeconfig(cluster.kubeconfig));
+    driver = await openTestDriver(cluster, installation);
+    await driver.start(web, context);
+    await driver.awaitReady(web, context);
+    const namespace = namespaceName(installation, here);
+    const service = await find<Service>(api, pathOf('Service', { namespace, name: 'shop' }), signal);
+    const query = { labelSelector: `${label.rollout}=${web.rollout}` };
+    const { items } = await list<Pod>(api, { path: pathOf('Pod', { namespace }), query }, signal);
+    addresses = [service?.spec?.clusterIP ?? '', items[0]?.status?.podIP ?? ''];
+  });
+  afterAll(async () => {
+    for (const environment of [here, elsewhere]) await driver?.removeEnvironment(environment, context);
+    driver?.close();
+    closeApi(api);
+  });
+
+  /**
+   * What a pod of an environment hears, the last time that it asks: a cluster takes a while to let a new pod in, and a while to shut it out, so it
+   * asks again until it hears what is wanted.
+   */
+  async function heard(environment: string, wanted: 'served' | 'nothing'): Promise<string[]> {
+    const ask = (address: string): string =>
+      `last=; for i in $(seq 20); do last=$(timeout 3 wget -q -O - http://${address}:8080/ 2>/dev/null || echo nothing); ` +
+      `[ "$last" = ${wanted} ] && break; sleep 1; done; echo "$last"`;
+    const job = scriptWorkload({ installation, environment, image }, addresses.map(ask).join('; '), { runsOnce: true });
+    const { output } = await ranOnce(driver, job);
+    await driver.retire({ service: job.owner.service }, 0, context);
+    return output.split('\n');
+  }
+
+  test('a service is reached from its environment, and from no other', async () => {
+    expect(await heard(here, 'served')).toEqual(['served', 'served']);
+    expect(await heard(elsewhere, 'nothing')).toEqual(['nothing', 'nothing']);
+  });
+
+  test('a namespace of the settings reaches it, as an ingress controller must, from the next deployment on', async () => {
+    const sources = { namespaces: [namespaceName(installation, elsewhere)], networks: [] };
+    const open = await openTestDriver(cluster, installation, { sources });
+    try {
+      await open.start(web, context);
+      expect(await heard(elsewhere, 'served')).toEqual(['served', 'served']);
+    } finally {
+      open.close();
+    }
+    await driver.start(web, context);
+    expect(await heard(elsewhere, 'nothing')).toEqual(['nothing', 'nothing']);
+  });
+
+  test('its instances reach what they want, names included', async () => {
+    const job = scriptWorkload({ installation, environment: here, image }, 'timeout 5 wget -q -O - http://shop:8080/', {
+      runsOnce: true,
+    });
+    expect((await ranOnce(driver, job)).output).toBe('served');
+  });
+});

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { DatabaseUnavailable, statement, type Database } from '@davit/db';
+import { createFakeCluster, type ClusterDriver, type Instance, type LogLine } from '@davit/drivers';
+import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { EngineParts } from '../parts.ts';
+import { config, instance as someInstance } from '../testing/config.ts';
+import { LogCollector } from './log-collector.ts';
+
+const stored = statement<{ message: string }>(
+  'testStoredLines',
+  'SELECT message FROM service_log WHERE service_id = $1 ORDER BY id',
+);
+
+/** One reading of the output of an instance. */
+interface Reading {
+  readonly since: string | null;
+  readonly signal: AbortSignal;
+  print(text: string): void;
+  /** The connection ends. */
+  cut(error?: Error): void;
+}
+
+let db: TestDatabase;
+let collector: LogCollector;
+let readings: Reading[];
+/** Called before each write; what it throws is the answer of the database. */
+let onWrite: () => void;
+let instance: Instance;
+let minute: number;
+
+beforeEach(async () => {
+  db = await createTestDatabase();
+  readings = [];
+  minute = 0;
+  onWrite = () => undefined;
+  instance = someInstance({ environment: randomUUID(), service: randomUUID(), release: randomUUID() });
+  const cluster: ClusterDriver = { ...createFakeCluster().cluster, followLogs };
+  const database = {
+    maybe: db.database.maybe.bind(db.database),
+    run: async (...call: Parameters<Database['run']>) => {
+      onWrite();
+      return db.database.run(...call);
+    },
+  };
+  const some = {
+    database,
+    drivers: { here: { cluster } },
+    hooks: { secrets: () => Promise.resolve(new Map()) },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  };
+  const parts = some as unknown as EngineParts; // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
+  collector = new LogCollector(parts, 'here', { retryMilliseconds: 1, hangMilliseconds: 1 });
+});
+
+afterEach(async () => {
+  await collector.stop();
+  await db.drop();
+});
+
+function followLogs(_id: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    readings.push({
+      since,
+      signal,
+      print: (text) => onLine({ stream: 'stdout', text, timestamp: timeOf((minute += 1)) }),
+      cut: (error) => (error === undefined ? resolve() : reject(error)),
+    });
+  });
+}
+
+const timeOf = (minutes: number): string => `2026-01-01T00:${String(minutes).padStart(2, '0')}:00.000000000Z`;
+const follow = (one: Instance = instance, term?: AbortSignal): void => collector.follow(one, config(), term);
+const lines = async (): Promise<string[]> => (await db.database.many(stored, [instance.service])).map(({ message }) => message);
+const has = (...wanted: string[]): Promise<void> => vi.waitFor(async () => expect(await lines()).toEqual(wanted), 10_000);
+
+/** Looks until there is a reading of this number. */
+function reading(number: number, one: Instance = instance): Promise<Reading> {
+  return vi.waitFor(() => {
+    follow(one);
+    const found = readings[number - 1];
+    if (found === undefined) throw new Error(`there are ${readings.length} readings`);
+    return found;
+  }, 10_000);
+}
+
+test.each([undefined, new Error('the connection ended')])(
+  'what still runs is read on when its reading has ended (%s)',
+  async (error) => {
+    const first = await reading(1);
+    follow();
+    first.print('one');
+    first.cut(error);
+    const second = await reading(2);
+    expect(second.since).toBe(timeOf(1));
+    second.print('two');
+    await has('one', 'two');
+    expect(readings).toHaveLength(2);
+  },
+);
+
+test('what has ended is read to its end once, until it is started again', async () => {
+  const ended: Instance = { ...instance, state: 'EXITED' };
+  const first = await reading(1, ended);
+  first.cut(new Error('the connection ended'));
+  const second = await reading(2, ended);
+  second.cut();
+  const third = await reading(3, { ...instance, startedAt: '2026-01-01T01:00:00Z' });
+  expect(readings).toHaveLength(3);
+  third.print('again');
+  await has('again');
+});
+
+test('a reading that hangs when the instance lives anew gives way', async () => {
+  const first = await reading(1);
+  first.print('before');
+  const second = await reading(2, { ...instance, startedAt: '2026-01-01T01:00:00Z' });
+  expect(first.signal.aborted).toBe(true);
+  second.print('after');
+  await has('before', 'after');
+});
+
+test('lines that could not be stored, as the database was away, are read again', async () => {
+  const first = await reading(1);
+  first.print('one');
+  await has('one');
+  onWrite = () => {
+    throw new DatabaseUnavailable(new Error('away'));
+  };
+  first.print('two');
+  await vi.waitFor(() => expect(first.signal.aborted).toBe(true), 10_000);
+  onWrite = () => undefined;
+  first.print('lost with its reading');
+  minute = 1;
+  const second = await reading(2);
+  expect(second.since).toBe(timeOf(1));
+  second.print('two');
+  second.print('three');
+  await has('one', 'two', 'three');
+});
+
+test('lines that the database does not take are left out, and following goes on', async () => {
+  const first = await reading(1);
+  let refusals = 0;
+  onWrite = () => {
+    refusals += 1;
+    if (refusals === 1) throw Object.assign(new Error('invalid byte sequence'), { code: '22021' });
+  };
+  first.print('bad');
+  await vi.waitFor(() => expect(refusals).toBe(1), 10_000);
+  first.print('good');
+  await has('good');
+  expect(readings).toHaveLength(1);
+});
+
+test('who may no longer follow stores nothing more; who is stopped stores what it has read', async () => {
+  const term = new AbortController();
+  follow(instance, term.signal);
+  const [first] = await vi.waitFor(() => {
+    expect(readings).toHaveLength(1);
+    return readings;
+  });
+  first?.print('for somebody else');
+  term.abort();
+  const second = await reading(2);
+  second.print('mine');
+  await collector.stop();
+  expect(await lines()).toEqual(['mine']);
+});

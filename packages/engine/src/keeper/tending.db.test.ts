@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import type { Workload } from '@davit/drivers';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { RequestedService } from '../index.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+/* One service that cannot be tended to keeps no other waiting. */
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await world.close();
+});
+
+const call = { signal: new AbortController().signal, log: (): void => undefined };
+
+async function deployed(one = service()): Promise<RequestedService> {
+  await world.deploy([one]);
+  await world.reaches(one.serviceId, 'DEPLOYED');
+  // While a deployment goes on the keeper does nothing in its environment.
+  await eventually(async () => {
+    const { last } = await world.engine.port.environment(world.database.database, world.environmentId);
+    return last?.running === false ? true : undefined;
+  }, 'the end of the deployment');
+  return one;
+}
+
+const of = ({ serviceId }: RequestedService) => world.fake.instances.filter((instance) => instance.service === serviceId);
+const workloadOf = (one: RequestedService): Workload => {
+  const workload = world.fake.workloads.get(of(one)[0]?.id ?? '');
+  if (workload === undefined) throw new Error('nothing runs');
+  return workload;
+};
+const calls = (method: string, { serviceId }: RequestedService): number =>
+  world.fake.calls.filter((made) => made.method === method && made.service === serviceId).length;
+
+async function revives(one: RequestedService): Promise<void> {
+  world.fake.kill(of(one)[0]?.id ?? '', 1);
+  await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the revival');
+}
+
+test.each(['of a service', 'of no service that is known'])('an instance %s that does not go', async (of) => {
+  const [stuck, other] = [await deployed(), await deployed()];
+  const { owner, ...left } = workloadOf(stuck);
+  const one = of === 'of a service' ? stuck : { ...stuck, serviceId: randomUUID() };
+  let hangs = true;
+  // Its deployment retires too.
+  const before = calls('retire', one);
+  world.fake.script = {
+    before: ({ method, service: id }) =>
+      hangs && method === 'retire' && id === one.serviceId ? new Promise(() => undefined) : undefined,
+  };
+  // Every time that this may take is over when the test says so.
+  let over = new AbortController();
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => AbortSignal.any([timeout(milliseconds), over.signal]));
+  await world.fake.cluster.start({ ...left, owner: { ...owner, service: one.serviceId }, rollout: randomUUID() }, call);
+  await eventually(async () => (calls('retire', one) > before ? true : undefined), 'the keeper to remove it');
+  await revives(other);
+  await revives(other);
+  expect(calls('retire', one)).toBe(before + 1);
+  // It is tried again after its time.
+  hangs = false;
+  const former = over;
+  over = new AbortController();
+  former.abort();
+  await eventually(async () => (calls('retire', one) > before + 1 ? true : undefined), 'another try');
+  await eventually(async () => (world.fake.instances.length === 2 ? true : undefined), 'its end');
+});
+
+test('what hangs is let go of when the keeper stops', async () => {
+  const stuck = await deployed();
+  const before = calls('retire', stuck);
+  world.fake.script = { before: ({ method }) => (method === 'retire' ? new Promise(() => undefined) : undefined) };
+  await world.fake.cluster.start({ ...workloadOf(stuck), rollout: randomUUID() }, call);
+  await eventually(async () => (calls('retire', stuck) > before ? true : undefined), 'the keeper to remove it');
+  await expect(world.engine.stop()).resolves.toBeUndefined();
+});
+
+test('what was seen is not started again when a deployment has replaced it meanwhile', async () => {
+  const shop = await deployed();
+  const former = workloadOf(shop);
+  const held = Promise.withResolvers<void>();
+  let holds = 0;
+  world.fake.script = {
+    before: ({ method, service: id }) =>
+      method === 'retire' && id === shop.serviceId && (holds += 1) === 1 ? held.promise : undefined,
+  };
+  // The one that should be there has died, and there is one too many.
+  const id = of(shop)[0]?.id ?? '';
+  world.fake.kill(id, 1);
+  await world.fake.cluster.start({ ...former, rollout: randomUUID() }, call);
+  await eventually(async () => (holds > 0 ? true : undefined), 'the keeper to remove what is left');
+  await deployed({ ...shop, release: { config: { ...configOf(shop), memoryMiB: 256 }, commitId: null } });
+  held.resolve();
+  await revives(await deployed());
+  expect(world.fake.calls.filter(({ method, detail }) => method === 'revive' && detail === id)).toEqual([]);
+  expect(of(shop)).toMatchObject([{ state: 'RUNNING' }]);
+});
+
+function configOf({ release }: RequestedService) {
+  if (release === undefined || !('config' in release)) throw new Error('it has no configuration');
+  return release.config;
+}

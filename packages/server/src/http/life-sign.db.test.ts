@@ -1,0 +1,36 @@
+import { statement } from '@davit/db';
+import { createTestDatabase } from '@davit/testkit/database';
+import { expect, test } from 'vitest';
+import { LifeSign } from './life-sign.ts';
+
+const signs = statement<{ pid: number }>(
+  'testLifeSigns',
+  `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'davit lock sign'`,
+);
+const endSession = statement('testEndLifeSign', 'SELECT pg_terminate_backend($1)');
+
+test('what asks for it at once takes it once; it comes back when its session was lost, and goes with the process', async () => {
+  const made = await createTestDatabase();
+  const pids = async (): Promise<number[]> => (await made.database.many(signs)).map(({ pid }) => pid);
+  const crowd = new LifeSign(made.connectionString, 'sign');
+  const sign = new LifeSign(made.connectionString, 'sign');
+  try {
+    await Promise.all(Array.from({ length: 5 }, () => crowd.show()));
+    await expect.poll(pids).toHaveLength(1);
+    await crowd.close();
+    await expect.poll(pids).toEqual([]);
+
+    await sign.show();
+    const [first] = await pids();
+    await made.database.run(endSession, [first]);
+    const isBack = async (): Promise<boolean> => {
+      await sign.show();
+      const now = await pids();
+      return now.length === 1 && now[0] !== first;
+    };
+    await expect.poll(isBack).toBe(true);
+  } finally {
+    await sign.close();
+    await made.drop();
+  }
+});
