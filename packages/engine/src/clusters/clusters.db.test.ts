@@ -20,9 +20,9 @@ const logOf = statement<{ message: string }>(
   'testDeploymentMessages',
   'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
 );
-const statusOf = statement<{ status: string; waiting: boolean }>(
-  'testDeploymentStatus',
-  'SELECT status, waiting_since IS NOT NULL AS waiting FROM deployment WHERE id = $1',
+const waitingOf = statement<{ waiting: boolean }>(
+  'testDeploymentWaiting',
+  'SELECT waiting_since IS NOT NULL AS waiting FROM deployment WHERE id = $1',
 );
 
 const isLeading = statement(
@@ -35,16 +35,9 @@ async function messages(deploymentId: string): Promise<string[]> {
   return (await world.database.database.many(logOf, [deploymentId])).map(({ message }) => message);
 }
 
-function ended(deploymentId: string): Promise<string> {
-  return eventually(async () => {
-    const { status } = await world.database.database.one(statusOf, [deploymentId]);
-    return status === 'QUEUED' || status === 'RUNNING' ? undefined : status;
-  }, 'the end of the deployment');
-}
-
 function waits(deploymentId: string): Promise<true> {
   return eventually(async () => {
-    const { waiting } = await world.database.database.one(statusOf, [deploymentId]);
+    const { waiting } = await world.database.database.one(waitingOf, [deploymentId]);
     return waiting ? true : undefined;
   }, 'the deployment that waits for its cluster');
 }
@@ -102,8 +95,7 @@ describe('a cluster that does not answer', () => {
     async (method) => {
       const [east, west] = await open();
       const one = service();
-      await on(east, one);
-      await world.reaches(one.serviceId, 'DEPLOYED');
+      expect(await world.ends(await on(east, one))).toBe('SUCCEEDED');
       failFrom(east, method);
       const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
       const deploymentId = await on(east, again);
@@ -112,7 +104,7 @@ describe('a cluster that does not answer', () => {
       await on(west, other);
       await world.reaches(other.serviceId, 'DEPLOYED');
       comeBack(east);
-      expect(await ended(deploymentId)).toBe('SUCCEEDED');
+      expect(await world.ends(deploymentId)).toBe('SUCCEEDED');
       const rollouts = new Set(east.fake.instances.map(({ rollout }) => rollout));
       expect(rollouts.size).toBe(1);
       const log = await messages(deploymentId);
@@ -130,7 +122,7 @@ describe('a cluster that does not answer', () => {
     await on(west, other);
     await world.reaches(other.serviceId, 'DEPLOYED');
     comeBack(east);
-    expect(await ended(waiting)).toBe('SUCCEEDED');
+    expect(await world.ends(waiting)).toBe('SUCCEEDED');
   });
 
   test('for too long fails its deployment with its cause; what ran there serves on', async () => {
@@ -158,7 +150,7 @@ describe('a cluster that does not answer', () => {
     await world.restart();
     await waits(deploymentId);
     comeBack(east);
-    expect(await ended(deploymentId)).toBe('SUCCEEDED');
+    expect(await world.ends(deploymentId)).toBe('SUCCEEDED');
     expect(east.fake.calls.filter(({ method }) => method === 'build')).toHaveLength(1);
     expect(east.fake.instances).toHaveLength(1);
   });
@@ -169,7 +161,7 @@ describe('a cluster that does not answer', () => {
     const deploymentId = await on(east, service());
     await waits(deploymentId);
     await world.engine.port.cancel(east.place.environmentId, false);
-    expect(await ended(deploymentId)).toBe('CANCELED');
+    expect(await world.ends(deploymentId)).toBe('CANCELED');
     comeBack(east);
     await eventually(async () => (east.fake.instances.length === 0 ? true : undefined), 'the end of what it had begun');
   });
@@ -189,7 +181,7 @@ describe('a cluster that does not answer', () => {
     };
     const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
     const deploymentId = await on(east, again);
-    expect(await ended(deploymentId)).toBe('CANCELED');
+    expect(await world.ends(deploymentId)).toBe('CANCELED');
     comeBack(east);
     await eventually(async () => (east.fake.instances.length === 1 ? true : undefined), 'the end of what it had begun');
     expect(east.fake.instances[0]?.id).toBe(serving?.id);
@@ -208,7 +200,7 @@ describe('a cluster that does not answer', () => {
     await waits(deploymentId);
     hangs = false;
     comeBack(east);
-    expect(await ended(deploymentId)).toBe('SUCCEEDED');
+    expect(await world.ends(deploymentId)).toBe('SUCCEEDED');
   });
 
   test('tells nothing of what runs there, and the running status is unknown until it is back', async () => {
@@ -289,7 +281,7 @@ describe('credentials', () => {
       await new Promise(() => undefined);
     };
     const deploymentId = await on(east, one);
-    expect(await ended(deploymentId)).toBe('SUCCEEDED');
+    expect(await world.ends(deploymentId)).toBe('SUCCEEDED');
     expect(east.connections).toBe(2);
     expect(east.fake.instances).toHaveLength(1);
   });

@@ -18,13 +18,8 @@ afterEach(async () => {
 const call = { signal: new AbortController().signal, log: (): void => undefined };
 
 async function deployed(one = service()): Promise<RequestedService> {
-  await world.deploy([one]);
-  await world.reaches(one.serviceId, 'DEPLOYED');
   // While a deployment goes on the keeper does nothing in its environment.
-  await eventually(async () => {
-    const { last } = await world.engine.port.environment(world.database.database, world.environmentId);
-    return last?.running === false ? true : undefined;
-  }, 'the end of the deployment');
+  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
   return one;
 }
 

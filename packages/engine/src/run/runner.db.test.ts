@@ -132,8 +132,7 @@ test('a runner that was taken over while it looked at the former instances stops
   const world = await createWorld();
   try {
     const shop = service();
-    await world.deploy([shop]);
-    await world.reaches(shop.serviceId, 'DEPLOYED');
+    await world.ends(await world.deploy([shop]));
     let usurper: Awaited<ReturnType<typeof usurp>> | undefined;
     const owners: string[] = [];
     world.fake.script = {

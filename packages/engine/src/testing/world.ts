@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '@davit/base';
+import { statement } from '@davit/db';
 import { createFakeCharts, createFakeCluster, Terraform, type FakeCharts, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { config } from './config.ts';
@@ -48,6 +49,8 @@ export interface World {
   view(serviceId: string): Promise<ServiceView>;
   /** Waits until the service's state is one of these. */
   reaches(serviceId: string, ...states: readonly string[]): Promise<ServiceView>;
+  /** Waits until the deployment has ended, what comes behind the success of its services too, and says how. */
+  ends(deploymentId: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -56,6 +59,11 @@ export interface WorldClusters {
   readonly list: readonly ClusterAccess[];
   readonly make: ClusterMaker;
 }
+
+const endOf = statement<{ status: string }>(
+  'testEndOfDeployment',
+  `SELECT status FROM deployment WHERE id = $1 AND status NOT IN ('QUEUED', 'RUNNING')`,
+);
 
 // oxlint-disable-next-line max-lines-per-function -- one object of parts that belong together
 export async function createWorld(
@@ -179,6 +187,8 @@ export async function createWorld(
     },
     view,
     reaches: (serviceId, ...states) => reached(() => view(serviceId), states),
+    ends: (deploymentId) =>
+      eventually(async () => (await database.database.maybe(endOf, [deploymentId]))?.status, 'the end of the deployment'),
     close: async () => {
       await engine.stop();
       await database.drop();
