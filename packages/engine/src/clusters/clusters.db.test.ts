@@ -247,8 +247,7 @@ describe('credentials', () => {
   test('that a cluster refuses fail a deployment at once, and others that it takes work without a restart', async () => {
     const [east] = await open();
     const one = service();
-    await on(east, one);
-    await world.reaches(one.serviceId, 'DEPLOYED');
+    expect(await world.ends(await on(east, one))).toBe('SUCCEEDED');
     east.token = 'renewed';
     const again = { ...one, release: { config: { ...configOf(one), memoryMiB: 256 }, commitId: null } };
     await on(east, again);
@@ -261,8 +260,7 @@ describe('credentials', () => {
     sites.give(east, 'east', 'renewed');
     await world.database.database.many(notifyClusters, []);
     await eventually(async () => (east.connections > 1 ? true : undefined), 'the new connection');
-    await on(east, again);
-    await world.reaches(one.serviceId, 'DEPLOYED');
+    expect(await world.ends(await on(east, again))).toBe('SUCCEEDED');
     expect(east.fake.instances).toHaveLength(1);
     const [instance] = east.fake.instances;
     east.fake.kill(instance?.id ?? '', 1);
