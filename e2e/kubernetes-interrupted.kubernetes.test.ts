@@ -41,8 +41,12 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
   const dockerfile = (version: string): string =>
     `FROM ${busybox}\nRUN mkdir -p /www && echo ${version} >/www/index.html\nCMD ["httpd", "-f", "-p", "8080", "-h", "/www"]\n`;
   const served = () => stage.asked(applicationId, ':8080/proxy/index.html');
+  /** A wait in vain, with what the deployment did meanwhile. */
+  const told = async (error: unknown): Promise<never> => {
+    throw new Error(await stage.log(), { cause: error });
+  };
   const serves = async (version: string): Promise<void> => {
-    await eventually(async () => ((await served()) === version ? true : undefined), version, 30_000);
+    await eventually(async () => ((await served()) === version ? true : undefined), version, 30_000).catch(told);
   };
 
   beforeAll(async () => {
@@ -88,10 +92,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
   });
 
   const deploy = () => stage.davit.client.call('deployApplication', { params: { applicationId } });
-  const held = () =>
-    stage.davit.holds().catch(async (error: unknown) => {
-      throw new Error(await stage.log(), { cause: error });
-    });
+  const held = () => stage.davit.holds().catch(told);
   const newest = () => stage.davit.database.database.one(runnerOf);
 
   // Done, and not yet written down.
