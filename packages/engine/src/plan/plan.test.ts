@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { config } from '../testing/config.ts';
 import { changesBetween } from './changes.ts';
-import { needsHalt, planStages, type PlanInput } from './plan.ts';
+import { journalVersion } from '../store/journal.ts';
+import { needsHalt, planStages, stepMetrics, type PlanInput } from './plan.ts';
 
 const input = (overrides: Partial<PlanInput> = {}): PlanInput => ({
   serviceId: 'a',
@@ -92,4 +93,13 @@ describe('what changes', () => {
     expect(changesBetween(config(), config())).toEqual([]);
     expect(changesBetween(null, config())).toEqual([]);
   });
+});
+
+// A runner of the version before this one does not know a new step, and must not take up a deployment that has it: with another list comes
+// another version.
+test('the steps are those of this version of the journal', () => {
+  const known: Readonly<Record<number, string>> = {
+    1: 'resolve checkout build pull halt start ready route retire unroute stop remove launch complete clear arm obtain terraform-plan terraform-apply settle destroy forget unlock migrate obtain-chart install settle-chart diff halt-chart uninstall',
+  };
+  expect(Object.keys(stepMetrics).join(' ')).toBe(known[journalVersion]);
 });

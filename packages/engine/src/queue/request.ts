@@ -33,8 +33,8 @@ export async function queueRequest(tx: Queryable, request: DeploymentRequest): R
       trigger.triggeredBy,
       trigger.actor,
     ]);
-  } else if (request.wholeEnvironment) {
-    await tx.run(requests.markWhole, [deploymentId, true]);
+  } else {
+    await tx.run(requests.join, [deploymentId, request.wholeEnvironment]);
   }
   await writeServices(tx, request, services, deploymentId);
   await tx.many(requests.notifyRunners, ['queued']);

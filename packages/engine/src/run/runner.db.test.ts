@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { acquireSessionLock, DatabaseUnavailable, statement, type Database, type Statement } from '@davit/db';
 import { expect, test } from 'vitest';
-import { createEngine } from '../index.ts';
-import { registerRunner, takeOver } from '../store/journal.ts';
+import { createEngine, type RequestedService } from '../index.ts';
+import { journalVersion, registerRunner, takeOver } from '../store/journal.ts';
 import { config } from '../testing/config.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
@@ -158,6 +158,59 @@ test('a runner that was taken over while it looked at the former instances stops
     await eventually(isOver, 'the end');
     expect(owners.length).toBeGreaterThan(0);
     expect(owners).not.toContain(other.id);
+  } finally {
+    await world.close();
+  }
+});
+
+test('what a later version recorded waits for a runner of that version, and holds up no other environment', async () => {
+  const world = await createWorld();
+  const recordedBy = statement(
+    'testRecordedBy',
+    `UPDATE deployment d SET journal_version = $2 FROM deployment_service s WHERE s.deployment_id = d.id AND s.service_id = $1`,
+  );
+  const recorded = async (one: RequestedService, version: number): Promise<void> => {
+    await world.database.database.run(recordedBy, [one.serviceId, version]);
+  };
+  try {
+    const [begun, queued, other] = [service(), service(), service()];
+    let isBuilding = false;
+    world.fake.script = {
+      before: async ({ method }) => {
+        if (method !== 'build' || isBuilding) return;
+        isBuilding = true;
+        await new Promise(() => undefined);
+      },
+    };
+    await world.deploy([begun]);
+    await eventually(() => Promise.resolve(isBuilding || undefined), 'the build');
+    await world.deploy([queued]);
+    await recorded(begun, journalVersion + 1);
+    await recorded(queued, journalVersion + 1);
+    const owner = await ownerOf(world, begun.serviceId);
+    const told: unknown[] = [];
+    await world.engine.stop();
+    const log = { ...world.input.log, warn: (fields: unknown) => void told.push(fields) };
+    const engine = createEngine({ ...world.input, log });
+    await engine.start();
+    try {
+      const elsewhere = { place: { ...world.place, environmentId: randomUUID() } };
+      expect(await world.ends(await world.deploy([other], elsewhere))).toBe('SUCCEEDED');
+      expect(await newest(world, begun.serviceId)).toMatchObject({ status: 'RUNNING', runner_id: owner });
+      expect(told).toEqual([{ deployments: [expect.any(String), expect.any(String)] }]);
+      await recorded(begun, journalVersion);
+      await world.reaches(begun.serviceId, 'DEPLOYED');
+      // Its environment is free now, and it is the next one.
+      expect(await world.ends(await world.deploy([service()], elsewhere))).toBe('SUCCEEDED');
+      expect(await newest(world, queued.serviceId)).toMatchObject({ status: 'QUEUED' });
+      // A request that joins it changes nothing in what it needs.
+      await world.deploy([{ ...queued, release: { config: { ...config(), cpuMillicores: 250 }, commitId: null } }]);
+      expect(await newest(world, queued.serviceId)).toMatchObject({ status: 'QUEUED' });
+      await recorded(queued, journalVersion);
+      await world.reaches(queued.serviceId, 'DEPLOYED');
+    } finally {
+      await engine.stop();
+    }
   } finally {
     await world.close();
   }

@@ -73,6 +73,17 @@ export class Runner {
       setInterval(() => this.wake(), lookEveryMilliseconds),
     ];
     this.wake();
+    await this.#tellOfLaterVersions();
+  }
+
+  /** In a rolling upgrade another runner takes them; after a return to a former version nobody does, and somebody should know. */
+  async #tellOfLaterVersions(): Promise<void> {
+    const left = await this.#parts.database.many(store.ofLaterVersions);
+    if (left.length === 0) return;
+    this.#parts.log.warn(
+      { deployments: left.map(({ id }) => id) },
+      'deployments that a later version of Davit recorded wait for a worker of that version',
+    );
   }
 
   /** Lets go of everything at once: deployments stay as they are and go on with the next runner. */

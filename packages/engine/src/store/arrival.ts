@@ -1,3 +1,5 @@
+import { journalVersion } from './journal.ts';
+
 /*
  * What becomes of the engine's tables when an instance was moved to another place, by statements that run there in the transaction of
  * the import. Nothing of what it was doing goes on by itself, as the other place may still do it; what should run is deployed anew.
@@ -26,9 +28,10 @@ export const arrivalStatements: readonly string[] = [
           WHERE s.service_id = t.service_id ORDER BY s.created_at DESC LIMIT 1) l
       WHERE t.desired = 'RUNNING' AND t.release_id IS NOT NULL AND l.service_type <> 'TERRAFORM'
    ), made AS (
-     INSERT INTO deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, origin, triggered_by, actor)
+     INSERT INTO deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, origin, triggered_by, actor,
+                             journal_version)
      SELECT DISTINCT ON (environment_id) gen_random_uuid(), organization_id, project_id, environment_id, cluster_id, driver, 'DEPLOY',
-            'SERVICE_INTERNAL', 'davit import', 'davit import' FROM due
+            'SERVICE_INTERNAL', 'davit import', 'davit import', ${journalVersion} FROM due
      RETURNING id, environment_id
    )
    INSERT INTO deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout, stage_id,

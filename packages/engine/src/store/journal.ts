@@ -6,6 +6,13 @@ import type { Phase } from '../states.ts';
 /** How long a runner may be silent before another one takes over although its session still stands. */
 export const leaseSeconds = 15;
 
+/**
+ * What a runner must know to carry out a deployment that this program records: actions, steps, and what is in releases. One more whenever the
+ * program before would not carry it out rightly. A runner leaves deployments of later versions to runners that know them, so that in
+ * a rolling upgrade none is taken up by a program that cannot end it.
+ */
+export const journalVersion = 1;
+
 export interface ClaimedDeployment {
   readonly id: string;
   readonly organization_id: string;
@@ -35,7 +42,7 @@ export const claimNext = statement<ClaimedDeployment>(
   'claimNext',
   `WITH next AS (
      SELECT q.id FROM deployment q
-      WHERE q.status = 'QUEUED'
+      WHERE q.status = 'QUEUED' AND q.journal_version <= ${journalVersion}
         AND NOT EXISTS (SELECT 1 FROM deployment r WHERE r.environment_id = q.environment_id AND r.status = 'RUNNING')
         AND NOT EXISTS (SELECT 1 FROM deployment e WHERE e.environment_id = q.environment_id AND e.status = 'QUEUED' AND e.sequence < q.sequence)
       ORDER BY q.sequence LIMIT 1 FOR UPDATE SKIP LOCKED)
@@ -50,7 +57,13 @@ export const claimNext = statement<ClaimedDeployment>(
 export const otherRunners = statement<{ runner_id: string; expired: boolean }>(
   'otherRunners',
   `SELECT DISTINCT runner_id, lease_until < clock_timestamp() AS expired FROM deployment
-    WHERE status = 'RUNNING' AND runner_id <> $1`,
+    WHERE status = 'RUNNING' AND runner_id <> $1 AND journal_version <= ${journalVersion}`,
+);
+
+/** Deployments that wait for a runner of a later version of Davit. */
+export const ofLaterVersions = statement<{ id: string }>(
+  'deploymentsOfLaterVersions',
+  `SELECT id FROM deployment WHERE status IN ('QUEUED', 'RUNNING') AND journal_version > ${journalVersion} ORDER BY sequence`,
 );
 
 /** Takes over what another runner left. The higher fence makes every later write of the former one fail. */
@@ -58,6 +71,7 @@ export const takeOver = statement<ClaimedDeployment>(
   'takeOver',
   `UPDATE deployment d SET runner_id = $1, fence = d.fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
     WHERE d.status = 'RUNNING' AND d.runner_id = $2 AND (NOT $3 OR d.lease_until < clock_timestamp())
+      AND d.journal_version <= ${journalVersion}
    RETURNING ${claimedColumns}`,
 );
 

@@ -1,6 +1,7 @@
 import { statement } from '@davit/db';
 import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
 import type { ServiceView } from '../port.ts';
+import { journalVersion } from './journal.ts';
 
 /** Serialises what changes the queue of one environment; held to the end of the transaction. */
 export const lockQueue = statement('lockQueue', `SELECT pg_advisory_xact_lock(hashtextextended('davit queue ' || $1::text, 0))`);
@@ -21,15 +22,17 @@ export const findMergeable = statement<{ id: string }>(
     ORDER BY d.sequence DESC LIMIT 1 FOR UPDATE OF d`,
 );
 
-export const markWhole = statement(
-  'markWhole',
-  `UPDATE deployment SET whole_environment = whole_environment OR $2 WHERE id = $1`,
+/** Deployment, whether the request that joins it is for the whole environment. */
+export const join = statement(
+  'joinDeployment',
+  `UPDATE deployment SET whole_environment = whole_environment OR $2, journal_version = greatest(journal_version, ${journalVersion}) WHERE id = $1`,
 );
 
 export const insertDeployment = statement(
   'insertDeployment',
-  `INSERT INTO deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, whole_environment, origin, triggered_by, actor)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  `INSERT INTO deployment (id, organization_id, project_id, environment_id, cluster_id, driver, action, whole_environment, origin, triggered_by, actor,
+                           journal_version)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${journalVersion})`,
 );
 
 export const insertReleases = statement(
