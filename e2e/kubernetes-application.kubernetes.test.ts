@@ -92,7 +92,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     const engine = await startTestEngine(kind ?? 'docker');
     await loadNodeImage(new Dockerode({ socketPath: engine.socketPath }), node);
     open = await startTestRegistry(await testRegistryPort(), { isOpen: true });
-    own = await startTestRegistry();
+    own = await startTestRegistry(await testRegistryPort('second'));
     await open.pushImage('library/postgres', '15', await postgresImage());
     await open.pushImage('library/client', '1', await databaseClientImage());
     folder = scratchFolder();

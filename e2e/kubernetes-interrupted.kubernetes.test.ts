@@ -7,7 +7,7 @@ import { readKubeconfig } from '../packages/drivers/src/kubernetes/kubeconfig.ts
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../packages/drivers/src/source/testing.ts';
 import { loadBusyboxImage } from '../packages/testkit/src/engine-images.ts';
-import { startTestEngine, testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
 import type { Davit } from './support/davit.ts';
 import { eventually } from './support/eventually.ts';
@@ -52,7 +52,7 @@ describe.skipIf(missing !== null)(`interruptions on Kubernetes${missing === null
   beforeAll(async () => {
     const engine = await startTestEngine(kind ?? 'docker');
     await loadBusyboxImage(new Dockerode({ socketPath: engine.socketPath }), busybox);
-    own = await startTestRegistry();
+    own = await startTestRegistry(await testRegistryPort());
     folder = scratchFolder();
     git = await startGitServer(folder.path);
     web = new TestRepository(join(folder.path, 'web'));

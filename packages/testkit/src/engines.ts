@@ -43,11 +43,11 @@ export function testEnginesFolder(): string {
 }
 
 /**
- * Where tests run a registry of their own, as the engines of this folder are told to speak plain HTTP to that one only. Docker
+ * Where tests run registries of their own, as the engines of this folder are told to speak plain HTTP to these two only. Docker
  * does so on all of 127.0.0.0/8.
  */
-export async function testRegistryPort(): Promise<number> {
-  const file = join(testEnginesFolder(), 'registry-port');
+export async function testRegistryPort(which: 'first' | 'second' = 'first'): Promise<number> {
+  const file = join(testEnginesFolder(), `registry-port-${which}`);
   if (!existsSync(file)) writeFileSync(file, String(await freePort()));
   return Number(readFileSync(file, 'utf8'));
 }
@@ -207,8 +207,9 @@ function podmanEngine(parent: string): TestEngine {
   const start = async (): Promise<void> => {
     mkdirSync(state, { recursive: true, mode: 0o700 });
     const registries = join(state, 'registries.conf');
-    const location = `127.0.0.1:${await testRegistryPort()}`;
-    writeFileSync(registries, `[[registry]]\nlocation = "${location}"\ninsecure = true\n`);
+    const ports = [await testRegistryPort('first'), await testRegistryPort('second')];
+    const plain = ports.map((port) => `[[registry]]\nlocation = "127.0.0.1:${port}"\ninsecure = true\n`);
+    writeFileSync(registries, plain.join(''));
     const options = { subnets: `${subnetOf(parent, 224)}.0.0/16`, registries };
     const socket = await startOwnPodman(state, new AbortController().signal, options);
     if (socket === null) throw new Error('podman is not installed');
