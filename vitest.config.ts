@@ -2,12 +2,27 @@ import { defineConfig } from 'vitest/config';
 
 // Three kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is
 // started); `*.engine.test.ts` needs a real container engine. `./test` runs all three.
-// `*.kubernetes.test.ts` needs a cluster: `npm run test:kubernetes`; without one it is skipped.
+// `*.kubernetes.test.ts` needs a cluster: `npm run test:kubernetes`, two files at a time, then those that want it for themselves; without a
+// cluster they are skipped.
 // `*.crash.test.ts` is the whole crash matrix: `npm run test:crash`.
 // `*.nightly.test.ts` needs PostgreSQL too and takes its time: `npm run test:nightly`.
 const exclude = ['**/node_modules/**', '.davit/**'];
 // The condition that `expect.poll` waits for may be something that happens each second, on a machine that does much else.
 const expect = { poll: { timeout: 20_000 } };
+// Of the tests on a cluster those that load it, measure what it uses, time what Davit does, or make what there is once in a cluster.
+const wantAll = [
+  'e2e/installation.kubernetes.test.ts',
+  'e2e/kubernetes-application.kubernetes.test.ts',
+  'e2e/kubernetes-interrupted.kubernetes.test.ts',
+  'e2e/scaling.kubernetes.test.ts',
+  'packages/drivers/src/kubernetes/scaling.kubernetes.test.ts',
+];
+const onCluster = {
+  expect,
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  globalSetup: ['packages/testkit/src/global-database.ts', 'packages/testkit/src/global-engines.ts'],
+};
 export default defineConfig({
   test: {
     projects: [
@@ -45,14 +60,23 @@ export default defineConfig({
       },
       {
         test: {
+          ...onCluster,
           name: 'kubernetes',
-          expect,
           include: ['packages/*/src/**/*.kubernetes.test.ts', 'e2e/**/*.kubernetes.test.ts'],
+          exclude: [...exclude, ...wantAll],
+          // They wait for the cluster most of the time.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...onCluster,
+          name: 'kubernetes-alone',
+          include: wantAll,
           exclude,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
           fileParallelism: false,
-          globalSetup: ['packages/testkit/src/global-database.ts', 'packages/testkit/src/global-engines.ts'],
+          sequence: { groupOrder: 2 },
         },
       },
       {

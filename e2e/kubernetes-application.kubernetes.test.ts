@@ -65,13 +65,14 @@ process.on('SIGTERM', () => {
 });
 `;
 
-/** Asks an address for another host than its own. */
+/** Asks an address for another host than its own, over a connection of its own: one that was begun too early may lead anywhere. */
 function fetchAs(host: string, address: string): Promise<{ readonly status: number }> {
   return new Promise((resolve, reject) => {
-    const sent = request(address, { headers: { host } }, (response) => {
+    const sent = request(address, { headers: { host }, agent: false, timeout: 5_000 }, (response) => {
       response.resume();
       resolve({ status: response.statusCode ?? 0 });
     });
+    sent.on('timeout', () => sent.destroy(new Error('no answer within 5 s')));
     sent.on('error', reject);
     sent.end();
   });
@@ -285,7 +286,7 @@ describe.skipIf(missing !== null)(`a whole application on Kubernetes${missing ==
     const address = await stage.addressOf(id.front);
     // Nodes learn of the first instances of a new Service a moment after these are ready; from then on nothing may be lost.
     const answers = () => fetchAs('front', `http://${address}:8080`).catch(() => null);
-    await eventually(async () => ((await answers())?.status === 200 ? true : undefined), 'the first answer', 10_000);
+    await eventually(async () => ((await answers())?.status === 200 ? true : undefined), 'the first answer', 90_000);
     const load = startLoad(`http://front:8080`, { connectTo: address });
     for (let version = 1; version <= 5; version += 1) {
       const at = { ...params, environmentVariableId: variable.id };

@@ -102,6 +102,19 @@ class Load {
   }
 }
 
+/** Over a connection of its own: one that was begun before the node knew of the Service may lead anywhere. */
+function isAnswered(host: string): Promise<true | undefined> {
+  return new Promise((resolve) => {
+    const asked = request({ host, port: 8080, path: '/cgi-bin/burn', agent: false, timeout: 2_000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200 ? true : undefined);
+    });
+    asked.once('timeout', () => asked.destroy());
+    asked.once('error', () => resolve(undefined));
+    asked.end();
+  });
+}
+
 describe.skipIf(cluster.missing !== null)(
   `scaling on Kubernetes${cluster.missing === null ? '' : ` (${cluster.missing})`}`,
   () => {
@@ -156,7 +169,10 @@ describe.skipIf(cluster.missing !== null)(
       expect(await stage.deploy(web)).toMatchObject({ state: 'DEPLOYED', failure: null });
       expect(await stage.log()).toContain('From now on the cluster decides by the use of its instances');
       await runs(web, 1);
-      const load = new Load(await stage.addressOf(web.containerId), 4);
+      const address = await stage.addressOf(web.containerId);
+      // Proxies of nodes hear a moment after the deployment of a Service that is new.
+      await eventually(() => isAnswered(address), 'the first answer');
+      const load = new Load(address, 4);
       await eventually(
         async () => ((await numbers(web)).startsWith('1 ') ? undefined : true),
         'the autoscaler to ask for more',

@@ -20,6 +20,7 @@ export class Leadership {
   #lock: SessionLock | null = null;
   #term = new AbortController();
   #trying: Promise<AbortSignal | null> | null = null;
+  /** In milliseconds since the process began: clocks of machines are set. */
   #tryAt = 0;
   #hasLeft = false;
 
@@ -58,8 +59,8 @@ export class Leadership {
 
   async #try(): Promise<AbortSignal | null> {
     const { connectionString, name, tryEveryMilliseconds = defaultTryEveryMilliseconds } = this.#options;
-    if (Date.now() < this.#tryAt) return null;
-    this.#tryAt = Date.now() + tryEveryMilliseconds;
+    if (performance.now() < this.#tryAt) return null;
+    this.#tryAt = performance.now() + tryEveryMilliseconds;
     const lock = await acquireSessionLock(connectionString, name);
     this.#lock = lock;
     // Who left meanwhile releases it.

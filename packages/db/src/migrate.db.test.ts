@@ -114,22 +114,62 @@ describe('while another transaction reads for long, as a dump does', () => {
     });
   });
 
+  /** Migrates, and notes what it waits for. */
+  function migrating(waits: string[]): Promise<MigrateResult> {
+    return migrate({
+      connectionString: home.connectionString,
+      folder,
+      lockWaitMilliseconds: 50,
+      onWaiting: ({ migration, holders }) => waits.push(`${migration} ${holders.join(', ')}`),
+    });
+  }
+
+  async function waiting(waits: readonly string[]): Promise<void> {
+    await vi.waitFor(() => expect(waits.length).toBeGreaterThan(1), { timeout: 20_000 });
+  }
+
   test('a migration lets others pass while it waits, says for whom, and is applied afterwards', async () => {
     await write('0001-start.sql', 'CREATE TABLE a (id int);');
     await run();
     await write('0002-more.sql', 'CREATE TABLE b (id int); ALTER TABLE a ADD COLUMN b text;');
     await whileRead('a', async (end) => {
-      const waited: string[] = [];
-      const migrating = migrate({
-        connectionString: home.connectionString,
-        folder,
-        lockWaitMilliseconds: 50,
-        onWaiting: ({ migration, holders }) => waited.push(`${migration} ${holders.join(', ')}`),
-      });
-      await vi.waitFor(() => expect(waited.length).toBeGreaterThan(1), { timeout: 20_000 });
-      expect(waited[0]).toMatch(/^0002-more dump \(process \d+, for \d+ s\)$/);
+      const waits: string[] = [];
+      const result = migrating(waits);
+      await waiting(waits);
+      expect(waits[0]).toMatch(/^0002-more dump \(process \d+, for \d+ s\)$/);
       await end();
-      expect(await migrating).toEqual({ applied: ['0002-more'], current: 2 });
+      expect(await result).toEqual({ applied: ['0002-more'], current: 2 });
+    });
+  });
+
+  test('a program of the version before starts beside one whose migration waits', async () => {
+    await write('0001-start.sql', 'CREATE TABLE a (id int);');
+    await run();
+    await write('0002-more.sql', 'ALTER TABLE a ADD COLUMN b text;');
+    await whileRead('a', async (end) => {
+      const waits: string[] = [];
+      const result = migrating(waits);
+      await waiting(waits);
+      await rm(path.join(folder, '0002-more.sql'));
+      expect(await run()).toEqual({ applied: [], current: 1 });
+      await end();
+      expect(await result).toEqual({ applied: ['0002-more'], current: 2 });
+    });
+  });
+
+  test('a process that waits for another one that migrates says so, and finds all done then', async () => {
+    await write('0001-start.sql', 'CREATE TABLE a (id int);');
+    await run();
+    await write('0002-more.sql', 'ALTER TABLE a ADD COLUMN b text;');
+    await whileRead('a', async (end) => {
+      const [first, second]: [string[], string[]] = [[], []];
+      const result = migrating(first);
+      await waiting(first);
+      const later = migrating(second);
+      await waiting(second);
+      expect(second[0]).toMatch(/^0002-more davit migrate \(process \d+, for \d+ s\)$/);
+      await end();
+      expect([await result, await later].map(({ applied }) => applied)).toEqual([['0002-more'], []]);
     });
   });
 });

@@ -28,16 +28,19 @@ export interface MigrateOptions {
   /** Number of the last one to apply; default: all. */
   readonly upTo?: number;
   readonly onApplied?: (migration: Migration) => void;
-  /** Told each time that a migration could not have a table for itself, as a dump or an export reads it. */
+  /** Told each time that a migration could not have a table for itself, as a dump or an export reads it, or that another process migrates. */
   readonly onWaiting?: (wait: MigrationWait) => void;
-  /** How long a migration waits for a lock before it lets others pass; between two tries is twice as much. Default: 5 s. */
+  /** How long a migration waits for a lock before it says so and lets others pass; between two tries is twice as much. Default: 5 s. */
   readonly lockWaitMilliseconds?: number;
 }
 
 export interface MigrationWait {
-  /** Its name. */
+  /** The name of the one that waits. */
   readonly migration: string;
-  /** Whose transactions are open the longest, of which one is in the way: `pg_dump (process 4711, for 60 s)`. */
+  /**
+   * Whose transactions are open the longest, of which one is in the way: `pg_dump (process 4711, for 60 s)`. While another process migrates,
+   * that one: `davit migrate (process 4712, for 60 s)`.
+   */
   readonly holders: readonly string[];
 }
 
@@ -54,7 +57,8 @@ export interface MigrateResult {
  * Brings the database to this program's schema: applies the files `0001-<name>.sql`, `0002-…` that it does not have yet, in
  * order, each in a transaction of its own. May be called by several processes at once: one works, the others wait for it.
  *
- * With nothing to do it waits for nobody. A migration that cannot have a lock tries again with pauses, without end: what waits for a lock
+ * With nothing to do it waits for nobody, also while another process migrates: that one may wait for hours, and programs of the version before
+ * are started meanwhile. A migration that cannot have a lock tries again with pauses, without end: what waits for a lock
  * of a whole table has everybody else wait behind it, also for what only reads.
  *
  * Migrations of a newer program may be there: it works with them as long as none says that it needs a program that knows more. So the
@@ -68,11 +72,15 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const connection = await openConnection(options.connectionString, 'davit migrate');
   try {
     const { client } = connection;
-    // Held until the connection is closed, so a process that dies in a migration blocks nobody.
-    await client.query('SELECT pg_advisory_lock($1)', [lockKey('migrate')]);
+    const wanted = options.upTo ?? migrations.length;
+    const known = (await stateOfTable(client)) === 'COMPLETE' ? await compareWithDatabase(client, migrations) : null;
+    if (known !== null && known >= wanted) return { applied: [], current: known };
+    const first = known === null ? undefined : migrations[known];
+    await takeTurn(client, { name: first?.name ?? 'davit_migration', options });
     await prepare(client, options);
+    // Once more: whoever had the turn before may have applied them.
     const before = await compareWithDatabase(client, migrations);
-    const last = Math.max(before, options.upTo ?? migrations.length);
+    const last = Math.max(before, wanted);
     const missing = migrations.slice(before, last);
     for (const migration of missing) {
       await retrying(client, { name: migration.name, options }, () => apply(client, migration));
@@ -86,14 +94,54 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   }
 }
 
+/** OLD: made before migrations said what they need. */
+type TableState = 'MISSING' | 'OLD' | 'COMPLETE';
+
+async function stateOfTable(client: Client): Promise<TableState> {
+  const { rows } = await client.query<{ state: TableState }>(
+    `SELECT CASE WHEN to_regclass('davit_migration') IS NULL THEN 'MISSING'
+                 WHEN EXISTS (SELECT FROM pg_attribute
+                               WHERE attrelid = to_regclass('davit_migration') AND attname = 'needs' AND NOT attisdropped) THEN 'COMPLETE'
+                 ELSE 'OLD' END AS state`,
+  );
+  return rows[0]?.state ?? 'MISSING';
+}
+
+/**
+ * Waits until no other process migrates. None does then until the connection is closed, so one that dies in a migration holds nobody up.
+ */
+async function takeTurn(client: Client, { name, options }: Change): Promise<void> {
+  const { onWaiting, lockWaitMilliseconds = defaultLockWaitMilliseconds } = options;
+  for (;;) {
+    try {
+      await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockWaitMilliseconds}`);
+      await client.query('SELECT pg_advisory_lock($1)', [lockKey('migrate')]);
+      // The lock is the session's, and stays.
+      await client.query('COMMIT');
+      return;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      await client.query('ROLLBACK');
+    }
+    onWaiting?.({ migration: name, holders: await migrating(client) });
+  }
+}
+
+async function migrating(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ holder: string }>(
+    `SELECT ${holderWords('backend_start')} AS holder
+       FROM pg_locks JOIN pg_stat_activity AS activity USING (pid)
+      WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND activity.datname = current_database()
+        AND pg_locks.database = activity.datid AND (classid::bigint << 32) | objid::bigint = $1`,
+    [lockKey('migrate')],
+  );
+  return rows.map(({ holder }) => holder);
+}
+
 /** Makes the table of migrations. Of one that is as it should be nothing is locked. */
 async function prepare(client: Client, options: MigrateOptions): Promise<void> {
-  const { rows } = await client.query<{ exists: boolean; complete: boolean }>(
-    `SELECT to_regclass('davit_migration') IS NOT NULL AS exists,
-            EXISTS (SELECT FROM pg_attribute
-                     WHERE attrelid = to_regclass('davit_migration') AND attname = 'needs' AND NOT attisdropped) AS complete`,
-  );
-  if (rows[0]?.exists !== true) {
+  const state = await stateOfTable(client);
+  if (state === 'MISSING') {
     await client.query(`CREATE TABLE IF NOT EXISTS davit_migration (
       number integer PRIMARY KEY,
       name text NOT NULL,
@@ -101,8 +149,7 @@ async function prepare(client: Client, options: MigrateOptions): Promise<void> {
       applied_at timestamptz NOT NULL DEFAULT now(),
       needs integer NOT NULL DEFAULT 0
     )`);
-  } else if (!rows[0].complete) {
-    // Of a database whose table was made before there was this column.
+  } else if (state === 'OLD') {
     await retrying(client, { name: 'davit_migration', options }, async () => {
       await client.query('ALTER TABLE davit_migration ADD COLUMN IF NOT EXISTS needs integer NOT NULL DEFAULT 0');
       await client.query('COMMIT');
@@ -134,13 +181,18 @@ async function retrying(client: Client, { name, options }: Change, change: () =>
 
 async function oldTransactions(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ holder: string }>(
-    `SELECT format('%s (process %s, for %s s)', coalesce(nullif(application_name, ''), usename, 'unnamed'), pid,
-                   extract(epoch FROM clock_timestamp() - xact_start)::int) AS holder
+    `SELECT ${holderWords('xact_start')} AS holder
        FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
       ORDER BY xact_start LIMIT 3`,
   );
   return rows.map(({ holder }) => holder);
+}
+
+/** In SQL: how a row of pg_stat_activity is told, and since when. */
+function holderWords(since: 'backend_start' | 'xact_start'): string {
+  return `format('%s (process %s, for %s s)', coalesce(nullif(application_name, ''), usename, 'unnamed'), pid,
+                 extract(epoch FROM clock_timestamp() - ${since})::int)`;
 }
 
 /** Reads the migrations of a folder in order. A gap, a doubled number or a stray file is a fault of the program. */

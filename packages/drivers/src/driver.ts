@@ -52,7 +52,10 @@ export interface VolumeUsage {
 
 /** Optional power of a cluster: what instances and volumes use. Both fail with ENGINE_UNREACHABLE. */
 export interface ClusterMetrics {
-  /** Of every instance that runs, in one pass; what ends meanwhile is left out. */
+  /**
+   * Of every instance that runs, in one pass; what ends meanwhile is left out. Nothing where nobody on the cluster measures; fails with a retryable
+   * ENGINE_FAILED where who does is away.
+   */
   usage(signal: AbortSignal): Promise<readonly InstanceUsage[]>;
   /** Counts files, so it costs more; volumes that cannot be looked into are left out. */
   volumes(signal: AbortSignal): Promise<readonly VolumeUsage[]>;
@@ -139,6 +142,9 @@ export interface ClusterDriver {
    */
   describe(signal: AbortSignal): Promise<ClusterDescription>;
 
+  /** Asks whether it answers, and nothing else: as small a question as there is, however large the cluster. Fails as `describe` does. */
+  ping(signal: AbortSignal): Promise<void>;
+
   /**
    * Makes network, volumes and instances of `workload.rollout` exist and start; does not wait until they are ready. Instances
    * of other rollouts are left alone. Fails with PORT_TAKEN, DISK_FULL, IMAGE_MISSING, START_FAILED, ENGINE_UNREACHABLE.
@@ -155,7 +161,10 @@ export interface ClusterDriver {
   /** What is there now, in the order of rollout and index. */
   observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]>;
 
-  /** Stops (SIGTERM, grace, SIGKILL) and removes the instances selected, in parallel. Volumes, images and networks stay. */
+  /**
+   * Stops (SIGTERM, grace, SIGKILL) and removes the instances selected, in parallel. Volumes, images and networks stay. With `force` it does not
+   * wait for instances without volumes that a node which does not answer holds up.
+   */
   retire(selector: Selector, graceSeconds: number, context: CallContext): Promise<void>;
 
   /** Starts an instance that exited, or restarts one that is stuck. */

@@ -27,6 +27,7 @@ export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver 
   return {
     kind,
     describe: (signal) => use(signal, (cluster, within) => cluster.describe(within)),
+    ping: (signal) => use(signal, (cluster, within) => cluster.ping(within)),
     start: (workload, call) => use(call.signal, (cluster, signal) => cluster.start(workload, { ...call, signal })),
     awaitReady: (workload, call) => use(call.signal, (cluster, signal) => cluster.awaitReady(workload, { ...call, signal })),
     observe: (selector, signal) => use(signal, (cluster, within) => cluster.observe(selector, within)),

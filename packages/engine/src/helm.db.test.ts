@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '@davit/base';
+import { DatabaseUnavailable } from '@davit/db';
 import { DriverError, type FakeCharts } from '@davit/drivers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { releaseName } from './charts/place.ts';
@@ -290,6 +291,16 @@ test('what a deployment would change is told, and nothing is changed', async () 
   expect(view).toMatchObject({ state: 'DEPLOYED', deployedReleaseId: first.deployedReleaseId });
   expect(await log()).toContain('~ Deployment web');
   expect([live(redis), charts.done]).toEqual(['one', ['upgrade']]);
+});
+
+test('a chart is fetched again where the database was away for a moment', async () => {
+  const redis = chart();
+  world.onFetch = () => {
+    world.onFetch = null;
+    return Promise.reject(new DatabaseUnavailable(undefined));
+  };
+  expect(await deployed(redis, 1)).toMatchObject({ state: 'DEPLOYED', failure: null });
+  expect(world.fetched).toHaveLength(1);
 });
 
 test('where there is no Kubernetes, no chart, or a release of somebody else, that is told', async () => {

@@ -2,6 +2,7 @@ import { isAppError } from '@davit/base';
 import { DriverError, type CallContext, type PulledImage, type Workload } from '@davit/drivers';
 import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from './model.ts';
 import { driversOf, type EngineParts } from './parts.ts';
+import { isDatabaseAway } from './passing.ts';
 import { credentialsOf } from './registry-credentials.ts';
 import { keepPulled, notePulled } from './store/images.ts';
 
@@ -49,7 +50,7 @@ async function resolveImage(
       throw new DriverError({ cause: 'IMAGE_NOT_FOUND', message: `the registry has no image ${reference}, or does not show it` });
     return { id: `${name}@${digest}`, sizeBytes: 0, digest };
   } catch (error) {
-    if (!isAppError(error) || error instanceof DriverError) throw error;
+    if (!isAppError(error) || error instanceof DriverError || isDatabaseAway(error)) throw error;
     // The nodes may reach what Davit does not.
     call.log(
       `The registry does not tell Davit which image ${reference} is (${error.message}). The cluster pulls it by its tag: whether the tag ` +

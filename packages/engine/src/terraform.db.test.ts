@@ -6,6 +6,7 @@ import { statement } from '@davit/db';
 import { DriverError, type TerraformDriver } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ReleaseConfig, RequestedService, TerraformReleaseSource } from './port.ts';
+import { writeLeftState } from './store/terraform-runs.ts';
 import { config, terraformSource } from './testing/config.ts';
 import { createWorld, eventually, service, type World } from './testing/world.ts';
 
@@ -346,6 +347,37 @@ describe('a Terraform configuration whose cluster runs it', () => {
       expect(state?.text).toBe(Buffer.from('{"serial":9}').toString('base64'));
     },
   );
+
+  test('keeps what it could not store until the database is back', long, async () => {
+    const infra = terraform();
+    let runId = '';
+    let failures = 1;
+    await world.restart((asked) => asked === writeLeftState && (failures -= 1) >= 0);
+    world.fake.images.set('i', { id: idle.image, sizeBytes: 1 });
+    const { cluster } = world.fake;
+    const driver: TerraformDriver = {
+      versions: () => Promise.resolve([]),
+      open: async ({ id, owner, release, backend }, call) => {
+        if (backend.type !== 'DAVIT' || !('admit' in backend)) throw new Error('the state is with Davit');
+        await backend.admit();
+        runId = id;
+        await cluster.start({ ...idle, owner, release, rollout: id }, call);
+        throw new DriverError({ cause: 'TERRAFORM_FAILED', message: 'it did not work' });
+      },
+      remove: ({ service: of }, grace, call) => cluster.retire({ service: of }, grace, call),
+      end: async ({ service: of }, _grace, { signal }) =>
+        (await cluster.observe({ service: of }, signal)).map(({ rollout }) => ({ runId: rollout, state: '{"serial":9}' })),
+      hasUnstoredState: () => Promise.resolve(false),
+    };
+    Object.assign(world.input.drivers['fake'] ?? {}, { terraform: driver });
+    await world.deploy([infra]);
+    expect((await reaches(infra, 'DEPLOYMENT_ERROR')).failure).toMatchObject({ code: 'TERRAFORM_FAILED' });
+    await eventually(async () => ((await openRuns()).length === 0 ? true : undefined), 'the end of the run');
+    expect(failures).toBeLessThan(0);
+    expect(runId).not.toBe('');
+    expect(world.fake.instances).toEqual([]);
+    expect((await states(infra.serviceId))[0]?.text).toBe(Buffer.from('{"serial":9}').toString('base64'));
+  });
 
   test('that cannot, as nobody named an address of Davit, is told where it runs instead', long, async () => {
     Object.assign(world.fake.cluster, { kind: 'kubernetes' });

@@ -84,8 +84,8 @@ template:
     {{- with $values.priorityClassName }}
     priorityClassName: {{ . }}
     {{- end }}
-    # The delay, the requests under way (15 s) and the rest.
-    terminationGracePeriodSeconds: {{ .grace }}
+    # The delay, the requests under way and the rest.
+    terminationGracePeriodSeconds: {{ add .delay (int (default 15 (index $values.settings "DAVIT_STOP_WITHIN_SECONDS"))) 15 }}
     securityContext:
       runAsNonRoot: true
       runAsUser: 1000

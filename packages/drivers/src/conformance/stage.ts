@@ -30,6 +30,8 @@ export interface ClusterTraits {
   readonly mergesStreams?: true;
   /** It pulls images itself: the reference of one that its registry does not have. */
   readonly absentImage?: string;
+  /** Whether anything on it measures, which the power "metrics" does not tell. */
+  readonly measures?: (signal: AbortSignal) => Promise<boolean>;
 }
 
 /** Vitest, handed in so that this folder can be part of the package and not of a test. */

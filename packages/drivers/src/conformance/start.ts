@@ -8,6 +8,7 @@ export function startTests(test: Test, expect: Suite['expect'], subject: () => C
     expect(description.engine).not.toBe('');
     expect(description.cpuMillicores).toBeGreaterThan(0);
     expect(description.memoryMiB).toBeGreaterThan(0);
+    await driver.ping(never());
   });
 
   test('starts as many instances as asked, and tells where their ports are reached', async (stage) => {

@@ -5,7 +5,7 @@ import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
 import { putInto, takeOut } from './archives.ts';
 import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
-import { describeEngine } from './describe.ts';
+import { askVersion, describeEngine } from './describe.ts';
 import { inspectSelected, toInstance } from './instances.ts';
 import { followLogs } from './logs.ts';
 import { engineMetrics } from './metrics.ts';
@@ -55,6 +55,10 @@ class DockerDriver implements ClusterDriver {
 
   async describe(signal: AbortSignal): Promise<ClusterDescription> {
     return describeEngine(this.#scope.docker, signal);
+  }
+
+  async ping(signal: AbortSignal): Promise<void> {
+    await askVersion(this.#scope.docker, signal);
   }
 
   async start(workload: Workload, context: CallContext): Promise<void> {

@@ -241,6 +241,7 @@ class MemoryCluster implements FakeCluster {
         apiVersion: '1',
         ...this.capacity,
       })),
+    ping: (signal) => this.#call({ method: 'ping', service: '', detail: '' }, signal, () => undefined),
     start: (workload, { signal }) =>
       this.#call({ method: 'start', service: workload.owner.service, detail: workload.rollout }, signal, () => {
         if (![...this.images.values()].some((image) => image.id === workload.image)) {

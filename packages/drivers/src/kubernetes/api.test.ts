@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
-import { call, type Api } from './api.ts';
-import { follow } from './follow.ts';
+import { call, type Api, type KubernetesObject } from './api.ts';
+import { follow, type Change } from './follow.ts';
 import { startTestApi } from './testing/api-server.ts';
 
-/* What becomes of an API server that is busy, or falls silent. */
+/* What becomes of an API server that is busy, falls silent, or is cut off. */
 
 const signal = new AbortController().signal;
 
@@ -50,25 +50,126 @@ test('what may have been done is not asked again, nor what is refused again and 
   expect(denied.methods).toEqual(['GET']);
 });
 
-test('a watch that is not ended by its server is dropped, and the list read anew', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  let [lists, watches] = [0, 0];
+interface Followed {
+  readonly api: Api;
+  /** The version of each watch. */
+  readonly watches: string[];
+  /** Names of what was told. */
+  readonly told: string[];
+  readonly lists: () => number;
+  readonly following: Promise<void>;
+  readonly stop: () => void;
+}
+
+/** Follows a list of nothing; each watch is answered by the next of `answers`, by the last one again and again. */
+async function followed(...answers: readonly ((response: ServerResponse) => void)[]): Promise<Followed> {
+  const [watches, told]: [string[], string[]] = [[], []];
+  let lists = 0;
   const api = await serve(({ url = '' }, response) => {
-    if (url.includes('watch=true')) {
-      watches += 1;
-      response.writeHead(200).flushHeaders();
+    const query = new URL(url, 'https://localhost').searchParams;
+    if (query.has('watch')) {
+      watches.push(query.get('resourceVersion') ?? '');
+      answers[Math.min(watches.length, answers.length) - 1]?.(response);
       return;
     }
     lists += 1;
-    response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
+    response.end(JSON.stringify({ metadata: { resourceVersion: `list${lists}` }, items: [] }));
   });
   const stop = new AbortController();
-  const following = follow(api, { path: '/pods', query: {} }, {}, stop.signal);
-  await expect.poll(() => watches).toBe(1);
-  await vi.advanceTimersByTimeAsync(240_000);
-  expect(lists).toBe(1);
+  const onEvent = ({ object }: Change<KubernetesObject>): unknown => told.push(object.metadata?.name ?? '');
+  const following = follow(api, { path: '/pods', query: {} }, { onEvent }, stop.signal);
+  following.catch(() => undefined);
+  closers.push(() => stop.abort());
+  return { api, watches, told, lists: () => lists, following, stop: () => stop.abort() };
+}
+
+const line = (type: string, name: string): string =>
+  `${JSON.stringify({ type, object: { metadata: { name, uid: name, resourceVersion: `after-${name}` } } })}\n`;
+const quiet = (response: ServerResponse): void => response.writeHead(200).flushHeaders();
+const cut = (response: ServerResponse): void => {
+  quiet(response);
+  setImmediate(() => response.destroy());
+};
+/** Tells one thing and half of another one. */
+const cutAfter =
+  (name: string) =>
+  (response: ServerResponse): void => {
+    response.writeHead(200).write(line('ADDED', name) + line('ADDED', 'half').slice(0, 20), () => response.destroy());
+  };
+
+test('a watch whose connection is cut goes on where it was', async () => {
+  const { watches, told, lists, following, stop } = await followed(cutAfter('a'), cut, (response) => {
+    response.writeHead(200).write(line('ADDED', 'half'));
+  });
+  await expect.poll(() => told, { timeout: 5_000 }).toEqual(['a', 'half']);
+  expect(watches).toEqual(['list1', 'after-a', 'after-a']);
+  expect(lists()).toBe(1);
+  stop();
+  await following;
+});
+
+test.each([
+  ['is refused so', (response: ServerResponse) => response.writeHead(410).end('{}')],
+  ['says so', (response: ServerResponse) => response.end('{"type":"ERROR","object":{"code":410}}\n')],
+])('a watch that cannot go on, as what was there is forgotten, begins with a new list: %s', async (_, forgotten) => {
+  const { watches, following, stop } = await followed(cutAfter('a'), forgotten, quiet);
+  await expect.poll(() => watches, { timeout: 5_000 }).toEqual(['list1', 'after-a', 'list2']);
+  stop();
+  await following;
+});
+
+test('a server that is gone after it cut a watch is away', async () => {
+  const { api, server, close } = await startTestApi(({ url = '' }, response) => {
+    if (!url.includes('watch=true')) response.end('{"metadata":{"resourceVersion":"1"},"items":[]}');
+    else {
+      server.close();
+      cut(response);
+    }
+  });
+  closers.push(close);
+  const following = follow(api, { path: '/pods', query: {} }, {}, signal);
+  await expect(following).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
+});
+
+test.each([
+  ['cuts', cut],
+  ['ends', (response: ServerResponse) => response.end()],
+])('a server that %s each watch at once is away, and is not asked without end', async (_, end) => {
+  const { watches, lists, following } = await followed(end);
+  await expect(following).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE' });
+  expect([watches.length, lists()]).toEqual([5, 1]);
+});
+
+test('a watch that is not answered is that of a server that is away', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { watches, following } = await followed(() => undefined);
+  await expect.poll(() => watches.length).toBe(1);
   await vi.advanceTimersByTimeAsync(60_000);
-  await expect.poll(() => [lists, watches]).toEqual([2, 2]);
-  stop.abort();
+  await expect(following).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE' });
+});
+
+test('what goes wrong with what a watch tells is not taken for a cut', async () => {
+  const api = await serve(({ url = '' }, response) => {
+    if (url.includes('watch=true')) response.writeHead(200).write(line('ADDED', 'a'));
+    else response.end('{"metadata":{"resourceVersion":"1"},"items":[]}');
+  });
+  const wrong = new Error('a fault of ours');
+  const onEvent = (): void => {
+    throw wrong;
+  };
+  await expect(follow(api, { path: '/pods', query: {} }, { onEvent }, signal)).rejects.toBe(wrong);
+});
+
+test('a watch that is not ended by its server is dropped, and the list read anew', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { watches, told, lists, following, stop } = await followed((response) => {
+    response.writeHead(200).write(line('ADDED', 'a'));
+  });
+  await expect.poll(() => told).toEqual(['a']);
+  await vi.advanceTimersByTimeAsync(240_000);
+  expect(lists()).toBe(1);
+  await vi.advanceTimersByTimeAsync(60_000);
+  await expect.poll(() => [lists(), watches.length]).toEqual([2, 2]);
+  stop();
   await following;
 });

@@ -17,12 +17,12 @@ import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
 import { clusterCharts } from './charts/index.ts';
 import { clusterBuilder } from './build/cluster-builder.ts';
-import { askVersion, describeCluster, isAtLeast } from './describe.ts';
+import { askVersion, describeCluster, isAtLeast, pingCluster } from './describe.ts';
 import { findSelected, toInstance } from './instances.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 import { followLogs } from './logs.ts';
 import { defaultSettings, type ClusterSettings } from './manifests/settings.ts';
-import { clusterMetrics, hasMetrics } from './metrics.ts';
+import { clusterMetrics } from './metrics.ts';
 import { lastProbe } from './last-probe.ts';
 import { awaitReady } from './progress.ts';
 import { missingPermissions } from './permissions.ts';
@@ -60,10 +60,10 @@ export async function openKubernetesDriver(
 ): Promise<KubernetesDriver> {
   const api = openApi(kubeconfig === null ? readServiceAccount() : readKubeconfig(kubeconfig));
   try {
-    const [version, canMeasure] = await Promise.all([askVersion(api, signal), hasMetrics(api, signal)]);
+    const version = await askVersion(api, signal);
     const is130 = isAtLeast(version, { major: 1, minor: 30 });
     const traits = { canLinger: is130, canBuild: is130, hasSidecars: isAtLeast(version, { major: 1, minor: 29 }) };
-    return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits }, canMeasure);
+    return new KubernetesDriver({ api, installation, settings: { ...defaultSettings, ...settings }, traits });
   } catch (error) {
     closeApi(api);
     throw translated(error, 'The cluster could not be opened');
@@ -78,7 +78,7 @@ export async function openKubernetesDriver(
  */
 export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
-  readonly metrics?: ClusterMetrics;
+  readonly metrics: ClusterMetrics;
   readonly routes: ClusterRoutes;
   readonly builder: ClusterBuilder;
   readonly scaling: ClusterScaling;
@@ -87,14 +87,14 @@ export class KubernetesDriver implements ClusterDriver {
   readonly schedules: ClusterSchedules;
   readonly #scope: ClusterScope;
 
-  constructor(scope: ClusterScope, canMeasure: boolean) {
+  constructor(scope: ClusterScope) {
     this.#scope = scope;
     this.routes = clusterRoutes(scope);
     this.builder = clusterBuilder(scope);
     this.scaling = clusterScaling(scope);
     this.charts = clusterCharts(scope);
     this.schedules = clusterSchedules(scope);
-    if (canMeasure) this.metrics = clusterMetrics(scope);
+    this.metrics = clusterMetrics(scope);
     if (scope.settings.kubernetesVersion !== null) this.upgrades = clusterUpgrades(scope, scope.settings.kubernetesVersion);
   }
 
@@ -104,6 +104,10 @@ export class KubernetesDriver implements ClusterDriver {
 
   async describe(signal: AbortSignal): Promise<ClusterDescription> {
     return describeCluster(this.#scope.api, signal);
+  }
+
+  async ping(signal: AbortSignal): Promise<void> {
+    await pingCluster(this.#scope.api, signal);
   }
 
   /** What the credentials do not allow and Davit does, each in words (`create deployments.apps`); empty: nothing. */

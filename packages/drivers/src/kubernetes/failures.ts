@@ -7,7 +7,7 @@ import { formatListener, isReachable, parseListeners, type Listener } from '../s
 import type { Workload } from '../workload.ts';
 import { runInside } from './exec.ts';
 import { lastEnd, mainStatus } from './instances.ts';
-import { lastLines } from './logs.ts';
+import { evidenceMilliseconds, lastLines } from './logs.ts';
 import { mainContainer } from './manifests/pod.ts';
 import type { Scope } from './objects.ts';
 import { meaningOf } from './refusals.ts';
@@ -186,11 +186,12 @@ function closedPorts({ readiness, ports }: Explained, listeners: readonly Listen
   return awaited === undefined || isOpen(awaited) ? [] : [awaited];
 }
 
-/** With the image's own `cat`; null where it has none. */
+/** With the image's own `cat`; null where it has none, or the node does not tell. */
 async function listenersOf(scope: Scope, pod: Pod, container: string, signal: AbortSignal): Promise<Listener[] | null> {
   const place = { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container };
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(evidenceMilliseconds)]);
   try {
-    const { output } = await runInside(scope.api, place, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], signal);
+    const { output } = await runInside(scope.api, place, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], limited);
     return output.includes('local_address') ? parseListeners(output) : null;
   } catch {
     signal.throwIfAborted();

@@ -4,7 +4,7 @@ import { isAtLeast } from './describe.ts';
 import { exitCodeOf } from './exec.ts';
 import { explain } from './failures.ts';
 import { gather, toInstance } from './instances.ts';
-import { imageFault, judgeReady, judgeStart, type Seen } from './judge.ts';
+import { faultOf, imageFault, judgeReady, judgeStart, lasting, type Seen } from './judge.ts';
 import { label } from './labels.ts';
 import { toNumber } from './quantity.ts';
 import { meaningOf, translated } from './refusals.ts';
@@ -71,7 +71,7 @@ describe('an instance has been started', () => {
     const asRoot = start(pod({ state: waiting('CreateContainerConfigError', 'container has runAsNonRoot') }));
     expect(asRoot).toMatchObject({ type: 'FAILED', suspicion: { words: 'container has runAsNonRoot' } });
     const busy = pod({ state: waiting('CreateContainerError', 'context deadline exceeded') });
-    expect(start(busy)).toEqual({ type: 'WAIT', againAt: 10_000 });
+    expect(start(busy)).toEqual({ type: 'WAIT', againAt: 20_000 });
     expect(start(busy, late)).toMatchObject({ type: 'FAILED' });
   });
 
@@ -94,6 +94,12 @@ describe('an instance has been started', () => {
     const error = await explain({ api: nowhere, installation: '' }, sampleWorkload(), judged.suspicion, AbortSignal.abort());
     expect(error).toMatchObject({ code: 'ENGINE_FAILED', retryable: true, message: expect.stringContaining('kyverno') });
     closeApi(nowhere);
+  });
+
+  test('after a while when the account of its namespace does not come', () => {
+    const words = 'pods "x" is forbidden: error looking up service account davit-1/default: serviceaccount "default" not found';
+    const late = { events: [event('FailedCreate', `Error creating: ${words}`)] };
+    expect(start(null, late)).toEqual({ type: 'WAIT', againAt: 60_000 });
   });
 
   test('never when no node takes it, later where the cluster grows', () => {
@@ -130,8 +136,6 @@ describe('an instance has been started', () => {
     expect(start(taken, { now: 601_000 })).toMatchObject({
       suspicion: { type: 'UNMADE', reason: 'node1', words: expect.stringContaining('not begun') },
     });
-    const made = { ...taken, metadata: { ...taken.metadata, creationTimestamp: '1970-01-01T00:05:00Z' } };
-    expect(start(made, { now: 601_000 })).toEqual({ type: 'WAIT', againAt: 900_000 });
     const ready = { type: 'PodReadyToStartContainers', status: 'True' };
     const pulling: Pod = { ...taken, status: { ...taken.status, startTime: '1970-01-01T00:00:00Z', conditions: [ready] } };
     expect(start(pulling, late)).toEqual({ type: 'WAIT', againAt: Infinity });
@@ -161,6 +165,62 @@ describe('an instance has been started', () => {
     const secret = { ...plain, spec: { ...plain.spec, containers: [], imagePullSecrets: [{ name: 'pull' }] } };
     expect(start(secret)).toEqual({ type: 'WAIT', againAt: 60_000 });
     expect(start(secret, late)).toMatchObject({ suspicion: { fault: 'DENIED' } });
+    const said = event('Failed', 'Failed to pull image "a:b": no basic auth credentials');
+    expect(start(secret, { events: [said, event('Failed', 'Error: ErrImagePull')] })).toEqual({ type: 'WAIT', againAt: 60_000 });
+    expect(start(secret, { events: [{ ...event('BackOff', 'denied'), count: 5 }, said] })).toEqual({
+      type: 'WAIT',
+      againAt: 60_000,
+    });
+    expect(start(secret, { events: [{ ...said, count: 2 }] })).toMatchObject({ suspicion: { fault: 'DENIED' } });
+  });
+});
+
+describe('a fault that may pass has its time from when it was first seen', () => {
+  const creating = pod({ state: waiting('ContainerCreating') });
+  const volume = event('FailedMount', 'failed to sync secret cache');
+  const sandbox = event('FailedCreatePodSandBox', 'plugin not initialized');
+  const since = (before: ReadonlyMap<string, number>, one: Pod | null, now: number, events: readonly Event[] = []) => {
+    const faults = lasting(before, [faultOf(seen(one, { now, events }))], now);
+    return { faults, judged: start(one, { now, events, faults }) };
+  };
+
+  test.each([
+    ['a volume', creating, [volume], 120_000],
+    ['its network', creating, [sandbox], 120_000],
+    ['its image', pod({ state: waiting('ErrImagePull', 'dial tcp: connection refused') }), [], 60_000],
+    ['its container', pod({ state: waiting('CreateContainerConfigError', 'failed to sync secret cache') }), [], 20_000],
+    ['a quota', null, [event('FailedCreate', 'exceeded quota: tight')], 10_000],
+    ['room', pod({ unscheduled: 'no node' }), [], 60_000],
+  ])('also on a node that comes late: %s', (_, one, events, milliseconds) => {
+    const first = since(new Map(), one, 180_000, events);
+    expect(first.judged).toEqual({ type: 'WAIT', againAt: 180_000 + milliseconds });
+    const last = since(first.faults, one, 179_999 + milliseconds, events);
+    expect(last.judged).toEqual(first.judged);
+    expect(since(last.faults, one, 180_000 + milliseconds, events).judged.type).toBe('FAILED');
+  });
+
+  test('another fault of the same pod has its own, and so has that of the next pod', () => {
+    const away = pod({ state: waiting('ErrImagePull', 'dial tcp: connection refused') });
+    const first = since(new Map(), away, 5_000);
+    const config = pod({ state: waiting('CreateContainerConfigError', 'failed to sync secret cache') });
+    const second = since(first.faults, config, 50_000);
+    expect(second.judged).toEqual({ type: 'WAIT', againAt: 70_000 });
+    const next: Pod = { ...config, metadata: { ...config.metadata, uid: '2' } };
+    expect(since(second.faults, next, 65_000).judged).toEqual({ type: 'WAIT', againAt: 85_000 });
+  });
+
+  test('one that passed and comes again begins anew', () => {
+    const away = pod({ state: waiting('ErrImagePull', 'dial tcp: connection refused') });
+    const first = since(new Map(), away, 5_000);
+    const passed = since(first.faults, creating, 20_000);
+    expect(since(passed.faults, away, 64_000).judged).toEqual({ type: 'WAIT', againAt: 124_000 });
+  });
+
+  test('while it is waited for to be ready, too', () => {
+    const config = pod({ state: waiting('CreateContainerConfigError', 'failed to sync secret cache') });
+    const { faults } = since(new Map(), config, 30_000);
+    expect(ready(config, { now: 30_000, faults })).toEqual({ type: 'WAIT', againAt: 50_000 });
+    expect(ready(config, { now: 50_000, faults })).toMatchObject({ suspicion: { type: 'UNSTARTABLE' } });
   });
 });
 
@@ -202,6 +262,8 @@ describe('a pod that a node refused, or gave up, before its process began', () =
     expect(start(rejected('Always'), { rejected: 3 })).toEqual({ type: 'WAIT', againAt: 60_000 });
     expect(start(rejected('Always'), { rejected: 1, ...late })).toEqual({ type: 'WAIT', againAt: Infinity });
     expect(start(rejected('Always'), { rejected: 3, ...late })).toMatchObject(fault);
+    const onLateNode = { rejected: 3, rejectedSince: 180_000, now: 181_000 };
+    expect(start(rejected('Always'), onLateNode)).toEqual({ type: 'WAIT', againAt: 240_000 });
   });
 
   test('is nothing that a chart fails for, which makes pods as it likes', () => {
@@ -350,6 +412,11 @@ test('refusals have causes, and say whether trying again may help', () => {
     true,
   ]);
   expect(cause(403, 'unable to create new content because it is being terminated')).toEqual(['ENGINE_FAILED', true]);
+  // What each namespace gets has not come yet; what a chart names may never.
+  const account = (name: string) =>
+    cause(403, `pods "x" is forbidden: error looking up service account davit-1/${name}: serviceaccount "${name}" not found`);
+  expect(account('default')).toEqual(['ENGINE_FAILED', true]);
+  expect(account('other')).toEqual(['CLUSTER_ACCESS_DENIED', false]);
   expect(cause(503, 'the server is currently unable')).toEqual(['ENGINE_FAILED', true]);
   expect(cause(422, 'spec.x: Invalid value')).toEqual(['ENGINE_FAILED', false]);
   expect(meaningOf('anything else')).toBeNull();

@@ -1,4 +1,4 @@
-import type { ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
+import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { Workload } from '../workload.ts';
 import { withoutReferences } from '../shared/image-words.ts';
 import type { Suspicion } from './failures.ts';
@@ -15,8 +15,12 @@ export interface Seen {
   readonly events: readonly Event[];
   /** How many of its pods a node refused, or gave up, before their process began. Absent: it is not waited for one pod alone. */
   readonly rejected?: number;
+  /** When the first of them was seen. Absent: when the waiting began. */
+  readonly rejectedSince?: number | undefined;
   /** When its present process was first seen to run, by the clock of this machine, as nodes have their own. Absent: now. */
   readonly runningSince?: number | undefined;
+  /** When the faults that last were first seen, by their ids and the same clock. Absent: when the waiting began. */
+  readonly faults?: ReadonlyMap<string, number> | undefined;
   /** When the waiting began, and now; in milliseconds since 1970. */
   readonly began: number;
   readonly now: number;
@@ -28,16 +32,29 @@ export type Judgement =
   /** Nothing to say before something changes, or the time comes (Infinity: only a change matters). */
   | { readonly type: 'WAIT'; readonly againAt: number };
 
+/** What keeps an instance from beginning. Its time counts from when it was first seen: a node that comes late may fail at first, too. */
+export interface Fault {
+  /** Stays the same for as long as the same pod has the same kind of fault. */
+  readonly id: string;
+  /** For how long it may last until it is taken for one that stays. */
+  readonly milliseconds: number;
+  readonly suspicion: Suspicion;
+}
+
 /** For how long a cluster may look for room: the scheduler tries again, and a cluster that grows by itself says so. */
 const scheduleMilliseconds = 60_000;
 const growMilliseconds = 600_000;
 /** For how long nodes may try to reach a registry, or to attach a volume, again. */
 const registryMilliseconds = 60_000;
+/** So many refusals of a registry are none of a node that had no credentials yet. */
+const knowingDenials = 2;
 const volumeMilliseconds = 120_000;
 /** For how long a node may try to make the pod itself: its network, its place. */
 const sandboxMilliseconds = 120_000;
 /** After this a node that has not even done so, and does not say why, is taken for one that never will. Pulls begin later. */
 const silentMilliseconds = 600_000;
+/** For how long a node may try to start a container again, which it does after 10 to 15 s. */
+const unstartableMilliseconds = 20_000;
 /** For how long a quota or policy may refuse the pods of an instance: others may be on their way out. */
 const refusalMilliseconds = 10_000;
 /** For how long what the API server asks before it takes a pod may be away. */
@@ -54,13 +71,47 @@ export function judgeStart(_: Workload, seen: Seen): Judgement {
 
 /** The same of any pod with a `mainContainer`. Pure. */
 export function judgeBegin(seen: Seen): Judgement {
-  const { pod } = seen;
-  if (pod === null) return judgeUnmade(seen);
+  if (seen.pod !== null && isRejected(seen.pod)) return judgeRejected(seen, seen.pod);
+  return judgeFault(faultOf(seen), seen);
+}
+
+/** The same, where it is known what keeps it from beginning. Pure. */
+export function judgeFault(fault: Fault | null, seen: Seen): Judgement {
+  const { pod, faults, began, now } = seen;
+  if (fault === null) return pod !== null && hasBegun(pod) ? { type: 'DONE' } : waitUntil(Infinity);
+  const until = (faults?.get(fault.id) ?? began) + fault.milliseconds;
+  return now < until ? waitUntil(until) : failed(fault.suspicion);
+}
+
+function hasBegun(pod: Pod): boolean {
   const status = mainStatus(pod);
-  if (status?.state?.running || lastEnd(status)) return judgeRefusedProgram(status) ?? { type: 'DONE' };
-  if (isRejected(pod)) return judgeRejected(seen, pod);
-  if (isUnscheduled(pod)) return judgeUnscheduled(seen, pod);
-  return judgeWaiting(status, seen) ?? (isMade(seen, pod) ? waitUntil(Infinity) : judgeMaking(seen, pod));
+  return status?.state?.running !== undefined || lastEnd(status) !== undefined;
+}
+
+/** What keeps an instance from beginning; null: nothing that is known. Of a pod that a node refused it is told by `judgeBegin`. Pure. */
+export function faultOf(seen: Seen): Fault | null {
+  const { pod } = seen;
+  if (pod === null) return unmade(seen);
+  if (hasBegun(pod)) return refusedProgram(seen, pod);
+  if (isRejected(pod)) return null;
+  if (isUnscheduled(pod)) return unscheduled(seen, pod);
+  return heldUp(seen, pod) ?? (isMade(seen, pod) ? null : making(seen, pod));
+}
+
+/** Since when each fault has been seen: those of before that last, and new ones from now on. Pure. */
+export function lasting(
+  before: ReadonlyMap<string, number>,
+  faults: readonly (Fault | null)[],
+  now: number,
+): ReadonlyMap<string, number> {
+  const lasts = new Map<string, number>();
+  for (const fault of faults) if (fault !== null) lasts.set(fault.id, before.get(fault.id) ?? now);
+  return lasts;
+}
+
+/** `milliseconds`: 0 for what does not pass. `kind` tells apart what is waited for one after the other. Pure. */
+export function toFault({ name, pod }: Seen, milliseconds: number, suspicion: Suspicion, kind: string = suspicion.type): Fault {
+  return { id: [name, pod?.metadata?.uid ?? '', kind].join(' '), milliseconds, suspicion };
 }
 
 /** Whether an instance is ready. Pure. */
@@ -75,7 +126,7 @@ export function judgeReady(workload: Workload, seen: Seen): Judgement {
   const ends = (status?.restartCount ?? 0) + (status?.state?.running ? 0 : lastEnd(status) ? 1 : 0);
   if (lastEnd(status)?.reason === 'OOMKilled' || ends >= mostEnds) return failed({ type: 'ENDED', pod });
   const deadline = began + workload.readyTimeoutSeconds * 1000;
-  if (now < deadline) return waitUntil(deadline);
+  if (now < deadline) return waitUntil(Math.min(deadline, started.type === 'WAIT' ? started.againAt : Infinity));
   return failed(ends > 0 ? { type: 'ENDED', pod } : { type: 'UNREADY', pod, events: seen.events });
 }
 
@@ -86,24 +137,24 @@ function judgeSteady({ ports, readiness }: Workload, { now, runningSince = now }
 }
 
 /** The controller makes no pod: the cluster refuses to have it. */
-function judgeUnmade({ events, began, now }: Seen): Judgement {
-  const refusal = events.find(({ reason }) => reason === 'FailedCreate');
-  if (refusal === undefined) return waitUntil(Infinity);
-  const known = meaningOf(refusal.message ?? '');
+function unmade(seen: Seen): Fault | null {
+  const refusal = seen.events.find(({ reason }) => reason === 'FailedCreate');
+  if (refusal === undefined) return null;
+  const { message: words = '' } = refusal;
+  const known = meaningOf(words);
   // A policy does not change its mind; a quota is free again when others have ended; a webhook that is away is started again.
-  const until = began + (known?.retryable === true ? awayMilliseconds : refusalMilliseconds);
-  if (known?.cause === 'ADMISSION_REFUSED' || now >= until) return failed({ type: 'REFUSED', words: refusal.message ?? '' });
-  return waitUntil(until);
+  if (known?.cause === 'ADMISSION_REFUSED') return toFault(seen, 0, { type: 'REFUSED', words });
+  return toFault(seen, known?.retryable === true ? awayMilliseconds : refusalMilliseconds, { type: 'REFUSED', words });
 }
 
 /**
  * The Job of a run makes no other pod, that of a schedule's run may, what makes those of services does: such a one is given up when it has gone on
  * for a while.
  */
-function judgeRejected({ rejected = 0, began, now }: Seen, pod: Pod): Judgement {
+function judgeRejected({ rejected = 0, began, rejectedSince = began, now }: Seen, pod: Pod): Judgement {
   const isOfJob = pod.spec?.restartPolicy === 'Never';
   if (rejected < (isOfJob ? 1 : mostEnds)) return waitUntil(Infinity);
-  const until = began + (isOfJob && pod.metadata?.labels?.[label.schedule] === undefined ? 0 : scheduleMilliseconds);
+  const until = rejectedSince + (isOfJob && pod.metadata?.labels?.[label.schedule] === undefined ? 0 : scheduleMilliseconds);
   return now < until ? waitUntil(until) : failed(rejection(pod, false));
 }
 
@@ -116,40 +167,38 @@ function isUnscheduled(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') === true;
 }
 
-function judgeUnscheduled({ events, began, now }: Seen, pod: Pod): Judgement {
-  const grows = events.some(({ reason }) => reason === 'TriggeredScaleUp' || reason === 'Nominated');
-  const until = began + (grows ? growMilliseconds : scheduleMilliseconds);
-  if (now < until) return waitUntil(until);
+function unscheduled(seen: Seen, pod: Pod): Fault {
+  const grows = seen.events.some(({ reason }) => reason === 'TriggeredScaleUp' || reason === 'Nominated');
   const condition = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-  return failed({ type: 'UNSCHEDULED', words: condition?.message ?? 'the scheduler does not say why' });
+  const words = condition?.message ?? 'the scheduler does not say why';
+  return toFault(seen, grows ? growMilliseconds : scheduleMilliseconds, { type: 'UNSCHEDULED', words });
 }
 
 /** What keeps a container from being started, by the kubelet's reason. */
-function judgeWaiting(status: ContainerStatus | undefined, seen: Seen): Judgement | null {
-  const { reason = '', message = '' } = status?.state?.waiting ?? {};
+function heldUp(seen: Seen, pod: Pod): Fault | null {
+  const { reason = '', message = '' } = mainStatus(pod)?.state?.waiting ?? {};
   switch (reason) {
     case 'ErrImagePull':
     case 'ImagePullBackOff':
     case 'ErrImageNeverPull':
     case 'InvalidImageName':
     case 'RegistryUnavailable':
-      return judgeImage(reason, message, seen);
+      return withoutImage(reason, message, { seen, pod });
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
     case 'RunContainerError':
-      return judgeUnstartable(reason, message, seen);
+      return unstartable(reason, message, seen);
     default:
       return null;
   }
 }
 
 /** A node tries again what its runtime could not do; a program that is not there, or must not run as it would, stays so. */
-function judgeUnstartable(reason: string, words: string, { began, now }: Seen): Judgement {
-  const until = began + refusalMilliseconds;
+function unstartable(reason: string, words: string, seen: Seen): Fault {
   const stays = /runAsNonRoot|run as root|no such file|executable file|exec format|permission denied|no command specified/i.test(
     words,
   );
-  return stays || now >= until ? failed({ type: 'UNSTARTABLE', reason, words }) : waitUntil(until);
+  return toFault(seen, stays ? 0 : unstartableMilliseconds, { type: 'UNSTARTABLE', reason, words });
 }
 
 /** What a node says of an image that it cannot have, whatever those that it may speak of are called. Pure. */
@@ -170,30 +219,37 @@ export function imageFault(
   return null;
 }
 
-function judgeImage(reason: string, message: string, { pod, events, began, now }: Seen): Judgement {
-  const images = [...(pod?.spec?.initContainers ?? []), ...(pod?.spec?.containers ?? [])].map(({ image = '' }) => image);
+/** How often a registry refused the same; nodes count what they say again. */
+function denials(events: readonly Event[], images: readonly string[]): number {
+  const denied = events.filter(({ reason, message = '' }) => reason === 'Failed' && imageFault(message, images) === 'DENIED');
+  return Math.max(0, ...denied.map(({ count, series }) => series?.count ?? count ?? 1));
+}
+
+function withoutImage(reason: string, message: string, { seen, pod }: { readonly seen: Seen; readonly pod: Pod }): Fault {
+  const { events } = seen;
+  const images = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = '' }) => image);
   // While it waits for the next attempt, a node says no more than that; the warning of the attempt says why.
   const told = events
     .filter(({ reason }) => reason === 'Failed' || reason === 'InspectFailed')
     .map((event) => event.message ?? '');
   const words = [message, ...told.toReversed()].find((one) => imageFault(one, images) !== null) ?? message;
   const fault = reason === 'ErrImageNeverPull' || reason === 'InvalidImageName' ? 'MISSING' : imageFault(words, images);
-  // A node may hear of a pod before it may read the pod's Secret, and then pulls without credentials; it tries again every ten seconds and more.
-  const mayLackCredentials = fault === 'DENIED' && (pod?.spec?.imagePullSecrets ?? []).length > 0;
-  const until = began + registryMilliseconds;
-  if ((fault === null || fault === 'UNREACHABLE' || mayLackCredentials) && now < until) return waitUntil(until);
-  return failed({ type: 'IMAGE', fault: fault ?? 'UNREACHABLE', words });
+  // A node may hear of a pod before it may read the pod's Secret, and then pulls without credentials; when it tries again, after ten seconds, it has them.
+  const mayLackCredentials =
+    fault === 'DENIED' && (pod.spec?.imagePullSecrets ?? []).length > 0 && denials(events, images) < knowingDenials;
+  const passes = fault === null || fault === 'UNREACHABLE' || mayLackCredentials;
+  return toFault(seen, passes ? registryMilliseconds : 0, { type: 'IMAGE', fault: fault ?? 'UNREACHABLE', words });
 }
 
 /** The kernel refused the program: the container has ended without its process having begun. */
-function judgeRefusedProgram(status: ContainerStatus | undefined): Judgement | null {
-  const end = lastEnd(status);
+function refusedProgram(seen: Seen, pod: Pod): Fault | null {
+  const end = lastEnd(mainStatus(pod));
   if (end?.reason !== 'StartError' && end?.reason !== 'ContainerCannotRun') return null;
-  return failed({ type: 'UNSTARTABLE', reason: end.reason, words: end.message ?? `exit code ${end.exitCode}` });
+  return toFault(seen, 0, { type: 'UNSTARTABLE', reason: end.reason, words: end.message ?? `exit code ${end.exitCode}` });
 }
 
 /** Whether the pod has its volumes and its network, so that images are pulled: what was said before has passed. */
-function isMade({ events }: Seen, pod: Pod): boolean {
+export function isMade({ events }: Pick<Seen, 'events'>, pod: Pod): boolean {
   return conditionOf(pod) === 'True' || events.some(({ reason }) => reason === 'Pulling' || reason === 'Pulled');
 }
 
@@ -202,34 +258,28 @@ function conditionOf({ status }: Pod): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
 }
 
-function judgeMaking(seen: Seen, pod: Pod): Judgement {
-  return judgeVolume(seen) ?? judgeSandbox(seen) ?? judgeSilence(seen, pod) ?? waitUntil(Infinity);
+function making(seen: Seen, pod: Pod): Fault | null {
+  return withoutVolume(seen) ?? withoutSandbox(seen) ?? silence(seen, pod);
 }
 
-function judgeSandbox({ events, began, now }: Seen): Judgement | null {
+function withoutSandbox(seen: Seen): Fault | null {
   const reasons = /^(?:FailedCreatePodSandBox|FailedCreatePodContainer|FailedMakePodDataDirectories|NetworkNotReady)$/;
-  const fault = events.findLast(({ reason }) => reasons.test(reason ?? ''));
-  if (fault === undefined) return null;
-  const until = began + sandboxMilliseconds;
-  if (now < until) return waitUntil(until);
-  return failed({ type: 'UNMADE', reason: fault.reason ?? '', words: fault.message ?? '' });
+  const said = seen.events.findLast(({ reason }) => reasons.test(reason ?? ''));
+  if (said === undefined) return null;
+  return toFault(seen, sandboxMilliseconds, { type: 'UNMADE', reason: said.reason ?? '', words: said.message ?? '' });
 }
 
-function judgeSilence({ began, now }: Seen, pod: Pod): Judgement | null {
-  const { metadata, spec, status } = pod;
+function silence(seen: Seen, pod: Pod): Fault | null {
+  const { spec, status } = pod;
   const isSilent = status?.startTime === undefined || conditionOf(pod) === 'False';
   if (spec?.nodeName === undefined || !isSilent) return null;
-  const made = Date.parse(metadata?.creationTimestamp ?? '') || 0;
-  const until = Math.max(began, made) + silentMilliseconds;
-  if (now < until) return waitUntil(until);
-  return failed({ type: 'UNMADE', reason: spec.nodeName, words: 'the node has not begun to make it, and does not say why' });
+  const words = 'the node has not begun to make it, and does not say why';
+  return toFault(seen, silentMilliseconds, { type: 'UNMADE', reason: spec.nodeName, words }, 'SILENCE');
 }
 
-function judgeVolume({ events, began, now }: Seen): Judgement | null {
-  const fault = events.find(({ reason }) => /^(?:FailedMount|FailedAttachVolume|ProvisioningFailed)$/.test(reason ?? ''));
-  if (fault === undefined) return null;
-  const until = began + volumeMilliseconds;
-  return now < until ? waitUntil(until) : failed({ type: 'VOLUME', words: fault.message ?? '' });
+function withoutVolume(seen: Seen): Fault | null {
+  const said = seen.events.find(({ reason }) => /^(?:FailedMount|FailedAttachVolume|ProvisioningFailed)$/.test(reason ?? ''));
+  return said === undefined ? null : toFault(seen, volumeMilliseconds, { type: 'VOLUME', words: said.message ?? '' });
 }
 
 function waitUntil(againAt: number): Judgement {

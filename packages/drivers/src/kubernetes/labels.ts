@@ -1,6 +1,9 @@
 import type { KubernetesObject } from './api.ts';
 import type { Ownership, Selector, Workload, WorkloadPort } from '../workload.ts';
 
+/** What the keys of Davit's own labels and annotations begin with; users have none of these. */
+export const reservedPrefix = 'davit.';
+
 /**
  * Labels on everything that Davit makes on a cluster, the same as on a container engine. What carries no `davit.installation` of ours
  * is not ours. Ids are valid values of labels as they are.

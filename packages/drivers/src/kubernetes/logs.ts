@@ -102,6 +102,12 @@ async function readLines(
   }
 }
 
+/**
+ * For how long what a node could still tell is waited for. Whoever asks knows a cause already and has little time left to say it, while an
+ * API server dials a node that it does not reach for half a minute.
+ */
+export const evidenceMilliseconds = 8_000;
+
 /** The last lines of a pod's process; none when they cannot be had, as they are only ever evidence for something worse. */
 export async function lastLines(
   { api }: Scope,
@@ -114,7 +120,8 @@ export async function lastLines(
   // A container that is being started again has said nothing yet.
   const previous =
     status?.state?.terminated === undefined && status?.state?.running === undefined && lastEnd(status) !== undefined;
-  const sink = { onLine: ({ text }: LogLine) => lines.push(text), signal };
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(evidenceMilliseconds)]);
+  const sink = { onLine: ({ text }: LogLine) => lines.push(text), signal: limited };
   try {
     await readLines(api, pod, { tail: count, previous, container }, sink);
     if (lines.length === 0) await readLines(api, pod, { tail: count, previous: !previous, container }, sink);

@@ -1,6 +1,5 @@
 import type { ClusterMetrics, InstanceUsage } from '../driver.ts';
-import { ApiRefusal, call, type Api, type KubernetesObject } from './api.ts';
-import { list } from './follow.ts';
+import { call, type Api, type KubernetesObject, type ListOf } from './api.ts';
 import { idOf } from './instances.ts';
 import { label, labelSelector, withRunLabels } from './labels.ts';
 import { mainContainer } from './manifests/pod.ts';
@@ -8,18 +7,7 @@ import type { Scope } from './objects.ts';
 import { toNumber } from './quantity.ts';
 import { translated } from './refusals.ts';
 
-const group = '/apis/metrics.k8s.io/v1beta1';
-
-/** Whether the cluster measures (it has a metrics server). */
-export async function hasMetrics(api: Api, signal: AbortSignal): Promise<boolean> {
-  try {
-    await call(api, { method: 'GET', path: group, signal });
-    return true;
-  } catch (error) {
-    if (error instanceof ApiRefusal) return false;
-    throw error;
-  }
-}
+const path = '/apis/metrics.k8s.io/v1beta1/pods';
 
 /** A `PodMetrics`: what its containers used in the window that ends at the time stamp. */
 export interface PodMetrics extends KubernetesObject {
@@ -38,7 +26,8 @@ interface Counter {
 /**
  * The optional power "metrics", of metrics.k8s.io. That tells a rate where a counter is asked for: the counter is what the rates
  * have added up to since this process saw the instance first. What goes over the network and what volumes hold it does not tell:
- * bytes sent and received are 0, and there are no volumes.
+ * bytes sent and received are 0, and there are no volumes. A cluster without a metrics server, which may get one at any time, tells nothing; one
+ * whose metrics server is away fails, retryable.
  */
 export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
   const counters = new Map<string, Counter>();
@@ -46,8 +35,7 @@ export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
     usage: async (signal) => {
       const query = { labelSelector: labelSelector(installation, 'instance', {}) };
       try {
-        const { items } = await list<PodMetrics>(api, { path: `${group}/pods`, query }, signal);
-        const usages = items.flatMap((metrics) => toUsage(withRunLabels(metrics), counters));
+        const usages = (await measuredPods(api, query, signal)).flatMap((metrics) => toUsage(withRunLabels(metrics), counters));
         const ids = new Set(usages.map(({ id }) => id));
         for (const id of counters.keys()) if (!ids.has(id)) counters.delete(id);
         return usages;
@@ -57,6 +45,16 @@ export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
     },
     volumes: () => Promise.resolve([]),
   };
+}
+
+async function measuredPods(
+  api: Api,
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<readonly PodMetrics[]> {
+  const request = { method: 'GET', path, query, signal, accept: [404] } as const;
+  const { status, body } = await call<ListOf<PodMetrics>>(api, request);
+  return status === 404 ? [] : body.items;
 }
 
 function toUsage(metrics: PodMetrics, counters: Map<string, Counter>): InstanceUsage[] {

@@ -6,7 +6,7 @@ import { explain, type Suspicion } from './failures.ts';
 import { clockMilliseconds, eventsOfInstance } from './events.ts';
 import { follow } from './follow.ts';
 import { findSelected, gather, isRejected, mainStatus, toInstance, type Found } from './instances.ts';
-import { judgeReady, judgeStart, rejection, type Judgement, type Seen } from './judge.ts';
+import { faultOf, judgeReady, judgeStart, lasting, rejection, type Judgement, type Seen } from './judge.ts';
 import { label, labelSelector, withRunLabels } from './labels.ts';
 import { instanceName, namespaceName } from './names.ts';
 import { pathOf } from './objects.ts';
@@ -108,10 +108,12 @@ class Look {
   readonly #outcome = Promise.withResolvers<Verdict>();
   #pods: ReadonlyMap<string, Pod> | null = null;
   #events: readonly Event[] = [];
-  /** By the name of the instance, the uids of those that were seen: some controllers remove such a pod at once. */
-  readonly #rejected = new Map<string, Set<string>>();
+  /** By the name of the instance, the uids of those that were seen, and when: some controllers remove such a pod at once. */
+  readonly #rejected = new Map<string, Map<string, number>>();
   /** By the name of the instance, which process of it runs, and since when that was seen. */
   readonly #running = new Map<string, { readonly process: string; readonly since: number }>();
+  /** See `Seen.faults`. */
+  #faults: ReadonlyMap<string, number> = new Map();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(workload: Workload, names: readonly string[], judge: Judge) {
@@ -161,7 +163,7 @@ class Look {
     if (this.#pods === null) return;
     clearTimeout(this.#timer);
     const now = Date.now();
-    const judgements = this.#names.map((name) => this.#judgeOne(name, now));
+    const judgements = this.#judgeAll(now);
     const failed = judgements.find(({ judgement }) => judgement.type === 'FAILED');
     if (failed?.judgement.type === 'FAILED') {
       this.#outcome.resolve({ type: 'FAILED', suspicion: failed.judgement.suspicion });
@@ -185,15 +187,22 @@ class Look {
     }
   }
 
-  #judgeOne(name: string, now: number): { readonly judgement: Judgement; readonly found: Found | null } {
+  #judgeAll(now: number): readonly { readonly judgement: Judgement; readonly found: Found | null }[] {
+    const all = this.#names.map((name) => this.#see(name, now));
+    const present = all.map(({ seen }) => faultOf(seen));
+    const faults = lasting(this.#faults, present, now);
+    this.#faults = faults;
+    return all.map(({ seen, found }) => ({ judgement: this.#judge(this.#workload, { ...seen, faults }), found }));
+  }
+
+  #see(name: string, now: number): { readonly seen: Seen; readonly found: Found | null } {
     const own = [...(this.#pods?.values() ?? [])].filter(({ metadata }) => metadata?.labels?.[label.instance] === name);
     const [found = null] = gather([], own);
     const events = eventsOfInstance(this.#events, { name, pods: own, began: this.#began });
     const pod = found?.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? null;
-    const rejected = this.#countRejected(name, own);
+    const rejected = this.#rejectedOf(name, own, now);
     const runningSince = this.#runningSince(name, pod, now);
-    const seen = { name, pod, events, rejected, runningSince, began: this.#began, now };
-    return { judgement: this.#judge(this.#workload, seen), found };
+    return { seen: { name, pod, events, ...rejected, runningSince, began: this.#began, now }, found };
   }
 
   #runningSince(name: string, pod: Pod | null, now: number): number | undefined {
@@ -209,14 +218,17 @@ class Look {
     return one.since;
   }
 
-  #countRejected(name: string, pods: readonly Pod[]): number {
-    const known = this.#rejected.get(name) ?? new Set();
+  #rejectedOf(name: string, pods: readonly Pod[], now: number): Pick<Seen, 'rejected' | 'rejectedSince'> {
+    const known = this.#rejected.get(name) ?? new Map<string, number>();
     this.#rejected.set(name, known);
     // What a service lost before it was waited for says nothing of what is made now.
     const counts = (pod: Pod): boolean =>
       pod.spec?.restartPolicy === 'Never' ||
       Date.parse(String(pod.metadata?.creationTimestamp)) >= this.#began - clockMilliseconds;
-    for (const pod of pods) if (isRejected(pod) && counts(pod)) known.add(pod.metadata?.uid ?? '');
-    return known.size;
+    for (const pod of pods) {
+      const uid = pod.metadata?.uid ?? '';
+      if (isRejected(pod) && counts(pod) && !known.has(uid)) known.set(uid, now);
+    }
+    return { rejected: known.size, rejectedSince: known.values().next().value };
   }
 }

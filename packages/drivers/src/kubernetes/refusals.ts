@@ -10,6 +10,8 @@ interface Meaning {
 /** What the words of an API server, or of the controllers that tell of its refusals in events, mean. The first match counts. */
 const meanings: readonly Meaning[] = [
   { pattern: /because it is being terminated|object is being deleted/i, cause: 'ENGINE_FAILED', retryable: true },
+  // The account that each namespace gets comes a moment after it.
+  { pattern: /error looking up service account [^\s/]+\/default:.* not found/i, cause: 'ENGINE_FAILED', retryable: true },
   {
     pattern: /exceeded quota|failed quota|insufficient quota|maximum (?:cpu|memory) usage|minimum (?:cpu|memory) usage/i,
     cause: 'QUOTA_EXCEEDED',

@@ -1,4 +1,4 @@
-import type { Namespace } from 'kubernetes-types/core/v1.js';
+import type { Namespace, Secret } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../driver.ts';
 import { inParallel } from '../shared/parallel.ts';
 import { pause } from '../shared/pause.ts';
@@ -21,17 +21,19 @@ const lookAgainMilliseconds = 200;
 export async function removeService(
   scope: ClusterScope,
   owner: { readonly environment: string; readonly service: string },
-  { signal }: CallContext,
+  context: CallContext,
 ): Promise<void> {
+  const { signal } = context;
   try {
     await removeScaling(scope, owner, signal);
     await removeSchedules(scope, owner, { except: null }, signal);
-    await takeAway(scope, owner, null, signal);
+    await takeAway(scope, owner, null, context);
     await removeRoutes(scope, owner, { except: [] }, signal);
-    // Helm's Secrets of a release have Davit's labels. Without them nobody could uninstall it: they go with that.
+    // Helm's Secrets of a release have Davit's labels. Without them nobody could uninstall it: they go with that. Their labels are no mark of
+    // them, as users can have the same written on everything of a service.
     const kinds = ['Service', 'Secret', 'PodDisruptionBudget', 'PersistentVolumeClaim'];
     const objects = await labelled(scope.api, kinds, labelSelector(scope.installation, null, owner), signal);
-    const own = objects.filter(({ metadata }) => metadata?.labels?.['owner'] !== 'helm');
+    const own = objects.filter(({ type }: KubernetesObject & Pick<Secret, 'type'>) => type !== 'helm.sh/release.v1');
     await inParallel(own, atOnce, (object) => removeObject(scope.api, object, signal));
   } catch (error) {
     throw translated(error, 'The service could not be removed');

@@ -1,14 +1,14 @@
-import type { Pod, Service } from 'kubernetes-types/core/v1.js';
+import type { Service } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../driver.ts';
 import { inParallel } from '../shared/parallel.ts';
 import type { Selector } from '../workload.ts';
 import { call, type KubernetesObject } from './api.ts';
 import { labelled, removeObject } from './by-label.ts';
-import { follow, list } from './follow.ts';
-import { findSelected, mainStatus, type Found } from './instances.ts';
+import { list } from './follow.ts';
+import { findSelected, type Found } from './instances.ts';
 import { label, labelSelector, podSelector } from './labels.ts';
-import { lingerSeconds } from './manifests/settings.ts';
 import { pathOf, remove, type Scope } from './objects.ts';
+import { untilGone } from './pods-that-end.ts';
 import { translated } from './refusals.ts';
 import { removeScaling } from './scaling.ts';
 import { hasInstances, type ClusterScope } from './start.ts';
@@ -22,7 +22,7 @@ export async function retire(scope: ClusterScope, selector: Selector, graceSecon
     const { service, exceptRollout } = selector;
     if (service !== undefined && exceptRollout !== undefined)
       await serveRollout(scope, { service, rollout: exceptRollout }, signal);
-    await takeAway(scope, selector, graceSeconds, signal);
+    await takeAway(scope, selector, graceSeconds, context);
     await removeLeftovers(scope, selector, signal);
   } catch (error) {
     throw translated(error, 'The instances could not be removed');
@@ -56,70 +56,27 @@ export async function serveRollout(
   );
 }
 
-/** Deletes controllers and pods, and waits until the pods are gone. Null: each with the grace that it was made with. */
+/** Deletes controllers and pods, and waits until the pods are gone: see `untilGone`. Null: each with the grace that it was made with. */
 export async function takeAway(
   scope: ClusterScope,
   selector: Selector,
   graceSeconds: number | null,
-  signal: AbortSignal,
+  context: CallContext,
 ): Promise<void> {
-  const found = await findSelected(scope, selector, signal);
-  await inParallel(found, atOnce, (one) => takeAwayOne(scope, one, graceSeconds, signal));
+  const found = await findSelected(scope, selector, context.signal);
+  await inParallel(found, atOnce, (one) => takeAwayOne(scope, one, graceSeconds, context));
 }
 
-async function takeAwayOne(scope: ClusterScope, found: Found, graceSeconds: number | null, signal: AbortSignal): Promise<void> {
+async function takeAwayOne(scope: ClusterScope, found: Found, graceSeconds: number | null, context: CallContext): Promise<void> {
   const { api, installation } = scope;
+  const { signal } = context;
   const { namespace, name, controller } = found;
   if (controller !== null) await remove(api, pathOf(controller.kind ?? '', { namespace, name }), signal);
   const query = { labelSelector: podSelector(installation, name, false) };
   // What a Deployment makes pods with: until it is gone as well it would make another one.
   const sets = await list<KubernetesObject>(api, { path: pathOf('ReplicaSet', { namespace }), query }, signal);
   for (const { metadata } of sets.items) await remove(api, pathOf('ReplicaSet', { namespace, name: metadata?.name }), signal);
-  await untilGone(scope, found, graceSeconds, signal);
-}
-
-async function untilGone(
-  scope: ClusterScope,
-  { namespace, name, controller, pods }: Found,
-  graceSeconds: number | null,
-  signal: AbortSignal,
-): Promise<void> {
-  const { api, installation } = scope;
-  const isScheduled = (controller ?? pods[0])?.metadata?.labels?.[label.schedule] !== undefined;
-  const query = { labelSelector: podSelector(installation, name, isScheduled) };
-  const path = pathOf('Pod', { namespace });
-  const asked = new Map<string, Promise<void>>();
-  const gone = new AbortController();
-  let failure: unknown = null;
-  const both = AbortSignal.any([signal, gone.signal]);
-  const ask = (pod: Pod): Promise<void> =>
-    remove(api, `${path}/${pod.metadata?.name}`, both, {
-      uid: pod.metadata?.uid,
-      ...(graceSeconds !== null && { graceSeconds: graceOf(scope, pod, graceSeconds) }),
-    });
-  const onChange = (pods: ReadonlyMap<string, Pod>): void => {
-    if (pods.size === 0) gone.abort();
-    for (const [uid, pod] of pods) {
-      if (asked.has(uid)) continue;
-      const asking = ask(pod).catch((error: unknown) => {
-        if (gone.signal.aborted) return;
-        failure = error;
-        gone.abort();
-      });
-      asked.set(uid, asking);
-    }
-  };
-  await follow<Pod>(api, { path, query }, { onChange }, both);
-  await Promise.all(asked.values());
-  signal.throwIfAborted();
-  if (failure !== null) throw failure;
-}
-
-// The time in which an instance lingers is part of what Kubernetes calls grace. One that does not run has nothing to linger for.
-function graceOf({ settings, traits }: ClusterScope, pod: Pod, graceSeconds: number): number {
-  const lingers = pod.spec?.containers.some(({ lifecycle }) => lifecycle?.preStop !== undefined) === true;
-  if (mainStatus(pod)?.state?.running === undefined) return graceSeconds;
-  return graceSeconds + (lingers ? lingerSeconds(settings, traits) : 0);
+  await untilGone(scope, found, graceSeconds, context);
 }
 
 /** Values of rollouts that have no instance any more, and of a service that was retired as a whole its addresses. */
@@ -127,7 +84,7 @@ async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: 
   const { service, rollout, exceptRollout, fromIndex, environment } = selector;
   // What is scaled to nothing comes again, and KEDA looks at its variables meanwhile.
   if (service === undefined || fromIndex !== undefined) return;
-  const left = await findSelected(scope, { service, environment }, signal);
+  const left = (await findSelected(scope, { service, environment }, signal)).filter(stays);
   const rollouts = new Set(left.map(({ controller, pods }) => (controller ?? pods[0])?.metadata?.labels?.[label.rollout]));
   const values = await labelled(scope.api, ['Secret'], labelSelector(scope.installation, 'values', selector), signal);
   const unused = values.filter(
@@ -145,6 +102,12 @@ async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: 
     : [];
   await inParallel([...unused, ...addresses], atOnce, (object) => removeObject(scope.api, object, signal));
   await removeScheduleValues(scope, { service, environment }, signal);
+}
+
+/** What is being deleted starts nothing any more: it needs nothing of what is left over, should nobody wait for its end. */
+function stays({ controller, pods }: Found): boolean {
+  const own = controller === null ? pods : [controller];
+  return own.some(({ metadata }) => metadata?.deletionTimestamp === undefined);
 }
 
 /**

@@ -42,6 +42,18 @@ test.each(['tls', 'certificate', 'geofence', 'timeout', '429', '503', 'denied', 
   },
 );
 
+test.each([
+  ['Get "https://10.0.0.5:5000/v2/": http: server gave HTTP response to HTTPS client', false],
+  ['tls: failed to verify certificate: x509: certificate signed by unknown authority', false],
+  ['unauthorized: authentication required', false],
+  ['something else', false],
+  ['remote error: tls: internal error', true],
+  ['dial tcp 10.0.0.5:5000: connect: connection refused', true],
+  ['toomanyrequests: slow down', true],
+])('%s: trying again may help: %s', (words, may) => {
+  expect(pushFailure('10.0.0.5:5000/shop:1', words).retryable).toBe(may);
+});
+
 test('a push keeps the words of the registry as they are', () => {
   const failure = pushFailure('registry.example.org/tls:1', 'push to registry.example.org/tls:1 failed: unauthorized.');
   expect(failure.code).toBe('REGISTRY_ACCESS_DENIED');

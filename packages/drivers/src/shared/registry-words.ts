@@ -5,7 +5,12 @@ interface KnownWords {
   readonly pattern: RegExp;
   readonly cause: Cause;
   readonly hint?: string;
+  /** Nothing of it passes by waiting: somebody has to change a setting or a certificate. */
+  readonly lasts?: boolean;
 }
+
+const untrusted =
+  'The container engine does not trust the registry’s certificate. Renew it or correct its name, or have the operator give the engine its authority (for Docker in /etc/docker/certs.d).';
 
 // Words of Docker Engine 20.10 to 29 and of Podman 4 and 5, and of registries that they repeat.
 const causes: readonly KnownWords[] = [
@@ -24,12 +29,10 @@ const causes: readonly KnownWords[] = [
     pattern: /server gave HTTP response to HTTPS client|first record does not look like a TLS handshake/i,
     cause: 'REGISTRY_UNREACHABLE',
     hint: 'The registry speaks plain http, which the container engine takes for this machine only. Give the registry a certificate, or have the operator name it among the engine’s insecure registries.',
+    lasts: true,
   },
-  {
-    pattern: /x509|certificate|tls:/i,
-    cause: 'REGISTRY_UNREACHABLE',
-    hint: 'The container engine does not trust the registry’s certificate. Renew it or correct its name, or have the operator give the engine its authority (for Docker in /etc/docker/certs.d).',
-  },
+  { pattern: /x509|certificate/i, cause: 'REGISTRY_UNREACHABLE', hint: untrusted, lasts: true },
+  { pattern: /tls:/i, cause: 'REGISTRY_UNREACHABLE', hint: untrusted },
   {
     pattern: /manifest (?:for .* )?(?:not found|unknown)/i,
     cause: 'IMAGE_NOT_FOUND',
@@ -63,6 +66,11 @@ export function knownWords(words: string, reference: string): { readonly text: s
   return { text, known: causes.find(({ pattern }) => pattern.test(said)) };
 }
 
+/** Whether what the words mean may be over when it is tried again. Pure. */
+export function mayPass(known: KnownWords | undefined): boolean {
+  return known?.cause === 'REGISTRY_UNREACHABLE' && known.lasts !== true;
+}
+
 /** Why an image could not be brought to its registry, by the engine's words. Pure. */
 export function pushFailure(reference: string, words: string): DriverError {
   const { text, known } = knownWords(words, reference);
@@ -74,7 +82,7 @@ export function pushFailure(reference: string, words: string): DriverError {
     message: `The image ${reference} could not be pushed: ${text}.`,
     ...(hint !== undefined && { hint }),
     evidence: { original: text },
-    retryable: cause === 'REGISTRY_UNREACHABLE',
+    retryable: mayPass(known),
   });
 }
 

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { statement } from '@davit/db';
 import type { FakeCluster, Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BackupKind, BackupSubject, BackupView, RestoreView } from '../port.ts';
+import { benchPlace, noteKey, noteStored, readSealed } from '../store/backups.ts';
 import { Sites } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
+const beginAnew = statement('testBeginBackupAnew', 'UPDATE database_backup SET attempt = attempt + 1 WHERE id = $1');
 const password = 'sesame-of-the-database';
 let world: World;
 /** Of the databases that are backed up. */
@@ -79,12 +82,12 @@ async function dumped(id: string, content = 'all of the data'): Promise<void> {
 
 /** Lets the script end that gets a backup. */
 async function given(id: string, script: string, code = 0, line = ''): Promise<void> {
-  const instance = await bench(id, script);
   await eventually(async () => {
     await Promise.resolve();
     const puts = cluster.calls.filter(({ method, service: of }) => method === 'putInto' && of === id);
     return puts.length >= 2 ? true : undefined;
   }, 'the files of the backup');
+  const instance = await bench(id, script);
   if (line !== '') cluster.print(instance.id, line);
   cluster.kill(instance.id, code);
 }
@@ -165,6 +168,38 @@ describe('a backup', () => {
     await given(id, 'prove.sh');
     expect(await ended(id)).toMatchObject({ status: 'GOOD', attempt: 3 });
     expect(await files()).toEqual([`${id}.backup`]);
+  });
+
+  test('that another process has made meanwhile keeps the file of that process', async () => {
+    const { id } = await add();
+    const file = path.join(world.workFolder, 'backups', `${id}.backup`);
+    // As on a machine that stood still until the other process was done.
+    const before = async ({ method }: { readonly method: string }): Promise<void> => {
+      if (method !== 'takeOut') return;
+      await world.database.database.run(beginAnew, [id]);
+      await mkdir(path.dirname(file));
+      await writeFile(file, 'of the other process');
+    };
+    const first = await bench(id, 'dump.sh');
+    world.fake.script = { before };
+    await dumped(id);
+    await anotherBench(id, first);
+    expect(await readFile(file, 'utf8')).toBe('of the other process');
+    expect(await files()).toEqual([`${id}.backup`]);
+  });
+
+  test('is good, and dumped once, also when the database was away for a moment each time that it was needed', async () => {
+    const failing = new Set<unknown>([benchPlace, noteKey, noteStored, readSealed]);
+    await world.restart((asked) => failing.delete(asked));
+    const { id } = await add();
+    await bench(id, 'dump.sh');
+    // It is noted once more before the file has its name.
+    failing.add(noteKey);
+    await dumped(id);
+    await given(id, 'prove.sh');
+    expect(await ended(id)).toMatchObject({ status: 'GOOD', failure: null, attempt: 1 });
+    expect(failing).toEqual(new Set());
+    expect(world.fake.calls.filter(({ method }) => method === 'takeOut')).toHaveLength(1);
   });
 
   test('that is removed while it is made is ended, and nothing of it is left', async () => {
@@ -287,6 +322,15 @@ describe('a restore', () => {
     await given(id, 'restore.sh');
     expect(await over(id)).toMatchObject({ status: 'SUCCEEDED', failure: null });
     expect(benches()).toEqual([]);
+  });
+
+  test('succeeds also when the database was away for a moment', async () => {
+    let failures = 1;
+    await world.restart((asked) => asked === readSealed && (failures -= 1) >= 0);
+    const { id } = await restore(null);
+    await given(id, 'restore.sh');
+    expect(await over(id)).toMatchObject({ status: 'SUCCEEDED', failure: null });
+    expect(failures).toBeLessThan(0);
   });
 
   test('begins when the safety backup is good', async () => {

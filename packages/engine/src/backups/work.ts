@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { AppError, retry } from '@davit/base';
+import type { Statement } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import { driversOf, isAwaited, type EngineParts } from '../parts.ts';
+import { isDatabaseAway, isPassing } from '../passing.ts';
 import { toFailure } from '../run/failure.ts';
 import * as store from '../store/backups.ts';
 import { Bench, type BenchWork } from './bench.ts';
@@ -20,7 +22,7 @@ export interface BackupParts {
 const keyBytes = 32;
 const mostFactBytes = 10_000;
 
-/** Makes a backup, stores it and proves it, from where an earlier attempt was. Null: it is good. Throws when it was told to let go, or its cluster is away and waited for. */
+/** Makes a backup, stores it and proves it, from where an earlier attempt was. Null: it is good. Throws when it was told to let go, its cluster is away and waited for, or the database is away. */
 export async function makeBackup(
   parts: BackupParts,
   row: store.BackupRow,
@@ -54,11 +56,12 @@ async function attempted(
   action: () => Promise<void>,
 ): Promise<FailureRecord | null> {
   try {
-    await retry({ ...patience, signal: call.signal, isRetryable }, action);
+    await retry({ ...patience, signal: call.signal, isRetryable: isPassing }, action);
     return null;
   } catch (error) {
     if (call.signal.aborted && !isTimeout(call.signal.reason)) throw error;
     if (error instanceof ClusterAway && isAwaited(engine, error.key)) throw error;
+    if (isDatabaseAway(error) && !call.signal.aborted) throw error;
     const cause: unknown = call.signal.aborted ? call.signal.reason : error;
     const failure = toFailure(cause, reference);
     if (failure.code === 'INTERNAL') engine.log.error({ err: error, reference }, 'a backup or restore failed');
@@ -66,12 +69,8 @@ async function attempted(
   }
 }
 
-/** An engine that is being restarted is back within seconds. */
+/** An engine that is being restarted is back within seconds, as is a database that had no place for one more statement. */
 const patience = { attempts: 6, firstPauseMilliseconds: 500, maximumPauseMilliseconds: 8_000 };
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof DriverError && error.retryable && !(error instanceof ClusterAway);
-}
 
 function isTimeout(reason: unknown): boolean {
   return reason instanceof DriverError && reason.code === 'BACKUP_TIMEOUT';
@@ -109,19 +108,24 @@ async function withBench(
 async function dump(parts: BackupParts, row: store.BackupRow, attempt: number, work: BenchWork): Promise<void> {
   const { database, hooks } = parts.engine;
   const { cluster } = driversOf(parts.engine, work.place.driver);
+  const { signal } = work.call;
   const key = randomBytes(keyBytes);
-  const isMine = (changed: number): void => {
-    if (changed === 0) throw new AppError({ code: 'BACKUP_TAKEN_OVER', message: 'Another process goes on with this backup.' });
+  // Each by itself, and for as long as there is time: what took hours is not to be done again for one statement.
+  const patient = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isDatabaseAway };
+  const note = async (statement: Statement, ...values: readonly unknown[]): Promise<void> => {
+    if ((await retry(patient, () => database.run(statement, [row.id, attempt, ...values]))) > 0) return;
+    throw new AppError({ code: 'BACKUP_TAKEN_OVER', message: 'Another process goes on with this backup.' });
   };
-  isMine(await database.run(store.noteKey, [row.id, attempt, hooks.seal(row.id, key.toString('base64'))]));
+  const sealedKey = hooks.seal(row.id, key.toString('base64'));
+  const noteKey = (): Promise<void> => note(store.noteKey, sealedKey);
+  await noteKey();
   await withBench(parts, work, 'dump', async (bench) => {
     const { id } = await bench.end('BACKUP_FAILED', 'The backup');
-    const { signal } = work.call;
     const facts = toFacts(await cluster.readFile(id, { path: factsFile, mostBytes: mostFactBytes }, signal));
     const content = await cluster.takeOut(id, backupFolder, signal);
-    const stored = await parts.store.write(row.id, sealed(content, key));
-    const values = [stored.sizeBytes, stored.sha256, facts.serverVersion, work.place.image_id, facts.dataBytes];
-    isMine(await database.run(store.noteStored, [row.id, attempt, ...values]));
+    // Before it has its name: there it would replace the file of a later attempt, whose key is the one that is noted.
+    const { sizeBytes, sha256 } = await parts.store.write(row.id, sealed(content, key), noteKey);
+    await note(store.noteStored, sizeBytes, sha256, facts.serverVersion, work.place.image_id, facts.dataBytes);
   });
 }
 

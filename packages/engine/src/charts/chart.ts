@@ -3,6 +3,7 @@ import { join, sep } from 'node:path';
 import { isAppError } from '@davit/base';
 import { DriverError, type HelmInstall, type HelmValues } from '@davit/drivers';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
+import { isDatabaseAway } from '../passing.ts';
 import * as store from '../store/helm.ts';
 import { checkoutFolder } from '../steps/image.ts';
 import { sourceAt } from '../steps/source.ts';
@@ -54,7 +55,7 @@ async function download(context: StepContext, chart: NonNullable<HelmReleaseSour
   const { parts, call } = context;
   const { repository, chart_name: name, chart_version: version } = chart;
   const archive = await parts.hooks.helmChart?.(repository, { name, version }).catch((error: unknown) => {
-    if (!isAppError(error)) throw error;
+    if (!isAppError(error) || isDatabaseAway(error)) throw error;
     throw new DriverError({
       cause: 'HELM_CHART_UNAVAILABLE',
       message: error.message,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Queryable } from '@davit/db';
 import type { CallContext } from '@davit/drivers';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { ranClusterWide } from '../store/helm.ts';
@@ -12,16 +13,20 @@ const helmSeconds = 100;
  * Uninstalls the release that a service has on a cluster which it leaves. By what the cluster has and what is written down of places, so that
  * it is done also when what moved the service was interrupted. Volumes of its StatefulSets go as well. Can be done again.
  */
-export async function leaveRelease(parts: EngineParts, place: PlaceRow, call: CallContext): Promise<void> {
+export async function leaveRelease(
+  tx: Queryable,
+  { parts, place }: { readonly parts: EngineParts; readonly place: PlaceRow },
+  call: CallContext,
+): Promise<void> {
   const { charts } = driversOf(parts, place.driver).cluster;
-  const [runtime] = await parts.database.many(readRuntimes, [[place.service_id]]);
+  const [runtime] = await tx.many(readRuntimes, [[place.service_id]]);
   if (charts === undefined || runtime === undefined) return;
   if (runtime.config !== null && runtime.config.source.type !== 'HELM') return;
   const there = placeOfRuntime(parts.settings.installation, runtime);
   const own = (await charts.revisions(there, call.signal)).filter(({ service }) => service === place.service_id);
   if (own.length > 0) {
     const rollouts = own.flatMap(({ rollout }) => rollout ?? []);
-    const { wide: isClusterWide } = await parts.database.one(ranClusterWide, [place.service_id, rollouts]);
+    const { wide: isClusterWide } = await tx.one(ranClusterWide, [place.service_id, rollouts]);
     await charts.markClaims(there, call.signal);
     const wish = { isClusterWide, takesBack: true, seconds: helmSeconds };
     const access = await charts.access(there.owner, wish, call.signal);

@@ -74,6 +74,13 @@ test('each environment runs on its own cluster, and is kept running there', asyn
   expect(east.fake.instances).toHaveLength(1);
 });
 
+test('whether a cluster answers is asked without having it described, which takes long on large ones', async () => {
+  const [east] = await open();
+  const asked = (method: string): number => east.fake.calls.filter((call) => call.method === method).length;
+  await eventually(async () => (asked('ping') > 0 ? true : undefined), 'the question');
+  expect(asked('describe')).toBe(0);
+});
+
 test('a cluster that comes while Davit runs is worked with at once, and one that goes is let go of', async () => {
   await open();
   const north = sites.add('north');

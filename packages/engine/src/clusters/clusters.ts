@@ -9,6 +9,7 @@ import { pause } from '../run/pause.ts';
 import { toFailure } from '../run/failure.ts';
 import { ClusterConnection } from './connection.ts';
 import { ClusterAway, type ClusterMaker } from './drivers.ts';
+import { Removals } from './removals.ts';
 import type { Workshop } from './pushing-builder.ts';
 
 /*
@@ -52,6 +53,7 @@ export class Clusters {
   /** Of the clusters that are known now. */
   readonly drivers: Record<string, DriverSet>;
   readonly gateways: Record<string, GatewaySync>;
+  readonly removals = new Removals();
   readonly #input: ClustersInput;
   readonly #connections = new Map<string, ClusterConnection>();
   readonly #remembered = new Map<string, Remembered>();
@@ -238,7 +240,7 @@ export class Clusters {
       const wake = new AbortController();
       connection.onAway = () => wake.abort();
       const failure: unknown = await connection
-        .ask(signal, (cluster, within) => cluster.describe(within))
+        .ask(signal, (cluster, within) => cluster.ping(within))
         .then(
           () => null,
           (error: unknown) => error,

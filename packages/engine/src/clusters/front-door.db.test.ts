@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { statement } from '@davit/db';
-import { afterEach, describe, expect, test } from 'vitest';
+import { DatabaseUnavailable, statement } from '@davit/db';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { EngineSettings, RequestedService } from '../index.ts';
 import { config } from '../testing/config.ts';
 import { Sites, type Site } from '../testing/sites.ts';
@@ -127,6 +127,17 @@ describe('an image that the cluster pulls', () => {
     expect(await ended(await world.deploy([next], { place: site.place }))).toBe('FAILED');
     expect((await world.view(one.serviceId)).failure).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
     expect(running(site)).toEqual([name]);
+  });
+
+  test('is pinned also where the database was away for a moment', async () => {
+    const site = await open();
+    const id = `${image.image}@${digest('1')}`;
+    site.fake.images.set(id, { id, sizeBytes: 0 });
+    world.digests.set(name, digest('1'));
+    const asked = vi.spyOn(world.input.hooks, 'imageDigest').mockRejectedValueOnce(new DatabaseUnavailable(undefined));
+    expect(await ended(await world.deploy([shop()], { place: site.place }))).toBe('SUCCEEDED');
+    expect(asked).toHaveBeenCalledTimes(2);
+    expect(running(site)).toEqual([id]);
   });
 
   test('that Davit cannot ask about is deployed by its tag, and the log says what that means', async () => {

@@ -1,3 +1,4 @@
+import type { Queryable } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
 import { leaveRelease } from '../charts/leave.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
@@ -28,20 +29,31 @@ async function leavePlace(parts: EngineParts, place: store.PlaceRow, graceSecond
 
 /** Removes everything that a cluster has of a service, volumes included. `isIdle`: unless something has begun to work on it meanwhile. */
 export async function removePlace(parts: EngineParts, place: store.PlaceRow, call: CallContext, isIdle = false): Promise<void> {
+  const { environment_id: environment, driver } = place;
+  const remove = (): Promise<void> => parts.database.transaction((tx) => removeIn(tx, { parts, place, call, isIdle }));
+  await parts.clusters.removals.inTurn(`${environment} ${driver}`, remove, call.signal);
+}
+
+interface Removal {
+  readonly parts: EngineParts;
+  readonly place: store.PlaceRow;
+  readonly call: CallContext;
+  readonly isIdle: boolean;
+}
+
+async function removeIn(tx: Queryable, { parts, place, call, isIdle }: Removal): Promise<void> {
   const { service_id: service, environment_id: environment, driver } = place;
   const { cluster } = driversOf(parts, driver);
-  await parts.database.transaction(async (tx) => {
-    await tx.many(store.lockPlaces, [environment, driver]);
-    if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
-    // With its history, which Helm keeps there, nobody would know any more what of it there is.
-    await inTime(call, 'the service', async (within) => {
-      await leaveRelease(parts, place, within);
-      await cluster.removeService(environment, service, within);
-    });
-    const { others } = await tx.one(store.othersAt, [environment, driver, service]);
-    if (!others) await inTime(call, 'the environment', (within) => cluster.removeEnvironment(environment, within));
-    await tx.run(store.forgetPlace, [service, driver]);
+  await tx.many(store.lockPlaces, [environment, driver]);
+  if (isIdle && !(await tx.one(store.isToLeave, [service, driver])).leaves) return;
+  // With its history, which Helm keeps there, nobody would know any more what of it there is.
+  await inTime(call, 'the service', async (within) => {
+    await leaveRelease(tx, { parts, place }, within);
+    await cluster.removeService(environment, service, within);
   });
+  const { others } = await tx.one(store.othersAt, [environment, driver, service]);
+  if (!others) await inTime(call, 'the environment', (within) => cluster.removeEnvironment(environment, within));
+  await tx.run(store.forgetPlace, [service, driver]);
 }
 
 /** A removal that takes too long has failed for now: others wait for it. */

@@ -182,6 +182,36 @@ test('an old cluster that is away holds nothing up, and is left when it is back'
   );
 });
 
+test('many services that leave a slow cluster do not keep the database from others', async () => {
+  const many = Array.from({ length: 25 }, () => service());
+  expect(await ended(await world.deploy(many, { place: east.place }))).toBe('SUCCEEDED');
+  const letGo = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  east.onCall = ({ method }) => {
+    if (method !== 'removeService') return undefined;
+    reached.resolve();
+    return letGo.promise;
+  };
+  const id = await world.deploy(many, { place: moved });
+  const phases = statement<{ open: number }>(
+    'testMoveOpen',
+    `SELECT count(*)::int AS open FROM deployment_service WHERE deployment_id = $1 AND phase <> 'SUCCEEDED'`,
+  );
+  await eventually(
+    async () => ((await world.database.database.one(phases, [id])).open === 0 ? true : undefined),
+    'all services being on the new cluster',
+  );
+  const waiting = statement<{ sessions: number }>(
+    'testMoveWaiting',
+    `SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  await reached.promise;
+  expect(await world.database.database.one(waiting)).toEqual({ sessions: 0 });
+  letGo.resolve();
+  expect(await ended(id)).toBe('SUCCEEDED');
+  await nothingOn(east);
+});
+
 test('a service that is moved back finds what it had left', async () => {
   const one = withVolume();
   await deployed(one);

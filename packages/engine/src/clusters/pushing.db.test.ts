@@ -1,5 +1,5 @@
-import { statement } from '@davit/db';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DatabaseUnavailable, statement } from '@davit/db';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Sites, type Site } from '../testing/sites.ts';
 import { collectAll } from '../housekeeping/images.ts';
 import { createWorld, eventually, service, settings, type World } from '../testing/world.ts';
@@ -70,6 +70,15 @@ test('what the registry has is not built again, what the engine has is pushed on
   world.fake.images.clear();
   expect(await ends([one])).toBe('SUCCEEDED');
   expect([world.fake.builds.length, world.fake.pushes.length]).toEqual([2, 3]);
+});
+
+test('what the registry has is not fetched to be built again because the database was away for a moment', async () => {
+  const one = service();
+  expect(await ends([one])).toBe('SUCCEEDED');
+  world.digests.set(world.fake.pushes[0]?.reference ?? '', `sha256:${'a'.repeat(64)}`);
+  vi.spyOn(world.input.hooks, 'imageDigest').mockRejectedValueOnce(new DatabaseUnavailable(undefined));
+  expect(await ends([one])).toBe('SUCCEEDED');
+  expect(world.fake.calls.filter(({ method }) => method === 'checkout')).toHaveLength(1);
 });
 
 test('without a registry, or with one that is gone, an application says what to do', async () => {

@@ -1,5 +1,6 @@
 import { isAppError } from '@davit/base';
 import { DriverError } from '@davit/drivers';
+import { isDatabaseAway } from '../passing.ts';
 import type { EngineHooks } from '../port/hooks.ts';
 import type { ImageRegistry } from './drivers.ts';
 
@@ -34,7 +35,7 @@ export async function digestOf(hooks: RegistryHooks, { id }: ImageRegistry, imag
   try {
     return (await hooks.imageDigest?.(id, image)) ?? null;
   } catch (error) {
-    if (!isAppError(error)) throw error;
+    if (!isAppError(error) || isDatabaseAway(error)) throw error;
     return null;
   }
 }

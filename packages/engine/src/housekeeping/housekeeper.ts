@@ -1,12 +1,14 @@
 import { Leadership } from '@davit/db';
 import type { EngineParts } from '../parts.ts';
 import { forgetRunners } from '../store/journal.ts';
-import { trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
+import { forgetLogPositions, trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
 import type { ImageParts } from './built-images.ts';
 import { collectAll, diskWarning } from './images.ts';
 import { sweepWorkFolder } from './work-folder.ts';
 
 const everyMilliseconds = 10 * 60_000;
+// Those that live are noted every day. A cluster, or Davit itself, may be away for weeks and find its instances still there.
+const positionDays = 30;
 
 /**
  * Keeps stored logs, the list of runners and the images of engines within their bounds, which of several processes one does at a time; and the
@@ -74,6 +76,7 @@ export class Housekeeper {
   async #trim(): Promise<void> {
     const { database, settings } = this.#parts;
     await database.run(trimServiceLogs, [settings.logLinesPerService, settings.logRetentionDays]);
+    await database.run(forgetLogPositions, [positionDays]);
     await database.run(trimDeploymentLogs, [settings.logRetentionDays]);
     await database.run(forgetRunners);
   }

@@ -4,6 +4,7 @@ import { DriverError, type Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EnvironmentPlace, JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
 import { config } from '../testing/config.ts';
+import { withShiftedDates } from '../testing/shifted-dates.ts';
 import { Sites, type Site } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
@@ -150,6 +151,36 @@ describe('a cron job', () => {
     east.fake.kill(id, 137);
     await world.restart();
     expect(await statuses(tick, 'FAILED')).toMatchObject([{ failure: { code: 'JOB_TIMEOUT' } }]);
+  });
+});
+
+describe('on a cluster whose clock is an hour late', () => {
+  const late = <Result>(action: () => Result): Promise<Result> => withShiftedDates(-3_600_000, action);
+
+  test('a run has its whole time', async () => {
+    const tick = await armed(cron({ maximumSeconds: 600 }));
+    const { id } = await late(() => due(tick));
+    await statuses(tick, 'RUNNING');
+    const looks = (): number =>
+      east.fake.calls.filter(({ method, service: of }) => method === 'observe' && of === tick.serviceId).length;
+    await eventually(async () => (looks() > 1 ? true : undefined), 'a second look');
+    expect(east.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
+    await late(() => east.fake.kill(id, 0));
+    await statuses(tick, 'SUCCEEDED');
+  });
+
+  test.each([
+    ['within', 600, 0, 'JOB_FAILED'],
+    ['at the end of', 1, 1_000, 'JOB_TIMEOUT'],
+  ])('a run that ended %s its time says so', async (_when, maximumSeconds, leastMilliseconds, code) => {
+    const tick = await armed(cron({ maximumSeconds }));
+    await world.engine.stop();
+    const { id } = await late(() => due(tick));
+    const began = Date.now();
+    await expect.poll(() => Date.now() - began).toBeGreaterThanOrEqual(leastMilliseconds);
+    await late(() => east.fake.kill(id, 143));
+    await world.restart();
+    expect(await statuses(tick, 'FAILED')).toMatchObject([{ failure: { code } }]);
   });
 });
 

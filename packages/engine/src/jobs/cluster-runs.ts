@@ -42,12 +42,12 @@ export class ClusterRuns {
     for (const driver of this.#looked.keys()) if (this.#parts.drivers[driver] === undefined) this.#looked.delete(driver);
     for (const driver of Object.keys(this.#parts.drivers)) {
       const schedules = schedulesOf(this.#parts, driver);
-      const looked = this.#looked.get(driver) ?? { at: 0, keptAt: 0, under: null };
-      if (schedules === undefined || looked.under !== null || Date.now() - looked.at < lookEveryMilliseconds) continue;
+      const looked = this.#looked.get(driver) ?? { at: -Infinity, keptAt: -Infinity, under: null };
+      if (schedules === undefined || looked.under !== null || performance.now() - looked.at < lookEveryMilliseconds) continue;
       this.#looked.set(driver, looked);
       looked.under = this.#lookAt(driver, schedules, looked, signal).finally(() => {
         looked.under = null;
-        looked.at = Date.now();
+        looked.at = performance.now();
       });
     }
   }
@@ -55,7 +55,7 @@ export class ClusterRuns {
   /** Does not wait for the time of the next look. */
   lookSoon(driver: string): void {
     const looked = this.#looked.get(driver);
-    if (looked !== undefined) looked.at = 0;
+    if (looked !== undefined) looked.at = -Infinity;
   }
 
   /** After the signals of all looks were aborted. */
@@ -67,9 +67,9 @@ export class ClusterRuns {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(lookWithinMilliseconds)]);
     try {
       await this.#note(driver, await schedules.runs({}, limited), limited);
-      if (Date.now() - looked.keptAt < keepEveryMilliseconds) return;
+      if (performance.now() - looked.keptAt < keepEveryMilliseconds) return;
       await this.#keep(driver, schedules, limited);
-      looked.keptAt = Date.now();
+      looked.keptAt = performance.now();
     } catch (error) {
       if (signal.aborted || error instanceof ClusterAway) return;
       this.#parts.log.warn({ err: error, driver }, 'the schedules of a cluster could not be looked at');

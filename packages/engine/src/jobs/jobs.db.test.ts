@@ -3,7 +3,9 @@ import { statement } from '@davit/db';
 import type { FakeScript, Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { JobRelease, ReleaseConfig, RequestedService } from '../port.ts';
+import { markLaunched } from '../store/jobs.ts';
 import { config } from '../testing/config.ts';
+import { withShiftedDates } from '../testing/shifted-dates.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
 let world: World;
@@ -39,6 +41,13 @@ function job(overrides: Partial<JobRelease> = {}, more: Partial<ReleaseConfig> =
 /** The instance of a job that runs now. */
 const running = (): Promise<Instance> =>
   eventually(async () => world.fake.instances.find(({ state }) => state === 'RUNNING'), 'a running instance');
+
+/** Waits until somebody who waits for the end of a run has looked so often how far it is. */
+async function lookedAt({ serviceId }: RequestedService, times: number): Promise<void> {
+  const looks = (): number =>
+    world.fake.calls.filter(({ method, service: of }) => method === 'observe' && of === serviceId).length;
+  await eventually(async () => (looks() >= times ? true : undefined), `${times} looks`);
+}
 
 async function ends(code: number, ...lines: readonly string[]): Promise<Instance> {
   const instance = await running();
@@ -128,6 +137,18 @@ describe('a deployment of a lifecycle job', () => {
     const { failure } = await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
     expect(failure).toMatchObject({ code: 'JOB_TIMEOUT', evidence: { lines: ['still at it'] } });
     expect(world.fake.instances).toEqual([]);
+  });
+
+  test('has its whole time, however late the clock of the machine is that launched it', async () => {
+    const migrate = job({ maximumSeconds: 60 });
+    await withShiftedDates(-3_600_000, async () => {
+      await world.deploy([migrate]);
+      await running();
+      await lookedAt(migrate, 2);
+    });
+    expect(world.fake.instances).toMatchObject([{ state: 'RUNNING' }]);
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
   });
 
   test('is waited for by a cancel without force, and what comes after it does not run', async () => {
@@ -332,22 +353,24 @@ describe('a cron job', () => {
   });
 
   test('is due by the clock of the database, however late the machine of its deployment is', async () => {
-    const lateMilliseconds = 3_600_000;
-    // Only what asks for the present time as a date is late: pauses are measured by another clock of the machine.
-    class LateDate extends Date {
-      constructor(...values: [] | [string | number | Date]) {
-        super(values[0] ?? Date.now() - lateMilliseconds);
-      }
-    }
-    vi.stubGlobal('Date', LateDate);
+    const tick = await withShiftedDates(-3_600_000, () => armed({ schedule: { expression: '* * * * *', timezone: 'UTC' } }));
+    expect(Date.parse((await next(tick)) ?? '')).toBeGreaterThan(Date.now() - 60_000);
+    expect(await runs(tick)).toEqual([]);
+  });
+
+  test('has its whole time on a machine whose clock is ahead of that of the database', async () => {
+    const tick = await armed({ maximumSeconds: 60 });
+    const now = Date.now.bind(Date);
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
     try {
-      const tick = await armed({ schedule: { expression: '* * * * *', timezone: 'UTC' } });
-      const at = await next(tick);
-      vi.unstubAllGlobals();
-      expect(Date.parse(at ?? '')).toBeGreaterThan(Date.now() - 60_000);
-      expect(await runs(tick)).toEqual([]);
+      await due(tick, 0);
+      await running();
+      await lookedAt(tick, 2);
+      expect(world.fake.instances).toMatchObject([{ state: 'RUNNING' }]);
+      await ends(0);
+      await ended(tick, 'SUCCEEDED');
     } finally {
-      vi.unstubAllGlobals();
+      clock.mockRestore();
     }
   });
 
@@ -415,6 +438,18 @@ describe('a cron job', () => {
     await ends(0);
     await ended(tick, 'SUCCEEDED');
     expect(starts()).toBe(1);
+  });
+
+  test('that runs while the database is away again and again is waited for', { timeout: 60_000 }, async () => {
+    // More often than it is tried at once.
+    let failures = 7;
+    await world.restart((asked) => asked === markLaunched && (failures -= 1) >= 0);
+    const tick = await armed();
+    await due(tick, 0);
+    const { id } = await running();
+    await vi.waitFor(() => expect(failures).toBeLessThan(0), { timeout: 40_000 });
+    expect((await ends(0)).id).toBe(id);
+    await ended(tick, 'SUCCEEDED');
   });
 
   test('that was due many times while Davit was down runs once', async () => {

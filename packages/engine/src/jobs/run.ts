@@ -4,6 +4,7 @@ import { LogCollector } from '../keeper/log-collector.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { pause } from '../run/pause.ts';
+import { secondsSince } from '../store/jobs.ts';
 import { lastLogLines } from '../store/logs.ts';
 
 /** Of jobs that name no limit of their own: nothing may run for ever. */
@@ -25,10 +26,12 @@ export interface StartedRun {
   readonly service: { readonly id: string; readonly name: string };
   readonly rollout: string;
   readonly config: ReleaseConfig;
-  /** ISO 8601; null: unknown, the limit then counts from now. */
+  /** From when its limit counts, by the clock of the database, ISO 8601; null: unknown, it counts from now. */
   readonly launchedAt: string | null;
   /** What an attempt is started with. Left out: the cluster starts them. */
   workload?(attempt: number): Promise<Workload>;
+  /** When the cluster began it, by its own clock, ISO 8601. Of a run whose attempts the cluster starts. */
+  readonly begunAt?: string | null;
   readonly call: CallContext;
 }
 
@@ -50,26 +53,32 @@ async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<I
   const { job } = run.config;
   if (job === undefined) throw new Error(`${run.service.name} is no job`);
   const limitSeconds = job.maximumSeconds ?? longestRunSeconds;
-  const until = (run.launchedAt === null ? Date.now() : Date.parse(run.launchedAt)) + limitSeconds * 1_000;
+  const until = performance.now() + limitSeconds * 1_000 - (await ranMilliseconds(run));
   for (;;) {
     const instance = await latestAttempt(run);
     if (instance.state === 'EXITED') {
       await collector.followToEnd(instance, run.config);
       if (instance.exit?.code === 0) return instance;
-      if (run.workload === undefined && isLate(instance, until)) throw await late(run, instance, limitSeconds);
+      if (isLate(run, instance, limitSeconds)) throw await late(run, instance, limitSeconds);
       if (run.workload === undefined || instance.index >= job.maximumRestarts) throw await failed(run, instance);
       await restart(run, instance, until);
     } else if (run.workload === undefined && instance.state === 'CREATED') {
       await pause(lookEveryMilliseconds, run.call.signal);
     } else {
-      const wait = Math.min(lookEveryMilliseconds, Math.max(0, until - Date.now()));
+      const wait = Math.min(lookEveryMilliseconds, Math.max(0, until - performance.now()));
       // The output ends a moment before the engine says that the process did.
       const ended = collector.followToEnd(instance, run.config).then(() => pause(settleMilliseconds, run.call.signal));
       await Promise.race([ended, pause(wait, run.call.signal)]);
     }
     run.call.signal.throwIfAborted();
-    if (Date.now() >= until) await refuseLate(run, collector, limitSeconds);
+    if (performance.now() >= until) await refuseLate(run, collector, limitSeconds);
   }
+}
+
+/** For how long it has run, read once by the clock that its launch was noted by: this machine's may be another. */
+async function ranMilliseconds({ parts, launchedAt }: StartedRun): Promise<number> {
+  if (launchedAt === null) return 0;
+  return (await parts.database.one(secondsSince, [launchedAt])).seconds * 1_000;
 }
 
 async function latestAttempt(run: StartedRun): Promise<Instance> {
@@ -89,9 +98,9 @@ async function restart(run: StartedRun, ended: Instance, until: number): Promise
   const attempt = ended.index + 1;
   const milliseconds = backoffMilliseconds(attempt, firstPauseMilliseconds, maximumPauseMilliseconds);
   run.call.log(`The process ended with ${endOf(ended)}; restart ${attempt} of ${run.config.job?.maximumRestarts ?? 0}.`);
-  await pause(Math.min(milliseconds, Math.max(0, until - Date.now())), run.call.signal);
+  await pause(Math.min(milliseconds, Math.max(0, until - performance.now())), run.call.signal);
   run.call.signal.throwIfAborted();
-  if (Date.now() >= until) return;
+  if (performance.now() >= until) return;
   if (run.workload === undefined) return;
   await driversOf(run.parts, run.driver).cluster.start(await run.workload(attempt), run.call);
 }
@@ -126,9 +135,10 @@ async function late(run: StartedRun, instance: Instance, limitSeconds: number): 
   });
 }
 
-/** Whether the cluster has ended a run that took too long, while nobody else looked. */
-function isLate({ exit }: Instance, until: number): boolean {
-  return exit !== null && Date.parse(exit.at) >= until - lateMarginMilliseconds;
+/** Whether the cluster has ended a run that took too long, while nobody else looked. Both times are the cluster's. */
+function isLate({ begunAt }: StartedRun, { exit }: Instance, limitSeconds: number): boolean {
+  if (exit === null || typeof begunAt !== 'string') return false;
+  return Date.parse(exit.at) - Date.parse(begunAt) >= limitSeconds * 1_000 - lateMarginMilliseconds;
 }
 
 async function linesOf({ parts }: StartedRun, instance: Instance): Promise<string[]> {

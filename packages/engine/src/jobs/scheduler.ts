@@ -4,7 +4,7 @@ import { Leadership } from '@davit/db';
 import type { CallContext, Workload } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
 import { driversOf, isAwaited, type EngineParts } from '../parts.ts';
-import { isPassing } from '../passing.ts';
+import { isDatabaseAway, isPassing } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
@@ -143,7 +143,7 @@ export class Scheduler {
     await cluster.retire({ service: run.service_id, rollout: run.id }, grace, within);
   }
 
-  /** Null: it succeeded. Throws only when it was told to let go. */
+  /** Null: it succeeded. Throws when it was told to let go, or when its cluster or the database is away: it is taken up again. */
   async #attempt(run: store.RunRow, call: CallContext): Promise<ReturnType<typeof toFailure> | null> {
     try {
       await retry(
@@ -159,7 +159,7 @@ export class Scheduler {
       return null;
     } catch (error) {
       call.signal.throwIfAborted();
-      if (error instanceof ClusterAway && isAwaited(this.#parts, run.driver)) throw error;
+      if (isDatabaseAway(error) || (error instanceof ClusterAway && isAwaited(this.#parts, run.driver))) throw error;
       const failure = toFailure(error, run.id);
       if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, reference: run.id }, 'a run of a job failed');
       const redact = redactor((await this.#parts.hooks.secrets(secretIds(run.config))).values());
@@ -189,8 +189,9 @@ export class Scheduler {
       service,
       rollout: run.id,
       config,
-      launchedAt,
-      ...(!run.by_cluster && { workload }),
+      // The cluster's own limit counts from the begin by its clock.
+      launchedAt: run.by_cluster ? run.created_at : launchedAt,
+      ...(run.by_cluster ? { begunAt: run.launched_at } : { workload }),
       call,
     });
     const told = await publishOutputs({ parts: this.#parts, driver, serviceId: id, instance, signal });

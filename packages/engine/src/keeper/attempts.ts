@@ -6,6 +6,7 @@ const maximumBackoffMilliseconds = 60_000;
 
 interface Trouble {
   readonly failures: number;
+  /** In milliseconds since the process began: clocks of machines are set. */
   readonly nextAt: number;
 }
 
@@ -27,20 +28,22 @@ export class Attempts {
 
   /**
    * Does something unless it is too soon after it was done the last time; a failure is in the log. `always`: also a success delays the
-   * next one.
+   * next one. Whether it is done.
    */
-  async attempt(key: string, action: () => Promise<void>, { always = false } = {}): Promise<void> {
+  async attempt(key: string, action: () => Promise<void>, { always = false } = {}): Promise<boolean> {
     const trouble = this.#trouble.get(key);
-    if (trouble !== undefined && Date.now() < trouble.nextAt) return;
+    if (trouble !== undefined && performance.now() < trouble.nextAt) return false;
     const failures = (trouble?.failures ?? 0) + 1;
     try {
       await action();
       if (always) this.#remember(key, failures);
       else this.#trouble.delete(key);
+      return true;
     } catch (error) {
-      if (this.#stop.aborted) return;
+      if (this.#stop.aborted) return false;
       this.#remember(key, failures);
       this.#log.warn({ err: error, what: key }, 'the keeper could not do what is needed; it tries again');
+      return false;
     }
   }
 
@@ -51,7 +54,7 @@ export class Attempts {
 
   #remember(key: string, failures: number): void {
     const pause = backoffMilliseconds(failures, firstBackoffMilliseconds, maximumBackoffMilliseconds);
-    this.#trouble.set(key, { failures, nextAt: Date.now() + pause });
+    this.#trouble.set(key, { failures, nextAt: performance.now() + pause });
     if (this.#stop.aborted) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);

@@ -1,8 +1,9 @@
 import { backoffMilliseconds } from '@davit/base';
 import { Leadership } from '@davit/db';
-import type { CallContext, Instance } from '@davit/drivers';
+import { DriverError, type CallContext, type Instance } from '@davit/drivers';
 import { removePlace } from '../clusters/leave.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { needsHalt } from '../plan/plan.ts';
 import { startWithImage } from '../registry-image.ts';
 import { pause } from '../run/pause.ts';
 import { clearRunningStatus, setRunningStatus } from '../store/journal.ts';
@@ -31,6 +32,8 @@ const lookEveryMilliseconds = 10_000;
 // An engine sends several events for one change, and many at once when it starts: one look serves them all.
 const eventPauseMilliseconds = 100;
 const steadyAfterMilliseconds = 60_000;
+/** So long a process that cannot see a cluster keeps others, which may see it, from following the output there. */
+const unseenMilliseconds = 20_000;
 // Beyond the grace of an instance: what takes longer is held up, and is tried again.
 const retireSeconds = 120;
 const reviveSeconds = 120;
@@ -51,6 +54,8 @@ export class Keeper {
   readonly #terraform: TerraformKeeper;
   readonly #follows: Leadership;
   #timer: NodeJS.Timeout | undefined;
+  /** Since when every look has failed, in milliseconds since the process began; null: the last one did not. */
+  #unseenSince: number | null = null;
   #watching: Promise<void> = Promise.resolve();
   #looking: Promise<void> | null = null;
   #again = false;
@@ -70,7 +75,7 @@ export class Keeper {
     this.#probers = new Probers(parts, driver, {
       onDead: (dead, seen) => {
         parts.log.warn({ instance: dead.name, seen }, 'the liveness probe failed; the instance is restarted');
-        void this.#revive(dead).then(() => this.look());
+        void this.#revive(dead, 'ALWAYS').then(() => this.look());
       },
       onReadiness: () => void this.look(),
     });
@@ -130,14 +135,14 @@ export class Keeper {
   async #watch(): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     for (let attempt = 1; !this.#stop.signal.aborted; attempt += 1) {
-      const began = Date.now();
+      const began = performance.now();
       try {
         await cluster.watch(() => this.#lookSoon(), this.#stop.signal);
       } catch {
         // The engine is away: looking reports it, coming back is all there is to do here.
       }
       if (this.#stop.signal.aborted) return;
-      if (Date.now() - began > steadyAfterMilliseconds) attempt = 1;
+      if (performance.now() - began > steadyAfterMilliseconds) attempt = 1;
       await pause(backoffMilliseconds(attempt, 100, 2_000), this.#stop.signal);
       void this.look();
     }
@@ -146,6 +151,7 @@ export class Keeper {
   async #lookOnce(): Promise<void> {
     try {
       const all = await this.#observer.observe(this.#stop.signal);
+      this.#unseenSince = null;
       const seen = await this.#terraform.keep(all, this.#attempts, this.#tending, this.#stop.signal);
       const term = await this.#termOfFollowing();
       if (term !== null) this.#followLogs(seen, term);
@@ -161,7 +167,7 @@ export class Keeper {
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       this.#parts.log.warn({ err: error, driver: this.#driver }, 'the keeper could not look after the cluster');
-      await this.#reportUnreachable();
+      if (error instanceof DriverError) await this.#onUnseen();
     }
   }
 
@@ -193,8 +199,10 @@ export class Keeper {
     if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances, seen.jobRuns);
     const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
     const others = instances.filter((instance) => !mine.includes(instance));
-    await this.#retire(runtime.service_id, others, terminationGrace(runtime.config, this.#parts.settings));
+    const areGone = await this.#retire(runtime.service_id, others, terminationGrace(runtime.config, this.#parts.settings));
     if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
+    // Beside one that does not go, as its node or engine does not answer, a volume would have two writers.
+    if (!areGone && needsHalt(runtime.config)) return;
     const { existing, serving, lasting } = instanceCounts(runtime, runtime.config);
     if (mine.some(({ index }) => index >= existing)) await this.#retireFrom(runtime, existing);
     // One that is being taken away ends because it is to.
@@ -204,7 +212,7 @@ export class Keeper {
     if (ended.length === 0 && !isMissing) return;
     // What was taken away may have taken long.
     if (!(await isAsSeen(this.#parts, runtime))) return;
-    for (const instance of ended) await this.#revive(instance);
+    for (const instance of ended) await this.#revive(instance, 'IF_ENDED');
     if (isMissing) await this.#startMissing(runtime);
   }
 
@@ -238,14 +246,17 @@ export class Keeper {
       await this.#parts.database.run(setRunningStatus, [runtime.service_id, 'COMPLETED', null]);
   }
 
-  /** By rollout: what a deployment has started since it was looked is not among them. */
-  async #retire(service: string, instances: readonly Instance[], graceSeconds: number): Promise<void> {
+  /** By rollout: what a deployment has started since it was looked is not among them. Whether they are gone. */
+  async #retire(service: string, instances: readonly Instance[], graceSeconds: number): Promise<boolean> {
     const { cluster } = driversOf(this.#parts, this.#driver);
+    let areGone = true;
     for (const rollout of new Set(instances.map((instance) => instance.rollout))) {
-      await this.#attempts.attempt(`retire ${rollout}`, () =>
+      const isGone = await this.#attempts.attempt(`retire ${rollout}`, () =>
         cluster.retire({ service, rollout }, graceSeconds, this.#call(graceSeconds + retireSeconds)),
       );
+      areGone &&= isGone;
     }
+    return areGone;
   }
 
   /** Instances that a change of their number left over. */
@@ -258,16 +269,30 @@ export class Keeper {
     );
   }
 
-  /** With growing pauses: a process that always dies must not keep the machine busy. */
-  async #revive(instance: Instance): Promise<void> {
+  /**
+   * With growing pauses: a process that always dies must not keep the machine busy. `IF_ENDED`: what runs again by now, as the cluster or another
+   * process of Davit brought it back, is let be.
+   */
+  async #revive(instance: Instance, when: 'ALWAYS' | 'IF_ENDED'): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
     const ranLong =
       instance.startedAt !== null &&
       instance.exit !== null &&
       Date.parse(instance.exit.at) - Date.parse(instance.startedAt) > steadyAfterMilliseconds;
     if (ranLong) this.#attempts.forget(`revive ${instance.id}`);
-    const revive = (): Promise<void> => cluster.revive(instance.id, this.#call(reviveSeconds));
+    const revive = async (): Promise<void> => {
+      const call = this.#call(reviveSeconds);
+      if (when === 'IF_ENDED' && !(await this.#hasEnded(instance, call.signal))) return;
+      await cluster.revive(instance.id, call);
+    };
     await this.#attempts.attempt(`revive ${instance.id}`, revive, { always: true });
+  }
+
+  /** As it is now: what was done for others since it was seen may have taken minutes. */
+  async #hasEnded({ id, service, rollout }: Instance, signal: AbortSignal): Promise<boolean> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    const now = await cluster.observe({ service, rollout }, signal);
+    return now.some((instance) => instance.id === id && instance.state !== 'RUNNING');
   }
 
   async #startMissing(runtime: Kept): Promise<void> {
@@ -331,9 +356,17 @@ export class Keeper {
     await this.#routes.keep(settled, this.#attempts, this.#stop.signal);
   }
 
-  async #reportUnreachable(): Promise<void> {
+  /**
+   * The cluster does not say what runs there. Perhaps it does to another process: who follows the output speaks for all, and leaves that to others
+   * when it has seen nothing for a while.
+   */
+  async #onUnseen(): Promise<void> {
+    const now = performance.now();
+    this.#unseenSince ??= now;
+    const leaves = now - this.#unseenSince > unseenMilliseconds;
     try {
-      await this.#parts.database.run(clearRunningStatus, [this.#driver]);
+      if (leaves) await this.#follows.release();
+      else if ((await this.#follows.take()) !== null) await this.#parts.database.run(clearRunningStatus, [this.#driver]);
     } catch {
       // The database is what cannot be reached; whoever asks for the status is told so.
     }

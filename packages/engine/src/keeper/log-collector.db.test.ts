@@ -4,6 +4,7 @@ import { createFakeCluster, type ClusterDriver, type Instance, type LogLine } fr
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { EngineParts } from '../parts.ts';
+import { forgetLogPositions, insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { config, instance as someInstance } from '../testing/config.ts';
 import { LogCollector } from './log-collector.ts';
 
@@ -11,6 +12,17 @@ const stored = statement<{ message: string }>(
   'testStoredLines',
   'SELECT message FROM service_log WHERE service_id = $1 ORDER BY id',
 );
+
+const insertRelease = statement(
+  'testInsertRelease',
+  `INSERT INTO release (id, organization_id, environment_id, service_id, config, config_hash, created_by)
+   VALUES ($1, $2, $2, $2, $3::jsonb, '', '')`,
+);
+const positions = statement<{ instance_id: string; is_recent: boolean }>(
+  'testLogPositions',
+  `SELECT instance_id, followed_at > clock_timestamp() - interval '1 hour' AS is_recent FROM log_position ORDER BY instance_id`,
+);
+const age = statement('testAgeLogPositions', `UPDATE log_position SET followed_at = followed_at - interval '31 days'`);
 
 /** One reading of the output of an instance. */
 interface Reading {
@@ -37,7 +49,7 @@ beforeEach(async () => {
   instance = someInstance({ environment: randomUUID(), service: randomUUID(), release: randomUUID() });
   const cluster: ClusterDriver = { ...createFakeCluster().cluster, followLogs };
   const database = {
-    maybe: db.database.maybe.bind(db.database),
+    one: db.database.one.bind(db.database),
     run: async (...call: Parameters<Database['run']>) => {
       onWrite();
       return db.database.run(...call);
@@ -50,7 +62,7 @@ beforeEach(async () => {
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };
   const parts = some as unknown as EngineParts; // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
-  collector = new LogCollector(parts, 'here', { retryMilliseconds: 1, hangMilliseconds: 1 });
+  collector = new LogCollector(parts, 'here', { retryMilliseconds: 1, hangMilliseconds: 1, noteMilliseconds: 5 });
 });
 
 afterEach(async () => {
@@ -119,6 +131,61 @@ test('a reading that hangs when the instance lives anew gives way', async () => 
   expect(first.signal.aborted).toBe(true);
   second.print('after');
   await has('before', 'after');
+});
+
+const trim = (most: number, days = 14): Promise<number> => db.database.run(trimServiceLogs, [most, days]);
+const known = async (): Promise<string[]> => (await db.database.many(positions)).map(({ instance_id }) => instance_id);
+
+/** Another instance of the service prints so many lines now. */
+async function chat(count: number, { id, release } = { id: 'chatty', release: instance.release }): Promise<void> {
+  const rows = Array.from({ length: count }, () => ({ stream: 'stdout', message: 'chat', source_at: new Date().toISOString() }));
+  await db.database.run(insertServiceLog, [instance.service, release, id, id, JSON.stringify(rows)]);
+}
+
+test.each([
+  ['were pushed out by those of another one', () => chat(5).then(() => trim(5, 3650)), Array.from({ length: 5 }, () => 'chat')],
+  ['went for their age', () => trim(5), []],
+])('a quiet instance is read on after its last line, also when its lines %s', async (_how, removeLines, left) => {
+  const first = await reading(1);
+  first.print('one');
+  first.print('two');
+  await has('one', 'two');
+  await removeLines();
+  await has(...left);
+  first.cut();
+  const second = await reading(2);
+  expect(second.since).toBe(timeOf(2));
+  second.print('three');
+  await has(...left, 'three');
+  second.cut();
+  expect((await reading(3)).since).toBe(timeOf(3));
+});
+
+test('where an instance was is known as long as it is followed, and forgotten weeks after that', async () => {
+  const first = await reading(1);
+  first.print('one');
+  await has('one');
+  await trim(5);
+  await db.database.run(age);
+  await vi.waitFor(async () => expect(await db.database.many(positions)).toMatchObject([{ is_recent: true }]), 10_000);
+  await collector.stop();
+  await db.database.run(forgetLogPositions, [30]);
+  expect(await known()).toEqual([instance.id]);
+  await db.database.run(age);
+  await db.database.run(forgetLogPositions, [30]);
+  expect(await known()).toEqual([]);
+});
+
+test('of what still has lines, of runs of jobs and of what Davit told nothing is kept beside the lines', async () => {
+  const release = randomUUID();
+  const job = { events: {}, schedule: null, maximumRestarts: 0, maximumSeconds: null };
+  await db.database.run(insertRelease, [release, instance.service, JSON.stringify(config({ job }))]);
+  await chat(2, { id: 'run', release });
+  await chat(2, { id: 'davit', release: instance.release });
+  await chat(2, { id: 'quiet', release: instance.release });
+  await chat(3);
+  await trim(2);
+  expect(await known()).toEqual(['quiet']);
 });
 
 test('lines that could not be stored, as the database was away, are read again', async () => {

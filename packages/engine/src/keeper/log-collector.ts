@@ -11,6 +11,7 @@ const flushAtLines = 500;
 const defaultRetryMilliseconds = 1_000;
 // The output of a process ends within moments of the process, unless its node is lost.
 const defaultHangMilliseconds = 5_000;
+const defaultNoteMilliseconds = 24 * 3_600_000;
 // Far more than a cluster has at a time. What is forgotten is only asked for once more.
 const mostRemembered = 20_000;
 
@@ -19,6 +20,8 @@ export interface LogCollectorTimes {
   readonly retryMilliseconds?: number;
   /** How long the output of a life may go on after the instance was seen to live anew. Default: 5 s. */
   readonly hangMilliseconds?: number;
+  /** Between notes that an instance is followed still, so that nobody forgets where. Default: 1 day. */
+  readonly noteMilliseconds?: number;
 }
 
 /** A reading of the output of an instance that is under way. */
@@ -33,14 +36,15 @@ interface Reading {
 
 /**
  * Follows the output of every instance and stores it, redacted, so that it is there after the instance is gone. Where it was
- * when Davit stopped is in the table itself: following goes on after the last line stored. So does whoever follows the same instance
- * next; of several at the same time each would store every line.
+ * when Davit stopped is in the database: following goes on after the last line stored, also when that was removed since. So does whoever
+ * follows the same instance next; of several at the same time each would store every line.
  */
 export class LogCollector {
   readonly #parts: EngineParts;
   readonly #driver: string;
   readonly #retryMilliseconds: number;
   readonly #hangMilliseconds: number;
+  readonly #noteMilliseconds: number;
   readonly #stop = new AbortController();
   readonly #following = new Map<string, Reading>();
   /** Lives that have ended and whose output is stored, by instance. */
@@ -52,6 +56,7 @@ export class LogCollector {
     this.#driver = driver;
     this.#retryMilliseconds = times.retryMilliseconds ?? defaultRetryMilliseconds;
     this.#hangMilliseconds = times.hangMilliseconds ?? defaultHangMilliseconds;
+    this.#noteMilliseconds = times.noteMilliseconds ?? defaultNoteMilliseconds;
   }
 
   /**
@@ -105,12 +110,16 @@ export class LogCollector {
     const signal = AbortSignal.any([this.#stop.signal, broken.signal, end, ...(term === undefined ? [] : [term])]);
     try {
       const redact = await this.#redactor(instance.release, config);
-      const last = await database.maybe(store.lastLogTime, [instance.id]);
+      const { source_at: since } = await database.one(store.logPosition, [instance.id]);
       const batch = new LogBatch(this.#parts, { instance, redact, term, onFailure: () => broken.abort() });
       const { cluster } = driversOf(this.#parts, this.#driver);
+      // One that fails is made up for by those of the days after it.
+      const note = (): void => void database.one(store.logPosition, [instance.id]).catch(() => undefined);
+      const noting = setInterval(note, this.#noteMilliseconds);
       try {
-        await cluster.followLogs(instance.id, last?.source_at ?? null, (line) => batch.add(line), signal);
+        await cluster.followLogs(instance.id, since, (line) => batch.add(line), signal);
       } finally {
+        clearInterval(noting);
         await batch.close();
       }
       if (!signal.aborted && instance.state !== 'RUNNING') this.#remember(instance);

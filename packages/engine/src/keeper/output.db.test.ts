@@ -1,9 +1,15 @@
+import { DriverError } from '@davit/drivers';
+import { statement } from '@davit/db';
 import { afterEach, expect, test, vi } from 'vitest';
+import type { ClusterMaker } from '../clusters/drivers.ts';
 import { createEngine, type RequestedService } from '../index.ts';
-import { notifyClusters, Sites } from '../testing/sites.ts';
+import { trimServiceLogs } from '../store/logs.ts';
+import { notifyClusters, Sites, type Site } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
 /* Who follows what instances print, and for how long. */
+
+const positions = statement<{ service_id: string }>('testOutputPositions', 'SELECT service_id FROM log_position');
 
 let world: World;
 afterEach(() => world.close());
@@ -11,6 +17,16 @@ afterEach(() => world.close());
 async function lines({ serviceId }: RequestedService): Promise<string[]> {
   const found = await world.engine.port.serviceLog(world.database.database, serviceId, 100);
   return found.map(({ message }) => message);
+}
+
+/** Deploys it there; its instance, whose id this is, has printed a line that is stored. */
+async function printsBefore(shop: RequestedService, { fake, place }: Site): Promise<string> {
+  await world.deploy([shop], { place });
+  await world.reaches(shop.serviceId, 'DEPLOYED');
+  const id = fake.instances[0]?.id ?? '';
+  fake.print(id, 'before');
+  await vi.waitFor(async () => expect(await lines(shop)).toEqual(['before']));
+  return id;
 }
 
 test('two processes store each line once, and the second goes on where the first stopped', async () => {
@@ -40,14 +56,63 @@ test('the output of a cluster is followed again after it was connected anew', as
   const east = sites.add('east');
   world = await createWorld({}, sites);
   const shop = service();
-  await world.deploy([shop], { place: east.place });
-  await world.reaches(shop.serviceId, 'DEPLOYED');
-  const id = east.fake.instances[0]?.id ?? '';
-  east.fake.print(id, 'before');
-  await vi.waitFor(async () => expect(await lines(shop)).toEqual(['before']));
+  const id = await printsBefore(shop, east);
   sites.give(east, 'east', 'good');
   await world.database.database.many(notifyClusters, []);
   await eventually(async () => (east.connections > 1 ? true : undefined), 'the new connection');
   east.fake.print(id, 'after');
   await vi.waitFor(async () => expect(await lines(shop)).toEqual(['before', 'after']), 20_000);
+});
+
+// It takes three looks of ten seconds.
+test('a process that has lost its way to a cluster leaves its output to one that has not', async () => {
+  const sites = new Sites();
+  const east = sites.add('east');
+  const cut = new AbortController();
+  const pass = (): void => {
+    if (cut.signal.aborted) throw new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'no route to host', retryable: true });
+  };
+  const make: ClusterMaker = (access) => {
+    const drivers = sites.make(access);
+    const { cluster } = drivers;
+    const followLogs: typeof cluster.followLogs = async (id, since, onLine, signal) => {
+      pass();
+      await cluster.followLogs(id, since, onLine, AbortSignal.any([signal, cut.signal]));
+      pass();
+    };
+    const observe: typeof cluster.observe = async (selector, signal) => {
+      pass();
+      return cluster.observe(selector, signal);
+    };
+    return { ...drivers, cluster: { ...cluster, followLogs, observe } };
+  };
+  world = await createWorld({}, { list: sites.list, make });
+  const shop = service();
+  const id = await printsBefore(shop, east);
+  const other = createEngine({ ...world.input, makeCluster: sites.make });
+  await other.start();
+  try {
+    cut.abort();
+    east.fake.print(id, 'after');
+    await vi.waitFor(async () => expect(await lines(shop)).toEqual(['before', 'after']), { timeout: 60_000, interval: 250 });
+    expect((await world.view(shop.serviceId)).runningStatus).toBe('RUNNING');
+  } finally {
+    await other.stop();
+  }
+}, 90_000);
+
+test('what is known of the output of a service goes with the service', async () => {
+  world = await createWorld();
+  const { database } = world.database;
+  const shop = service();
+  await world.deploy([shop]);
+  await world.reaches(shop.serviceId, 'DEPLOYED');
+  world.fake.print(world.fake.instances[0]?.id ?? '', 'one');
+  await vi.waitFor(async () => expect(await lines(shop)).toEqual(['one']));
+  await database.run(trimServiceLogs, [0, 14]);
+  expect(await database.many(positions)).toEqual([{ service_id: shop.serviceId }]);
+  const { release: _release, ...bare } = shop;
+  await world.deploy([bare], { action: 'DELETE' });
+  await eventually(async () => (world.deleted.includes(shop.serviceId) ? true : undefined), 'the deletion');
+  await vi.waitFor(async () => expect(await database.many(positions)).toEqual([]));
 });

@@ -36,7 +36,7 @@ export class RouteKeeper {
     const serves = runtime.desired === 'RUNNING' && config !== null && config.job === undefined && rollout !== null;
     const text = serves ? JSON.stringify([rollout, routesOf(service, config), config.metadata]) : '';
     const led = this.#led.get(service);
-    if (led?.text === text && Date.now() - led.at < againAfterMilliseconds) return;
+    if (led?.text === text && performance.now() - led.at < againAfterMilliseconds) return;
     await attempts.attempt(`routes of ${service}`, async () => {
       if (!(await this.#isAsSeen(runtime))) return;
       const owner = {
@@ -48,7 +48,7 @@ export class RouteKeeper {
       };
       if (serves) await leadRequests(this.#parts, this.#driver, { owner, rollout, config }, signal);
       else await leadNone(this.#parts, this.#driver, owner, signal);
-      this.#led.set(service, { text, at: Date.now() });
+      this.#led.set(service, { text, at: performance.now() });
     });
   }
 

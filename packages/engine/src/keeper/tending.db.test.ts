@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Workload } from '@davit/drivers';
+import { DriverError, type Workload } from '@davit/drivers';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { RequestedService } from '../index.ts';
+import { config } from '../testing/config.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
 /* One service that cannot be tended to keeps no other waiting. */
@@ -64,6 +65,25 @@ test.each(['of a service', 'of no service that is known'])('an instance %s that 
   former.abort();
   await eventually(async () => (calls('retire', one) > before + 1 ? true : undefined), 'another try');
   await eventually(async () => (world.fake.instances.length === 2 ? true : undefined), 'its end');
+});
+
+test('what has a volume is not brought back beside an instance that does not go', async () => {
+  const volume = { id: randomUUID(), mountPath: '/data', sizeGiB: 1 };
+  const shop = await deployed(service({ config: config({ volumes: [volume] }) }));
+  let isStuck = true;
+  world.fake.script = {
+    before: ({ method, service: id }) => {
+      if (isStuck && method === 'retire' && id === shop.serviceId)
+        throw new DriverError({ cause: 'ENGINE_FAILED', message: 'its node does not answer', retryable: true });
+    },
+  };
+  const [before, revived] = [calls('retire', shop), calls('revive', shop)];
+  await world.fake.cluster.start({ ...workloadOf(shop), rollout: randomUUID() }, call);
+  world.fake.kill(of(shop)[0]?.id ?? '', 1);
+  await eventually(async () => (calls('retire', shop) > before + 1 ? true : undefined), 'two tries to remove it');
+  expect(calls('revive', shop)).toBe(revived);
+  isStuck = false;
+  await eventually(async () => (of(shop).length === 1 && of(shop)[0]?.state === 'RUNNING' ? true : undefined), 'the revival');
 });
 
 test('what hangs is let go of when the keeper stops', async () => {

@@ -12,7 +12,7 @@ export class Tending {
   readonly #log: EngineParts['log'];
   readonly #stop: AbortSignal;
   readonly #onLate: () => void;
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #underWay = new Map<string, Promise<unknown>>();
 
   /** `onLate`: called when something has ended that nobody waited for any more. */
   constructor(log: EngineParts['log'], stop: AbortSignal, onLate: () => void) {
@@ -25,7 +25,7 @@ export class Tending {
    * Does this, unless something is under way for the service. Resolves when it is done or takes long; rejects with what it fails with
    * until then. What fails later is in the log.
    */
-  async tend(service: string, action: () => Promise<void>): Promise<void> {
+  async tend(service: string, action: () => Promise<unknown>): Promise<void> {
     if (this.#underWay.has(service)) return;
     const ended = new AbortController();
     let isLate = false;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
 import { createEngine } from '../index.ts';
-import type { RouteTraffic } from '@davit/drivers';
+import { DriverError, type RouteTraffic } from '@davit/drivers';
 import { afterEach, expect, test } from 'vitest';
 import { condenseMetrics, trimMetrics } from '../store/metrics.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
@@ -68,7 +68,7 @@ test('what a service uses and is asked for is there minutes later, and counters 
   expect(total).toMatchObject({ serviceId: shop.serviceId, environmentId: world.environmentId, now: { instances: 1 } });
 });
 
-test('two processes measure once, and the second goes on when the first ends', async () => {
+test('two processes measure once, and the other goes on when one ends, or reaches the cluster no more', async () => {
   world = await createWorld({ metricsSeconds: 0.02 });
   const { fake } = world;
   const shop = service();
@@ -91,8 +91,17 @@ test('two processes measure once, and the second goes on when the first ends', a
     const seen = passes();
     await eventually(async () => (passes() > seen + 20 ? true : undefined), 'passes of the first');
     expect(others).toBe(0);
-    await world.engine.stop();
+    fake.script = {
+      before: ({ method }) => {
+        if (method === 'usage')
+          throw new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'no route to host', retryable: true });
+      },
+    };
     await eventually(async () => (others > 0 ? true : undefined), 'a pass of the second');
+    fake.script = {};
+    await second.stop();
+    const again = passes();
+    await eventually(async () => (passes() > again ? true : undefined), 'a pass of the first');
   } finally {
     await second.stop();
   }

@@ -16,6 +16,8 @@ const tryLockEveryMilliseconds = 5_000;
 const volumesEveryMilliseconds = 300_000;
 const condenseEveryMilliseconds = 300_000;
 const passTimeoutMilliseconds = 120_000;
+/** After so many passes that failed a process leaves measuring to others. */
+const mostFailures = 3;
 /** Passes may take this part of the time at most: on a slow engine there are fewer. */
 const mostBusy = 0.25;
 
@@ -37,10 +39,10 @@ export class Meter {
   /** The one in which the measurements were made. */
   #term: AbortSignal | null = null;
   #measurements = new Measurements();
-  #volumesAt = 0;
+  #volumesAt = -Infinity;
   #isCounting = false;
   #counted: readonly VolumeUsage[] | null = null;
-  #condensedAt = 0;
+  #condensedAt = -Infinity;
   #running: Promise<void> = Promise.resolve();
 
   constructor(parts: EngineParts, driver: string, onPass: (pass: Pass) => void) {
@@ -70,22 +72,31 @@ export class Meter {
   }
 
   async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
+    for (let failures = 0; !this.#stop.signal.aborted;) {
       const began = performance.now();
       let wait = this.#tryEveryMilliseconds;
       try {
         const term = await this.#leadership.take();
         if (term !== null) {
           await this.#pass(term);
+          failures = 0;
           const took = performance.now() - began;
           wait = Math.max(this.#everyMilliseconds, took / mostBusy) - took;
         }
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         this.#parts.log.warn({ err: error, driver: this.#driver }, 'what services use could not be measured');
+        failures += 1;
+        if (failures >= mostFailures) wait = await this.#leave();
       }
       await pause(wait, this.#stop.signal);
     }
+  }
+
+  /** Another process may reach what this one does not. For how long that one is let try. */
+  async #leave(): Promise<number> {
+    await this.#leadership.release();
+    return 2 * this.#tryEveryMilliseconds + this.#everyMilliseconds;
   }
 
   async #pass(term: AbortSignal): Promise<void> {
@@ -117,7 +128,7 @@ export class Meter {
   #volumes(term: AbortSignal): readonly VolumeUsage[] | null {
     const counted = this.#counted;
     this.#counted = null;
-    if (!this.#isCounting && Date.now() >= this.#volumesAt) {
+    if (!this.#isCounting && performance.now() >= this.#volumesAt) {
       this.#isCounting = true;
       void this.#countVolumes(term);
     }
@@ -131,14 +142,14 @@ export class Meter {
     } catch (error) {
       if (!signal.aborted) this.#parts.log.warn({ err: error }, 'what volumes hold could not be counted');
     } finally {
-      this.#volumesAt = Date.now() + volumesEveryMilliseconds;
+      this.#volumesAt = performance.now() + volumesEveryMilliseconds;
       this.#isCounting = false;
     }
   }
 
   async #condense(): Promise<void> {
-    if (Date.now() < this.#condensedAt) return;
-    this.#condensedAt = Date.now() + condenseEveryMilliseconds;
+    if (performance.now() < this.#condensedAt) return;
+    this.#condensedAt = performance.now() + condenseEveryMilliseconds;
     const { database } = this.#parts;
     await database.run(store.condenseMetrics);
     await database.run(store.trimMetrics);

@@ -244,6 +244,7 @@ export class DeploymentRun {
       if (deployment.action === 'DELETE' || deployment.action === 'UNINSTALL') {
         await tx.run(store.removeReleases, [serviceId]);
         await tx.run(store.removeServiceLog, [serviceId]);
+        await tx.run(store.removeLogPositions, [serviceId]);
       }
     });
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { acquireSessionLock, DatabaseUnavailable, statement, type Database, type Statement } from '@davit/db';
+import { acquireSessionLock, statement } from '@davit/db';
+import { failingDatabase } from '@davit/testkit/failing-database';
 import { expect, test } from 'vitest';
 import { createEngine, type RequestedService } from '../index.ts';
 import { journalVersion, registerRunner, takeOver } from '../store/journal.ts';
@@ -20,6 +21,11 @@ const newestOfService = statement<{ runner_id: string; status: string; phase: st
 
 const seenAt = statement<{ at: string }>('testSeenAt', 'SELECT seen_at::text AS at FROM runner WHERE id = $1');
 
+const leaseOf = statement<{ until: string }>(
+  'testLeaseOf',
+  `SELECT d.lease_until::text AS until FROM deployment d JOIN deployment_service s ON s.deployment_id = d.id WHERE s.service_id = $1`,
+);
+
 const newest = (world: World, serviceId: string) => world.database.database.one(newestOfService, [serviceId]);
 const ownerOf = async (world: World, serviceId: string): Promise<string> => (await newest(world, serviceId)).runner_id;
 
@@ -33,28 +39,11 @@ async function usurp(world: World, serviceId: string): Promise<{ readonly id: st
   return { id: other, end: async () => lock?.release() };
 }
 
-/** The database, of which these calls fail as if it went away in their middle. */
-function failing(database: Database, fails: (statement: Statement) => boolean): Database {
-  const guarded = async <Result>(asked: Statement, answer: () => Promise<Result>): Promise<Result> => {
-    if (fails(asked)) throw new DatabaseUnavailable(undefined);
-    return answer();
-  };
-  return {
-    many: (asked, values) => guarded(asked, () => database.many(asked, values)),
-    one: (asked, values) => guarded(asked, () => database.one(asked, values)),
-    maybe: (asked, values) => guarded(asked, () => database.maybe(asked, values)),
-    run: (asked, values) => guarded(asked, () => database.run(asked, values)),
-    together: (asked, values) => guarded(asked, () => database.together(asked, values)),
-    transaction: (action) => database.transaction(action),
-    close: () => database.close(),
-  };
-}
-
 test('a runner that loses its session goes on with its deployments, also when the database goes away again meanwhile', async () => {
   const world = await createWorld();
   await world.engine.stop();
   let failures = 0;
-  const database = failing(world.database.database, (asked) => asked === takeOver && (failures -= 1) >= 0);
+  const database = failingDatabase(world.database.database, (asked) => asked === takeOver && (failures -= 1) >= 0);
   const engine = createEngine({ ...world.input, database });
   try {
     await engine.start();
@@ -90,7 +79,7 @@ test('an engine whose database goes away while it starts works when that is back
   const world = await createWorld();
   await world.engine.stop();
   let failures = 2;
-  const database = failing(world.database.database, (asked) => asked === registerRunner && (failures -= 1) >= 0);
+  const database = failingDatabase(world.database.database, (asked) => asked === registerRunner && (failures -= 1) >= 0);
   const engine = createEngine({ ...world.input, database });
   try {
     await engine.start();
@@ -159,6 +148,36 @@ test('a runner that was taken over while it looked at the former instances stops
     expect(owners.length).toBeGreaterThan(0);
     expect(owners).not.toContain(other.id);
   } finally {
+    await world.close();
+  }
+});
+
+test('a runner that is to stop keeps what takes its time to end, until it has ended', async () => {
+  const world = await createWorld();
+  await world.engine.stop();
+  const [reached, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const secrets = async (): Promise<Map<string, string>> => {
+    reached.resolve();
+    await letGo.promise;
+    return new Map();
+  };
+  const engine = createEngine({ ...world.input, hooks: { ...world.input.hooks, secrets } });
+  await engine.start();
+  try {
+    const one = service();
+    await world.deploy([one]);
+    await reached.promise;
+    const stopped = engine.stop();
+    const lease = async (): Promise<string> => (await world.database.database.one(leaseOf, [one.serviceId])).until;
+    for (let renewed = 0; renewed < 2; renewed += 1) {
+      const former = await lease();
+      await eventually(async () => (await lease()) !== former || undefined, 'the lease to be renewed');
+    }
+    letGo.resolve();
+    await stopped;
+    expect(await newest(world, one.serviceId)).toMatchObject({ status: 'RUNNING' });
+  } finally {
+    letGo.resolve();
     await world.close();
   }
 });

@@ -40,7 +40,9 @@ export class Runner {
   readonly #waiting = new Map<string, Waiting>();
   #lock: SessionLock | null = null;
   #listener: Listener | undefined;
-  #timers: NodeJS.Timeout[] = [];
+  #lookTimer: NodeJS.Timeout | undefined;
+  #renewTimer: NodeJS.Timeout | undefined;
+  #renewing: Promise<void> = Promise.resolve();
   #relockTimer: NodeJS.Timeout | undefined;
   #isRelocking = false;
   /** Since then the leases hold, by this machine's clock that only goes forward. */
@@ -68,10 +70,10 @@ export class Runner {
       onNotification: ({ payload }) => this.#onNotification(payload),
       onReconnect: () => this.wake(),
     });
-    this.#timers = [
-      setInterval(() => void this.#renew(), renewEveryMilliseconds),
-      setInterval(() => this.wake(), lookEveryMilliseconds),
-    ];
+    this.#lookTimer = setInterval(() => this.wake(), lookEveryMilliseconds);
+    this.#renewTimer = setInterval(() => {
+      this.#renewing = this.#renew();
+    }, renewEveryMilliseconds);
     this.wake();
     await this.#tellOfLaterVersions();
   }
@@ -86,15 +88,20 @@ export class Runner {
     );
   }
 
-  /** Lets go of everything at once: deployments stay as they are and go on with the next runner. */
+  /**
+   * Lets go of everything at once: deployments stay as they are and go on with the next runner. What takes its time to end in order (Terraform)
+   * is this one's until then, so that nobody does the same beside it.
+   */
   async stop(): Promise<void> {
     this.#stopping = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#lookTimer);
     clearTimeout(this.#relockTimer);
     await this.#listener?.close();
     await this.#looking;
     for (const run of this.#running.values()) run.abandon.abort();
     await Promise.all([...this.#running.values()].map((run) => run.ended));
+    clearInterval(this.#renewTimer);
+    await this.#renewing;
     await this.#lock?.release();
   }
 
@@ -231,7 +238,7 @@ export class Runner {
 
   async #renew(): Promise<void> {
     // Without its lock it counts as dead, and says nothing else.
-    if (this.#stopping || this.#isRelocking) return;
+    if (this.#isRelocking) return;
     const asked = performance.now();
     // What begins while the database answers is not among the rows.
     const running = [...this.#running];

@@ -7,9 +7,11 @@ export class Semaphore {
     this.#free = places;
   }
 
-  async use<T>(action: () => Promise<T>): Promise<T> {
+  /** Who is aborted while it waits leaves the queue, with the reason of the signal. */
+  async use<T>(action: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await this.#turn(signal);
     try {
       return await action();
     } finally {
@@ -17,5 +19,20 @@ export class Semaphore {
       if (next === undefined) this.#free += 1;
       else next();
     }
+  }
+
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        reject(signal?.reason);
+      };
+      this.#waiting.push(begin);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
   }
 }

@@ -86,7 +86,7 @@ export class ClusterNumbers {
     const told = this.#told.get(service);
     const isCurrent = found === undefined ? told?.decides === false : found.mark === markOf(row, scaleDownSeconds);
     const again = found === undefined ? 4_000 * metricsSeconds : tellAgainMilliseconds;
-    if (isCurrent && (told?.at ?? 0) > Date.now() - again) return found !== undefined;
+    if (isCurrent && (told?.at ?? -Infinity) > performance.now() - again) return found !== undefined;
     const owner = {
       installation,
       organization: row.organization_id,
@@ -99,7 +99,7 @@ export class ClusterNumbers {
       const [now] = await this.#parts.database.many(scaledServices, [this.#driver, service]);
       if (now?.rollout !== rollout) return found !== undefined;
       const decides = await letDecide(this.#parts, this.#driver, { owner, rollout, config, instances }, signal);
-      this.#told.set(service, { at: Date.now(), decides });
+      this.#told.set(service, { at: performance.now(), decides });
       return decides;
     } catch (error) {
       if (!signal.aborted) this.#parts.log.warn({ err: error, service }, 'the cluster could not be told how a service scales');

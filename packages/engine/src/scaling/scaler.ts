@@ -112,7 +112,7 @@ export class Scaler {
   /** The same where the cluster decides; null: it does not say yet. */
   async #follows(row: store.ScaledRow, wanted: number | null): Promise<boolean> {
     if (wanted === null || wanted === row.instances) return false;
-    if (wanted > row.instances && (this.#pausedUntil.get(row.service_id) ?? 0) > Date.now()) return false;
+    if (wanted > row.instances && (this.#pausedUntil.get(row.service_id) ?? 0) > performance.now()) return false;
     const by = row.config.scaling?.events === undefined ? 'HorizontalPodAutoscaler' : 'ScaledObject';
     return this.#write(row, { count: wanted, reason: `the cluster wants ${wanted} (its ${by} says why)` });
   }
@@ -123,7 +123,7 @@ export class Scaler {
     if (
       scaling === undefined ||
       scalingObstacle(row.config) !== null ||
-      (this.#pausedUntil.get(row.service_id) ?? 0) > Date.now()
+      (this.#pausedUntil.get(row.service_id) ?? 0) > performance.now()
     )
       return false;
     const { metricsSeconds, scaleDownSeconds } = this.#parts.settings;
@@ -157,9 +157,9 @@ export class Scaler {
   }
 
   async #describe(): Promise<ClusterDescription> {
-    if (this.#described === null || Date.now() - this.#described.at > describeEveryMilliseconds) {
+    if (this.#described === null || performance.now() - this.#described.at > describeEveryMilliseconds) {
       const { cluster } = driversOf(this.#parts, this.#driver);
-      this.#described = { at: Date.now(), cluster: await cluster.describe(this.#stop.signal) };
+      this.#described = { at: performance.now(), cluster: await cluster.describe(this.#stop.signal) };
     }
     return this.#described.cluster;
   }
@@ -250,7 +250,7 @@ export class Scaler {
     const { service_id: id, rollout, instances, settled_instances: settled } = row;
     const failure = toFailure(error, id);
     if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, service: id }, 'a service could not be scaled');
-    this.#pausedUntil.set(id, Date.now() + pauseAfterFailureMilliseconds);
+    this.#pausedUntil.set(id, performance.now() + pauseAfterFailureMilliseconds);
     // Instances that serve by now, as another process has ended what this one began, must not go.
     if (!(await this.#isStill(row))) return;
     const { cluster } = driversOf(this.#parts, this.#driver);

@@ -8,7 +8,7 @@ import { publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
 import { startWithImage } from '../registry-image.ts';
-import { hasOwnRun, lockSchedule, removeSchedule, scheduleClock, setSchedule } from '../store/jobs.ts';
+import { hasOwnRun, jobClock, lockSchedule, removeSchedule, setSchedule } from '../store/jobs.ts';
 import { terminationGrace } from '../workload.ts';
 import {
   configOf,
@@ -51,7 +51,7 @@ export const launch: Step = {
     const schedule = task.former?.config?.job?.schedule ?? null;
     if (event === 'CRON') await quiet(parts, { driver: task.driver, owner: ownerOf(context), schedule }, call);
     await startWithImage(parts, image, call, () => driverSet(context).cluster.start(workload, call));
-    task.launchedAt = new Date().toISOString();
+    task.launchedAt = (await parts.database.one(jobClock)).now;
     return { launchedAt: task.launchedAt };
   },
   resume(task, output) {
@@ -154,7 +154,7 @@ export const arm: Step = {
 
 /** By the clock by which the scheduler decides what is due, which is not this machine's. */
 async function nextDue(db: Queryable, schedule: CronSchedule): Promise<Date | null> {
-  return nextRun(schedule, new Date((await db.one(scheduleClock)).now));
+  return nextRun(schedule, new Date((await db.one(jobClock)).now));
 }
 
 /** Whether the cluster starts the runs of the task's schedule. It is suspended there until that is written down. */

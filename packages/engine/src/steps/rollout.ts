@@ -1,7 +1,8 @@
-import { DriverError, type Instance } from '@davit/drivers';
+import { DriverError, type CallContext, type Instance } from '@davit/drivers';
 import { leadRequests } from '../clusters/front-door.ts';
 import { leaveOthers, moveNotes } from '../clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
+import { needsHalt } from '../plan/plan.ts';
 import { assertDecides, letDecide } from '../scaling/by-cluster.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import { startWithImage } from '../registry-image.ts';
@@ -10,6 +11,10 @@ import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, noteDeployed, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
 import { undoChart } from './helm.ts';
 import { removeRun } from './terraform.ts';
+
+const undoGraceSeconds = 2;
+/** How much longer than their grace instances that are taken back are waited for. */
+const goneWithinSeconds = 120;
 
 /** Of the instances that are replaced. */
 const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(task.former?.config ?? null, parts.settings);
@@ -202,7 +207,7 @@ export async function undoRollout(context: StepContext): Promise<void> {
   if (task.serviceType === 'HELM') return undoChart(context);
   if (task.kept) return;
   const { cluster } = driverSet(context);
-  await cluster.retire({ service: task.serviceId, rollout: task.rollout }, 2, call);
+  await retireOwn(context);
   const { former } = task;
   if (former?.desired !== 'RUNNING' || former.config === null || former.rollout === task.rollout) return;
   // It serves on where it is: nothing of it was stopped.
@@ -217,4 +222,23 @@ export async function undoRollout(context: StepContext): Promise<void> {
   await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances, call.signal);
   const to = { owner: ownerOf(context), rollout: workload.rollout, config: former.config };
   await leadRequests(parts, task.driver, to, call.signal);
+}
+
+/**
+ * Its instances were never sent anybody, so they go at once. Those that do not, as of a node that is away, are the keeper's to remove. Where the
+ * former release cannot run beside them they are waited for also after a cancel with force.
+ */
+async function retireOwn(context: StepContext): Promise<void> {
+  const { task, call } = context;
+  const limit = AbortSignal.timeout((undoGraceSeconds + goneWithinSeconds) * 1_000);
+  const isAlone = [task.config, task.former?.config ?? null].some((config) => config !== null && needsHalt(config));
+  const signal = AbortSignal.any([call.signal, limit]);
+  const within: CallContext = { ...call, signal, force: isAlone ? undefined : call.force };
+  try {
+    await driverSet(context).cluster.retire({ service: task.serviceId, rollout: task.rollout }, undoGraceSeconds, within);
+  } catch (error) {
+    if (!limit.aborted || call.signal.aborted) throw error;
+    const message = `the new instances did not end within ${undoGraceSeconds + goneWithinSeconds} s. Davit removes them later`;
+    throw new DriverError({ cause: 'ENGINE_FAILED', message, error });
+  }
 }

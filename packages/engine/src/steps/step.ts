@@ -41,7 +41,7 @@ export interface Task {
   readonly event: JobEvent | null;
   /** The same where it was asked for by itself. */
   readonly forcedEvent: JobEvent | null;
-  /** When that run was started. */
+  /** When that run was started, by the clock of the database. */
   launchedAt: string | null;
 }
 

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { DriverError, type TerraformDriver, type TerraformResource, type TerraformSession } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { ReleaseConfig } from '../model.ts';
+import { isDatabaseAway } from '../passing.ts';
 import { terraformAction } from '../plan/terraform.ts';
 import { withoutSecrets } from '../terraform-resources.ts';
 import * as journal from '../store/journal.ts';
@@ -279,7 +280,8 @@ async function rescue(context: StepContext, terraform: TerraformDriver, graceSec
       if (await storeLeft(parts, task.serviceId, left)) call.log('A state that a run could not store is stored now.');
     }
   } catch (error) {
-    if (call.signal.aborted || error instanceof ClusterAway) throw error;
+    // A state that is there must not go with its pod because the database was away when it was to be stored.
+    if (call.signal.aborted || error instanceof ClusterAway || isDatabaseAway(error)) throw error;
     call.log(`What the run left could not be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

@@ -16,8 +16,14 @@ export const setSchedule = statement(
 /** Service: its schedule, which the scheduler cannot move on meanwhile. */
 export const lockSchedule = statement('lockJobSchedule', 'SELECT 1 FROM job_schedule WHERE service_id = $1 FOR UPDATE');
 
-/** The clock that decides what is due. */
-export const scheduleClock = statement<{ now: string }>('jobScheduleClock', 'SELECT clock_timestamp() AS now');
+/** The clock that decides what is due, and since when a run runs. */
+export const jobClock = statement<{ now: string }>('jobClock', 'SELECT clock_timestamp() AS now');
+
+/** A time of that clock: how long ago it was. */
+export const secondsSince = statement<{ seconds: number }>(
+  'jobSecondsSince',
+  `SELECT greatest(0, extract(epoch FROM clock_timestamp() - $1::timestamptz))::float8 AS seconds`,
+);
 
 const removal = (table: string): string =>
   `DELETE FROM ${table} WHERE service_id = $3::uuid
@@ -80,7 +86,9 @@ export const insertRun = statement<{ id: string }>(
 export interface RunRow extends Placed {
   readonly id: string;
   readonly due_at: string;
+  /** By the clock of who began it: the database's, or the cluster's. */
   readonly launched_at: string | null;
+  readonly created_at: string;
   /** The cluster started it, and tries it again by itself. */
   readonly by_cluster: boolean;
 }
@@ -88,7 +96,7 @@ export interface RunRow extends Placed {
 /** Runs that have not ended, of jobs that are still deployed. */
 export const openRuns = statement<RunRow>(
   'openJobRuns',
-  `SELECT ${placedColumns}, coalesce(j.driver, t.driver) AS driver, j.id, j.due_at, j.launched_at, j.by_cluster
+  `SELECT ${placedColumns}, coalesce(j.driver, t.driver) AS driver, j.id, j.due_at, j.launched_at, j.created_at, j.by_cluster
      FROM job_run j JOIN service_runtime t ON t.service_id = j.service_id JOIN release r ON r.id = j.release_id
     WHERE j.status = 'RUNNING' ORDER BY j.created_at`,
 );

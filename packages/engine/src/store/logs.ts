@@ -94,9 +94,13 @@ export const readServiceLog = statement<ServiceLogRow>(
      SELECT * FROM service_log WHERE service_id = $1 ORDER BY id DESC LIMIT $2) newest ORDER BY newest.id`,
 );
 
-export const lastLogTime = statement<{ source_at: string }>(
-  'lastLogTime',
-  `SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1`,
+/** Instance: after what following it goes on, null: nothing of it was ever stored. Notes that somebody follows it. */
+export const logPosition = statement<{ source_at: string | null }>(
+  'logPosition',
+  `WITH without_lines AS (
+     UPDATE log_position SET followed_at = clock_timestamp() WHERE instance_id = $1 RETURNING source_at)
+   SELECT coalesce((SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1),
+                   (SELECT source_at FROM without_lines)) AS source_at`,
 );
 
 /** Instance, number. Newest first. */
@@ -105,13 +109,30 @@ export const lastLogLines = statement<{ message: string }>(
   `SELECT message FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT $2`,
 );
 
-/** Keeps the newest lines of each service within a number of lines and days. */
+/**
+ * Keeps the newest lines of each service within a number of lines and days. Of an instance whose last line goes it notes where following
+ * goes on. Not of runs of jobs, which come too often and end too soon to be silent for that long, nor of what Davit itself told.
+ */
 export const trimServiceLogs = statement(
   'trimServiceLogs',
-  `DELETE FROM service_log l USING (
-     SELECT id FROM (SELECT id, at, row_number() OVER (PARTITION BY service_id ORDER BY id DESC) AS age FROM service_log) numbered
-      WHERE age > $1 OR at < clock_timestamp() - make_interval(days => $2)) old
-    WHERE l.id = old.id`,
+  `WITH gone AS (
+     DELETE FROM service_log l USING (
+       SELECT id FROM (SELECT id, at, row_number() OVER (PARTITION BY service_id ORDER BY id DESC) AS age FROM service_log) numbered
+        WHERE age > $1 OR at < clock_timestamp() - make_interval(days => $2)) old
+      WHERE l.id = old.id RETURNING l.id, l.service_id, l.release_id, l.instance_id, l.source_at
+   ), last AS (
+     SELECT DISTINCT ON (instance_id) * FROM gone WHERE instance_id <> 'davit' ORDER BY instance_id, id DESC)
+   INSERT INTO log_position (instance_id, service_id, source_at)
+   SELECT last.instance_id, last.service_id, last.source_at FROM last LEFT JOIN release r ON r.id = last.release_id
+    WHERE r.config -> 'job' IS NULL
+      AND NOT EXISTS (SELECT FROM service_log l WHERE l.instance_id = last.instance_id AND l.id > last.id)
+   ON CONFLICT (instance_id) DO UPDATE SET source_at = excluded.source_at, followed_at = excluded.followed_at`,
+);
+
+/** Days: of instances that nobody has followed for so long. */
+export const forgetLogPositions = statement(
+  'forgetLogPositions',
+  `DELETE FROM log_position WHERE followed_at < clock_timestamp() - make_interval(days => $1)`,
 );
 
 export const trimDeploymentLogs = statement(

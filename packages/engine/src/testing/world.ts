@@ -3,9 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '@davit/base';
-import { statement } from '@davit/db';
+import { statement, type Statement } from '@davit/db';
 import { createFakeCharts, createFakeCluster, Terraform, type FakeCharts, type FakeCluster } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
+import { failingDatabase } from '@davit/testkit/failing-database';
 import { config } from './config.ts';
 import { createEngine, type Engine, type EngineInput, type EngineSettings } from '../index.ts';
 import type { ClusterMaker } from '../clusters/drivers.ts';
@@ -43,8 +44,11 @@ export interface World {
   readonly input: EngineInput;
   readonly environmentId: string;
   readonly place: EnvironmentPlace;
-  /** Ends this engine as a stop of the server does, and begins another one on the same database and cluster. */
-  restart(): Promise<Engine>;
+  /**
+   * Ends this engine as a stop of the server does, and begins another one on the same database and cluster. `fails`: which of its statements
+   * fail as if the database went away in their middle.
+   */
+  restart(fails?: (asked: Statement) => boolean): Promise<Engine>;
   deploy(services: readonly RequestedService[], overrides?: Partial<DeploymentRequest>): Promise<string>;
   view(serviceId: string): Promise<ServiceView>;
   /** Waits until the service's state is one of these. */
@@ -137,8 +141,7 @@ export async function createWorld(
     settings: { ...settings, workFolder, backupFolder: join(workFolder, 'backups'), ...overrides },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };
-  const make = (): Engine => createEngine(input);
-  let engine = make();
+  let engine = createEngine(input);
   await engine.start();
   const view = async (serviceId: string): Promise<ServiceView> => {
     const [found] = await engine.port.services(database.database, [serviceId]);
@@ -168,9 +171,9 @@ export async function createWorld(
     input,
     environmentId: place.environmentId,
     place,
-    restart: async () => {
+    restart: async (fails) => {
       await engine.stop();
-      engine = make();
+      engine = createEngine(fails === undefined ? input : { ...input, database: failingDatabase(database.database, fails) });
       await engine.start();
       return engine;
     },

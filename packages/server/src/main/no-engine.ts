@@ -25,6 +25,7 @@ const nothing = (): Promise<void> => Promise.resolve();
 const absentCluster: ClusterDriver = {
   kind: 'docker',
   describe: refuse,
+  ping: refuse,
   start: refuse,
   awaitReady: refuse,
   observe: () => Promise.resolve([]),

@@ -37,3 +37,9 @@ test.each([
 ])('%s', (words, code, hint) => {
   expect(pullFailure('registry.example.org/app:2', words)).toMatchObject({ code, hint: expect.stringContaining(hint) });
 });
+
+test('only what may pass is tried again', () => {
+  const isRetried = (words: string): boolean => pullFailure('10.0.0.5:5000/shop:1', words).retryable;
+  expect(isRetried('http: server gave HTTP response to HTTPS client')).toBe(false);
+  expect(isRetried('dial tcp 10.0.0.5:5000: connect: connection refused')).toBe(true);
+});

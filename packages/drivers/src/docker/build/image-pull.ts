@@ -4,7 +4,7 @@ import type { PulledImage, PullRequest, RegistryCredentials } from '../../image-
 import { DriverError } from '../../errors.ts';
 import { call, chunksOf, EngineRefusal, stream, unreachable, type EngineRequest } from '../engine-api.ts';
 import { BuildOutput } from '../../shared/build/output.ts';
-import { knownWords } from '../../shared/registry-words.ts';
+import { knownWords, mayPass } from '../../shared/registry-words.ts';
 
 interface Inspection {
   readonly Id: string;
@@ -87,7 +87,7 @@ export function pullFailure(reference: string, words: string): DriverError {
     message: `The image ${reference} could not be had: ${text}.`,
     ...(known?.hint !== undefined && { hint: known.hint }),
     evidence: { original: text },
-    retryable: cause === 'REGISTRY_UNREACHABLE',
+    retryable: mayPass(known),
   });
 }
 

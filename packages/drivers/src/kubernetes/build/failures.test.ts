@@ -4,7 +4,8 @@ import type { ClusterBuildRequest } from '../../image-builder.ts';
 import { parseDockerfile } from '../../shared/build/dockerfile.ts';
 import { buildRequest } from '../../shared/build/testing.ts';
 import { beginFailure, endFailure, killsForMemory, lostPod, runFailure } from './failures.ts';
-import { endOf, isUp, judgeSandbox } from './pod.ts';
+import { judgeFault } from '../judge.ts';
+import { buildFaultOf, endOf, isUp } from './pod.ts';
 
 const registry = { host: 'r.example', credentials: null, isPlain: false, folder: 'r.example/davit' };
 const request: ClusterBuildRequest = { ...buildRequest('/x'), reference: 'r.example/davit/shop:1', registry };
@@ -53,12 +54,23 @@ describe('what became of a pod', () => {
   });
 });
 
-test('a node that cannot make the pod is given half a minute', () => {
-  const event = { reason: 'FailedCreatePodSandBox', message: 'no user namespaces', metadata: {}, involvedObject: {} };
-  const seen = (now: number, ...events: (typeof event)[]) => judgeSandbox({ name: 'p', pod: null, events, began: 0, now });
-  expect(seen(60_000)).toBeNull();
-  expect(seen(29_999, event)).toEqual({ type: 'WAIT', againAt: 30_000 });
-  expect(seen(30_000, event)).toMatchObject({ type: 'FAILED', suspicion: { type: 'UNSTARTABLE', words: 'no user namespaces' } });
+test('a node that cannot make the pod is given half a minute, from when it first says so', () => {
+  const event = (reason: string) => ({ reason, message: 'no user namespaces', metadata: {}, involvedObject: {} });
+  const beginning = pod({ waiting: { reason: 'ContainerCreating' } }, { conditions: [] });
+  const judge = (now: number, ...events: readonly ReturnType<typeof event>[]) => {
+    const seen = { name: 'p', pod: beginning, events, began: 0, now };
+    const fault = buildFaultOf(seen);
+    return judgeFault(fault, { ...seen, faults: new Map(fault === null ? [] : [[fault.id, 180_000]]) });
+  };
+  const said = event('FailedCreatePodSandBox');
+  expect(judge(240_000)).toEqual({ type: 'WAIT', againAt: Infinity });
+  expect(judge(209_999, said)).toEqual({ type: 'WAIT', againAt: 210_000 });
+  expect(judge(210_000, said)).toMatchObject({
+    type: 'FAILED',
+    suspicion: { type: 'UNSTARTABLE', words: 'no user namespaces' },
+  });
+  // It could make it then.
+  expect(judge(240_000, said, event('Pulling'))).toEqual({ type: 'WAIT', againAt: Infinity });
 });
 
 test('ends of a pod are causes of a deployment', () => {

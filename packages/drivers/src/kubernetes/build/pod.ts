@@ -2,7 +2,7 @@ import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 import { eventsOfInstance } from '../events.ts';
 import { follow } from '../follow.ts';
 import { mainStatus } from '../instances.ts';
-import { judgeBegin, type Judgement, type Seen } from '../judge.ts';
+import { faultOf, isMade, judgeFault, lasting, toFault, type Fault, type Seen } from '../judge.ts';
 import { label } from '../labels.ts';
 import { helperContainer } from '../manifests/pod.ts';
 import { byAge, pathOf, type Scope } from '../objects.ts';
@@ -61,6 +61,7 @@ export class BuildPod {
   readonly #since = Date.now();
   #pod: Pod | null = null;
   #events: readonly Event[] = [];
+  #faults: ReadonlyMap<string, number> = new Map();
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ api, installation }: Scope, { namespace, name }: { readonly namespace: string; readonly name: string }) {
@@ -119,18 +120,24 @@ export class BuildPod {
     const [name, began] = [this.#name, this.#since];
     const events = eventsOfInstance(this.#events, { name, pods: pod === null ? [] : [pod], began });
     const seen = { name, pod, events, began, now };
-    const judgement = judgeSandbox(seen) ?? judgeBegin(seen);
+    const fault = buildFaultOf(seen);
+    this.#faults = lasting(this.#faults, [fault], now);
+    const judgement = judgeFault(fault, { ...seen, faults: this.#faults });
     if (judgement.type === 'FAILED') this.#begun.resolve({ type: 'FAILED', suspicion: judgement.suspicion });
     if (judgement.type === 'WAIT' && judgement.againAt < Infinity)
       this.#timer = setTimeout(() => this.#look(), Math.max(judgement.againAt - now, 0) + 1);
   }
 }
 
-/** What a node that cannot make the pod means; null: it says no such thing. Pure. */
-export function judgeSandbox({ events, began, now }: Seen): Judgement | null {
-  const fault = events.find(({ reason }) => reason === 'FailedCreatePodSandBox');
-  if (fault === undefined) return null;
-  const until = began + sandboxMilliseconds;
-  if (now < until) return { type: 'WAIT', againAt: until };
-  return { type: 'FAILED', suspicion: { type: 'UNSTARTABLE', reason: fault.reason ?? '', words: fault.message ?? '' } };
+/** As `faultOf`, but a node that cannot make the pod is given less time. Pure. */
+export function buildFaultOf(seen: Seen): Fault | null {
+  const { pod, events } = seen;
+  const said = events.find(({ reason }) => reason === 'FailedCreatePodSandBox');
+  if (said === undefined || pod === null || isMade(seen, pod)) return faultOf(seen);
+  return toFault(
+    seen,
+    sandboxMilliseconds,
+    { type: 'UNSTARTABLE', reason: said.reason ?? '', words: said.message ?? '' },
+    'SANDBOX',
+  );
 }

@@ -1,9 +1,10 @@
 import type { ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
 import { expect, test } from 'vitest';
 import type { ChartObject } from '../../helm-driver.ts';
+import { lasting } from '../judge.ts';
 import { isMadeBy, makerOf } from './members.ts';
 import { outsideAmong } from './outside.ts';
-import { judgeRelease, lastSuspect, type SeenRelease } from './suspects.ts';
+import { faultsOf, judgeRelease, lastSuspect, type SeenRelease } from './suspects.ts';
 
 const maker = { kind: 'Deployment', name: 'web' };
 
@@ -21,7 +22,7 @@ function pod(status: Partial<ContainerStatus>, labels: Record<string, string> = 
 
 const seen = (pods: readonly Pod[], more: Partial<SeenRelease> = {}): SeenRelease => ({
   makers: [maker],
-  pods: pods.map((one) => ({ pod: one, since: 0 })),
+  pods,
   events: [],
   began: 0,
   now: 1_000,
@@ -63,6 +64,28 @@ test('what waits for room is looked at again, and given up after a while', () =>
   const homeless = { ...pod({}), status: { conditions: [{ type: 'PodScheduled', status: 'False', message: 'no node' }] } };
   expect(judgeRelease(seen([homeless]))).toEqual({ suspect: null, againAt: 60_000 });
   expect(judgeRelease(seen([homeless], { now: 60_000 })).suspect?.suspicion).toEqual({ type: 'UNSCHEDULED', words: 'no node' });
+});
+
+test('a fault that may pass has its time from when it was first seen, in each container', () => {
+  const away = 'dial tcp: connection refused';
+  const first = seen([pod(waiting('ErrImagePull', away))], { now: 180_000 });
+  const faults = lasting(new Map(), faultsOf(first), first.now);
+  expect(judgeRelease({ ...first, faults })).toEqual({ suspect: null, againAt: 240_000 });
+  expect(judgeRelease({ ...first, faults, now: 240_000 }).suspect?.suspicion).toMatchObject({ fault: 'UNREACHABLE' });
+  const [one] = first.pods;
+  const beside: Pod = {
+    ...one,
+    spec: { containers: [...(one?.spec?.containers ?? []), { name: 'proxy', image: 'registry.example/proxy:1' }] },
+    status: {
+      containerStatuses: [
+        { name: 'app', image: '', imageID: '', ready: true, restartCount: 0, state: { running: {} } },
+        { name: 'proxy', image: '', imageID: '', ready: false, restartCount: 0, ...waiting('ErrImagePull', away) },
+      ],
+    },
+  };
+  const second = seen([beside], { now: 230_000 });
+  const later = lasting(faults, faultsOf(second), second.now);
+  expect(judgeRelease({ ...second, faults: later })).toEqual({ suspect: null, againAt: 290_000 });
 });
 
 test('what the cluster does not let be made is said of what should make it', () => {

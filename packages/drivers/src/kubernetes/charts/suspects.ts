@@ -1,7 +1,7 @@
 import type { Container, ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { Suspicion } from '../failures.ts';
-import { lastEnd } from '../instances.ts';
-import { judgeBegin } from '../judge.ts';
+import { lastEnd, mainStatus } from '../instances.ts';
+import { faultOf, judgeBegin, type Fault, type Seen } from '../judge.ts';
 import { mainContainer } from '../manifests/pod.ts';
 import { isMadeBy, type Maker } from './members.ts';
 
@@ -9,10 +9,13 @@ import { isMadeBy, type Maker } from './members.ts';
 export interface SeenRelease {
   /** What makes pods, by what the chart says. */
   readonly makers: readonly Maker[];
-  /** Those that came since the release was begun, with when they were seen first, in milliseconds since 1970. */
-  readonly pods: readonly { readonly pod: Pod; readonly since: number }[];
+  /** Those that came since the release was begun. */
+  readonly pods: readonly Pod[];
   /** Since then. */
   readonly events: readonly Event[];
+  /** See `Seen.faults`. */
+  readonly faults?: ReadonlyMap<string, number> | undefined;
+  /** In milliseconds since 1970. */
   readonly began: number;
   /** Infinity: nothing is waited for any more. */
   readonly now: number;
@@ -37,10 +40,8 @@ const mostRestarts = 5;
 export function judgeRelease(seen: SeenRelease): { readonly suspect: Suspect | null; readonly againAt: number } {
   let againAt = Infinity;
   for (const maker of seen.makers) {
-    const own = seen.pods.filter(({ pod }) => isMadeBy(pod, maker) && pod.metadata?.deletionTimestamp === undefined);
-    const judged =
-      own.length === 0 ? [judgeUnmade(maker, seen)] : own.flatMap(({ pod, since }) => judgePod(maker, { pod, since }, seen));
-    for (const one of judged) {
+    for (const part of partsOf(maker, seen)) {
+      const one = judgePart(part);
       if (one.suspect !== null) return { suspect: one.suspect, againAt };
       againAt = Math.min(againAt, one.againAt);
     }
@@ -53,7 +54,7 @@ export function lastSuspect(seen: SeenRelease): Suspect | null {
   const final = judgeRelease({ ...seen, now: Infinity }).suspect;
   if (final !== null) return final;
   for (const maker of seen.makers) {
-    for (const { pod } of seen.pods.filter((one) => isMadeBy(one.pod, maker))) {
+    for (const pod of seen.pods.filter((one) => isMadeBy(one, maker))) {
       for (const container of containersOf(pod)) {
         const suspicion = unreadiness(pod, container, seen.events);
         if (suspicion !== null) return { what: wordsFor(maker, pod, container), suspicion, container };
@@ -68,13 +69,34 @@ interface Judged {
   readonly againAt: number;
 }
 
-function judgeUnmade(maker: Maker, { events, began, now }: SeenRelease): Judged {
-  const { kind, name } = maker;
-  const about = events.filter(({ involvedObject }) => isOf(involvedObject, maker));
-  const judgement = judgeBegin({ name, pod: null, events: about, began, now });
-  const suspect =
-    judgement.type === 'FAILED' ? { what: `${kind} ${name}`, suspicion: judgement.suspicion, container: null } : null;
-  return { suspect, againAt: judgement.type === 'WAIT' ? judgement.againAt : Infinity };
+/** A container of a pod that a maker made, or what should make a pod and has not. */
+interface Part {
+  readonly what: string;
+  readonly container: Container | null;
+  /** Each container as if it were the only one, as it is in the pods of Davit. */
+  readonly seen: Seen;
+}
+
+/** Faults of all that comes of a release. Pure. */
+export function faultsOf(seen: SeenRelease): (Fault | null)[] {
+  return seen.makers.flatMap((maker) => partsOf(maker, seen)).map((part) => faultOf(part.seen));
+}
+
+function partsOf(maker: Maker, release: SeenRelease): Part[] {
+  const { faults, began, now } = release;
+  const own = release.pods.filter((pod) => isMadeBy(pod, maker) && pod.metadata?.deletionTimestamp === undefined);
+  if (own.length === 0) {
+    const what = `${maker.kind} ${maker.name}`;
+    const events = release.events.filter(({ involvedObject }) => isOf(involvedObject, maker));
+    return [{ what, container: null, seen: { name: what, pod: null, events, faults, began, now } }];
+  }
+  return own.flatMap((pod) => {
+    const events = release.events.filter(({ involvedObject }) => involvedObject.name === pod.metadata?.name);
+    return containersOf(pod).map((container) => {
+      const what = wordsFor(maker, pod, container);
+      return { what, container, seen: { name: what, pod: alone(pod, container.name), events, faults, began, now } };
+    });
+  });
 }
 
 /** Signs of the hash behind the name of a ReplicaSet (SafeEncodeString of k8s.io/apimachinery). */
@@ -86,23 +108,18 @@ function isOf({ kind, name: about = '' }: Event['involvedObject'], { kind: own, 
   return own === 'Deployment' && kind === 'ReplicaSet' && about.startsWith(`${name}-`) && hash.test(about.slice(name.length + 1));
 }
 
-function judgePod(maker: Maker, { pod, since }: SeenRelease['pods'][number], { events, now }: SeenRelease): Judged[] {
-  const name = pod.metadata?.name ?? '';
-  const about = events.filter(({ involvedObject }) => involvedObject.name === name);
-  return containersOf(pod).map((container): Judged => {
-    const what = wordsFor(maker, pod, container);
-    // Each container as if it were the only one, as it is in the pods of Davit.
-    const judgement = judgeBegin({ name, pod: alone(pod, container.name), events: about, began: since, now });
-    if (judgement.type === 'FAILED') return { suspect: { what, suspicion: judgement.suspicion, container }, againAt: Infinity };
-    const status = statusOf(pod, container.name);
-    if ((status?.restartCount ?? 0) >= mostRestarts && status?.state?.waiting?.reason === 'CrashLoopBackOff') {
-      return {
-        suspect: { what, suspicion: { type: 'ENDED', pod: alone(pod, container.name), container: container.name }, container },
-        againAt: Infinity,
-      };
-    }
-    return { suspect: null, againAt: judgement.type === 'WAIT' ? judgement.againAt : Infinity };
-  });
+function judgePart({ what, container, seen }: Part): Judged {
+  const judgement = judgeBegin(seen);
+  const suspicion = judgement.type === 'FAILED' ? judgement.suspicion : crashes(seen, container);
+  const suspect = suspicion === null ? null : { what, suspicion, container };
+  return { suspect, againAt: judgement.type === 'WAIT' ? judgement.againAt : Infinity };
+}
+
+function crashes({ pod }: Seen, container: Container | null): Suspicion | null {
+  if (pod === null || container === null) return null;
+  const { restartCount = 0, state } = mainStatus(pod) ?? {};
+  if (restartCount < mostRestarts || state?.waiting?.reason !== 'CrashLoopBackOff') return null;
+  return { type: 'ENDED', pod, container: container.name };
 }
 
 function unreadiness(pod: Pod, container: Container, events: readonly Event[]): Suspicion | null {

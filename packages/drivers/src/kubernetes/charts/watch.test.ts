@@ -3,10 +3,11 @@ import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { testCertificate } from '@davit/testkit/certificate';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DriverError } from '../../errors.ts';
 import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
 import { closeApi, openApi, type Api } from '../api.ts';
+import { evidenceMilliseconds } from '../logs.ts';
 import { whileWatched } from './watch.ts';
 
 /** An API server with one list of pods and one of events. */
@@ -17,16 +18,21 @@ let pods: object[];
 let answers: Partial<Record<'pods' | 'events' | 'version', number>>;
 let watches: ServerResponse[];
 let lists: number;
+let refusals: number;
 
 beforeEach(async () => {
-  [pods, answers, watches, lists] = [[], {}, [], 0];
+  [pods, answers, watches, lists, refusals] = [[], {}, [], 0, 0];
   const { pem } = await testCertificate('localhost');
   server = createServer({ cert: pem, key: pem }, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'https://localhost');
+    // The node does not answer.
+    if (pathname.endsWith('/log')) return;
     const what = (['pods', 'events'] as const).find((one) => pathname.endsWith(one)) ?? 'version';
     const status = answers[what] ?? 200;
-    if (status !== 200) response.writeHead(status).end();
-    else if (searchParams.has('watch')) {
+    if (status !== 200) {
+      refusals += 1;
+      response.writeHead(status).end();
+    } else if (searchParams.has('watch')) {
       watches.push(response);
       response.writeHead(200).flushHeaders();
     } else {
@@ -38,6 +44,7 @@ beforeEach(async () => {
   api = openApi({ server: `https://localhost:${(server.address() as AddressInfo).port}`, isUnchecked: true }); // oxlint-disable-line typescript/no-unsafe-type-assertion -- it listens on a port
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   closeApi(api);
   server.closeAllConnections();
   server.close();
@@ -92,20 +99,44 @@ test('a list that could not be read is read again, and what is in it then ends t
   await expect(watched(work)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
 });
 
-test('a watch that broke is taken up again, and nothing is said of old pods meanwhile', async () => {
+function tellPod(pod: object): void {
+  const watch = watches.find(({ req }) => req.url?.includes('/pods') === true);
+  watch?.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`);
+}
+
+function cutAll(): void {
+  for (const watch of watches.splice(0)) watch.destroy();
+}
+
+test('a watch that can no longer be had is taken up again with its list, and nothing is said of old pods meanwhile', async () => {
   const work = async (): Promise<void> => {
     await expect.poll(() => watches.length).toBe(2);
     const before = lists;
-    for (const watch of watches.splice(0)) {
-      watch.write(`${JSON.stringify({ type: 'ADDED', object: { ...unready, status: {} } })}\n`);
-      watch.destroy();
-    }
+    Object.assign(answers, { pods: 403, events: 403 });
+    tellPod({ ...unready, status: {} });
+    cutAll();
+    await expect.poll(() => refusals, { timeout: 10_000 }).toBe(2);
+    answers = {};
     await expect.poll(() => lists, { timeout: 10_000 }).toBe(before + 2);
     await expect.poll(() => watches.length).toBe(2);
     throw failed;
   };
   // The new list has no pod.
   await expect(watched(work)).rejects.toBe(failed);
+});
+
+test('a watch that was cut goes on, and what it tells then ends the work', async () => {
+  const work = async (signal: AbortSignal): Promise<void> => {
+    await expect.poll(() => watches.length).toBe(2);
+    const before = lists;
+    cutAll();
+    await expect.poll(() => watches.length).toBe(2);
+    expect(lists).toBe(before);
+    tellPod(unready);
+    await once(signal, 'abort');
+    throw failed;
+  };
+  await expect(watched(work)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
 });
 
 test.each([503, 'gone'] as const)(
@@ -124,3 +155,18 @@ test.each([503, 'gone'] as const)(
     await expect(watched(work)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE', retryable: true });
   },
 );
+
+test('a node that does not answer takes nothing from what is known', async () => {
+  const quick = AbortSignal.timeout.bind(AbortSignal);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) =>
+    quick(milliseconds === evidenceMilliseconds ? 20 : milliseconds),
+  );
+  const crashing = { state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: { exitCode: 3 } } };
+  const work = async (signal: AbortSignal): Promise<void> => {
+    await expect.poll(() => watches.length).toBe(2);
+    tellPod({ ...unready, status: { containerStatuses: [{ name: 'app', ready: false, restartCount: 5, ...crashing }] } });
+    await once(signal, 'abort');
+    throw failed;
+  };
+  await expect(watched(work)).rejects.toMatchObject({ code: 'PROCESS_EXITED' });
+});

@@ -6,11 +6,12 @@ import { pause } from '../../shared/pause.ts';
 import { ApiRefusal, call, unreachable, type Api, type KubernetesObject } from '../api.ts';
 import { explain, type Explained } from '../failures.ts';
 import { follow } from '../follow.ts';
+import { lasting } from '../judge.ts';
 import { pathOf } from '../objects.ts';
 import { toNumber } from '../quantity.ts';
 import type { ClusterScope } from '../start.ts';
 import { namespaceOf, type Maker } from './members.ts';
-import { judgeRelease, lastSuspect, type SeenRelease, type Suspect } from './suspects.ts';
+import { faultsOf, judgeRelease, lastSuspect, type SeenRelease, type Suspect } from './suspects.ts';
 
 interface Watched {
   readonly place: ChartPlace;
@@ -19,7 +20,6 @@ interface Watched {
 }
 
 const makingKinds = ['Deployment', 'StatefulSet', 'DaemonSet', 'Job'];
-const explainWithinMilliseconds = 20_000;
 const answerWithinMilliseconds = 10_000;
 /** Between two attempts to keep up with a list. */
 const followAgainMilliseconds = 2_000;
@@ -73,8 +73,7 @@ async function explained(
     ports: [],
     readiness: null,
   };
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(explainWithinMilliseconds)]);
-  const failure = await explain(scope, of, suspicion, signal);
+  const failure = await explain(scope, of, suspicion, context.signal);
   const said = error instanceof DriverError ? (error.evidence.lines ?? []) : [];
   return new DriverError({
     cause: failure.code,
@@ -103,7 +102,7 @@ class Look {
   /** What was there before: pods of the release that is replaced may fail as they like. */
   #former: ReadonlySet<string> | null = null;
   #formerEvents: ReadonlySet<string> | null = null;
-  readonly #since = new Map<string, number>();
+  #faults: ReadonlyMap<string, number> = new Map();
   #pods: readonly Pod[] = [];
   #events: readonly Event[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -172,7 +171,6 @@ class Look {
     this.#former ??= new Set(
       [...items].flatMap(([uid, pod]) => (this.#isFormer('Pod', pod.metadata?.creationTimestamp) ? [uid] : [])),
     );
-    for (const uid of items.keys()) if (!this.#since.has(uid)) this.#since.set(uid, Date.now());
     this.#pods = [...items].flatMap(([uid, pod]) => (this.#former?.has(uid) === true ? [] : [pod]));
     this.#look();
   }
@@ -189,15 +187,16 @@ class Look {
   }
 
   #seen(now: number): SeenRelease {
-    const pods = this.#pods.map((pod) => ({ pod, since: this.#since.get(pod.metadata?.uid ?? '') ?? now }));
-    return { makers: this.#makers, pods, events: this.#events, began: this.#began, now };
+    return { makers: this.#makers, pods: this.#pods, events: this.#events, began: this.#began, now };
   }
 
   #look(): void {
     if (!this.#isFollowing() || this.final !== null) return;
     clearTimeout(this.#timer);
     const now = Date.now();
-    const { suspect, againAt } = judgeRelease(this.#seen(now));
+    const seen = this.#seen(now);
+    this.#faults = lasting(this.#faults, faultsOf(seen), now);
+    const { suspect, againAt } = judgeRelease({ ...seen, faults: this.#faults });
     if (suspect !== null) {
       this.final = suspect;
       this.#onFinal();

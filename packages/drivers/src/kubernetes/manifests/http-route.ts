@@ -21,9 +21,12 @@ export interface HttpRoute {
   };
 }
 
+/** More the Gateway API takes in no HTTPRoute (`maxItems` of `hostnames`, v1). */
+const mostHosts = 16;
+
 /**
- * The routes of a service at a Gateway: one for all ports that have the same hosts, as the hosts of an HTTPRoute are those of all its rules.
- * The first has the service's name. Pure.
+ * The routes of a service at a Gateway: one for all ports that have the same hosts, as the hosts of an HTTPRoute are those of all its rules, and
+ * several where these are too many for one. The first has the service's name. Pure.
  */
 export function toHttpRoutes({ owner, routes, metadata }: ServedRoutes, gateway: GatewayName): HttpRoute[] {
   const name = serviceObjectName(owner);
@@ -32,7 +35,8 @@ export function toHttpRoutes({ owner, routes, metadata }: ServedRoutes, gateway:
     routes.filter(({ hosts }) => hosts.length > 0),
     ({ hosts }) => hosts.toSorted().join(' '),
   );
-  return [...byHosts.values()].map((same, index) => ({
+  const parts = [...byHosts.values()].flatMap((same) => inParts(same[0]?.hosts ?? []).map((hostnames) => ({ same, hostnames })));
+  return parts.map(({ same, hostnames }, index) => ({
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'HTTPRoute',
     metadata: withWanted(
@@ -40,8 +44,13 @@ export function toHttpRoutes({ owner, routes, metadata }: ServedRoutes, gateway:
       'HTTPRoute',
       metadata,
     ),
-    spec: { parentRefs: [gateway], hostnames: same[0]?.hosts ?? [], rules: same.map((route) => toRule(route, name)) },
+    spec: { parentRefs: [gateway], hostnames, rules: same.map((route) => toRule(route, name)) },
   }));
+}
+
+function inParts(hosts: readonly string[]): (readonly string[])[] {
+  const count = Math.ceil(hosts.length / mostHosts);
+  return Array.from({ length: count }, (_, index) => hosts.slice(index * mostHosts, (index + 1) * mostHosts));
 }
 
 function toRule({ pathPrefix, internalPort, to }: ClusterRoute, name: string): HttpRoute['spec']['rules'][number] {

@@ -36,6 +36,7 @@ const probe: fc.Arbitrary<Probe> = fc.record({
   successThreshold: fc.integer({ min: 0, max: 5 }),
   failureThreshold: fc.integer({ min: 0, max: 5 }),
 });
+const sampleProbe = { initialDelaySeconds: 0, periodSeconds: 1, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 1 };
 const anyWorkload: fc.Arbitrary<Workload> = fc
   .record({
     owner: fc.record({
@@ -129,14 +130,18 @@ test('values are in secrets alone, byte for byte', () => {
   expect(JSON.stringify(manifests(sampleWorkload()).controllers)).not.toContain('canary');
 });
 
-test('arguments arrive as they are, whatever dollar signs they have', () => {
+test('arguments and commands of probes arrive as they are, whatever dollar signs they have', () => {
   // As the kubelet expands: `$$` is a dollar sign, `$(NAME)` the value of a variable.
   const expanded = (argument: string): string => argument.replace(/\$(\$|\([^)]*\))/g, (_, rest) => (rest === '$' ? '$' : '!'));
   fc.assert(
     fc.property(fc.array(fc.constantFrom('$', '(', ')', 'A')), (parts) => {
       const argument = parts.join('');
-      const { controllers } = manifests(sampleWorkload({ arguments: [argument], entrypoint: [argument] }));
+      const asks = { ...sampleProbe, check: { type: 'exec', command: [argument] } } as const;
+      const all = { arguments: [argument], entrypoint: [argument], readiness: asks, liveness: asks };
+      const { controllers } = manifests(sampleWorkload(all));
       const [container] = podOf(controllers[0]).containers;
+      for (const one of [container?.readinessProbe, container?.livenessProbe])
+        expect(one?.exec?.command?.map(expanded)).toEqual([argument]);
       expect(container?.args?.map(expanded)).toEqual([argument]);
       expect(container?.command?.map(expanded)).toEqual([argument]);
     }),
@@ -302,6 +307,28 @@ test('routes at a Gateway are HTTPRoutes, one for all ports of the same hosts', 
   expect(toHttpRoutes({ owner, rollout, routes: [] }, { namespace: 'infra', name: 'public' })).toEqual([]);
 });
 
+test('more hosts than an HTTPRoute takes are in several, each host in one with all its paths', () => {
+  const { owner, rollout } = sampleWorkload();
+  const named = (count: number, domain: string) => Array.from({ length: count }, (_, index) => `h${index}.${domain}`);
+  fc.assert(
+    fc.property(fc.nat(60), fc.nat(40), (many, few) => {
+      const [all, own] = [named(many, 'example.org'), named(few, 'example.net')];
+      const routes = [
+        { id: 'web', hosts: all, pathPrefix: '/', internalPort: 8080 },
+        { id: 'api', hosts: all, pathPrefix: '/api', internalPort: 9090 },
+        { id: 'admin', hosts: own, pathPrefix: '/', internalPort: 9091 },
+      ];
+      const made = toHttpRoutes({ owner, rollout, routes }, { namespace: 'infra', name: 'public' });
+      for (const { spec } of made) {
+        expect(spec.hostnames.length).toBeLessThanOrEqual(16);
+        expect(spec.rules).toHaveLength(spec.hostnames[0]?.endsWith('.org') === true ? 2 : 1);
+      }
+      expect(made.flatMap(({ spec }) => spec.hostnames).toSorted()).toEqual([...all, ...own].toSorted());
+      expect(new Set(made.map(({ metadata }) => metadata.name)).size).toBe(Math.ceil(many / 16) + Math.ceil(few / 16));
+    }),
+  );
+});
+
 test('what no cluster can run is refused with what would be right', () => {
   const udp = { id: 'dns', internalPort: 53, protocol: 'UDP', hostPort: 5353 } as const;
   expect(() => manifests(sampleWorkload({ ports: [udp] }))).toThrow(/UDP and public/);
@@ -347,6 +374,19 @@ test('what users want written on objects is there, and never in place of what Da
   expect(ingress?.metadata?.annotations).toEqual({ 'example.org/door': '3' });
   expect(faultsOf(ingress ?? {})).toEqual([]);
   for (const object of objectsOf(manifests(workload))) expect(faultsOf(object)).toEqual([]);
+});
+
+test('what users want written on objects has no keys of Davit: they would be taken for runs of a schedule, or for others', () => {
+  const reserved = { [label.schedule]: 'none', 'davit.dev/new': 'x', owner: 'helm' };
+  const metadata = { labels: reserved, annotations: { Pod: reserved, Deployment: reserved, Secret: reserved } };
+  const { secrets, controllers } = manifests(sampleWorkload({ metadata }));
+  for (const { metadata: written } of [...secrets, ...controllers, ...controllers.map(({ spec }) => spec?.template ?? {})]) {
+    for (const entries of [written?.labels, written?.annotations]) {
+      expect(entries).toMatchObject({ owner: 'helm' });
+      expect(entries).not.toHaveProperty([label.schedule]);
+      expect(entries).not.toHaveProperty(['davit.dev/new']);
+    }
+  }
 });
 
 test('a digest is pulled once to a node, a tag at each start, as it may have moved', () => {

@@ -4,6 +4,7 @@ import { distinctPorts, label } from '../labels.ts';
 import { claimName, rolloutName } from '../names.ts';
 import { toLivenessProbe, toReadiness } from './probes.ts';
 import { lingerSeconds, type ClusterSettings, type ClusterTraits } from './settings.ts';
+import { unexpanded } from './unexpanded.ts';
 import { pullSecretName, valueKeys } from './values.ts';
 
 /** Name of the container that is the workload's own. */
@@ -104,11 +105,6 @@ function toSecurityContext({ podSecurity }: ClusterSettings, readOnlyRootFilesys
     capabilities: { drop: ['ALL'], ...(podSecurity === 'baseline' && { add: rootCapabilities }) },
     ...(readOnlyRootFilesystem && { readOnlyRootFilesystem }),
   };
-}
-
-/** Kubernetes puts values of variables where `$(NAME)` is; what users write is to arrive as it is. */
-function unexpanded(argument: string): string {
-  return argument.replaceAll('$', '$$$$');
 }
 
 // From a secret: neither is it expanded, nor does whoever reads pods read it.

@@ -1,6 +1,7 @@
 import type { Container, Probe as KubernetesProbe } from 'kubernetes-types/core/v1.js';
 import { never } from '@davit/base';
 import type { Probe, ProbeCheck, Workload } from '../../workload.ts';
+import { unexpanded } from './unexpanded.ts';
 
 /** A day of seconds: what did not open its port by then was given up long before. */
 const patience = 86_400;
@@ -41,7 +42,7 @@ function toAction(check: ProbeCheck): Partial<KubernetesProbe> {
     case 'http':
       return { httpGet: { port: check.port, path: check.path, scheme: check.scheme } };
     case 'exec':
-      return { exec: { command: [...check.command] } };
+      return { exec: { command: check.command.map(unexpanded) } };
     case 'grpc':
       return { grpc: { port: check.port, ...(check.service !== null && { service: check.service }) } };
     default:

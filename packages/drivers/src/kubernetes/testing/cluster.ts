@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Behaviour, ConformanceSubject } from '../../conformance/index.ts';
 import type { Instance, LogLine, Workload } from '../../workload.ts';
+import { closeApi, find, openApi } from '../api.ts';
 import { openKubernetesDriver, type KubernetesDriver } from '../index.ts';
+import { readKubeconfig } from '../kubeconfig.ts';
 import { defaultSettings, type BuildSettings, type ClusterSettings } from '../manifests/settings.ts';
 
 /** A cluster to test on. */
@@ -90,6 +92,20 @@ export function subjectOf(cluster: TestCluster): ConformanceSubject {
   return {
     driver: (installation) => openTestDriver(cluster, installation),
     program: (behaviour) => ({ image, ...shell(scripts[behaviour]) }),
-    traits: { restartsUnlive: true, mergesStreams: true, absentImage: image.replace(/[:@][^/]*$/, ':davit-absent') },
+    traits: {
+      restartsUnlive: true,
+      mergesStreams: true,
+      absentImage: image.replace(/[:@][^/]*$/, ':davit-absent'),
+      measures: (signal) => hasMetricsServer(cluster, signal),
+    },
   };
+}
+
+async function hasMetricsServer({ kubeconfig }: TestCluster, signal: AbortSignal): Promise<boolean> {
+  const api = openApi(readKubeconfig(kubeconfig));
+  try {
+    return (await find(api, '/apis/metrics.k8s.io/v1beta1', signal)) !== null;
+  } finally {
+    closeApi(api);
+  }
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { commandScript, outputLine, places, progressOf, runFolder, supervisor } from './supervisor.ts';
 
@@ -82,6 +83,18 @@ test('the end of the pod is passed on to the command, which ends in order; nothi
   await ended('apply', 1);
   await expect.poll(() => child.exitCode, until).toBe(0);
   expect(output).toContain('stored');
+});
+
+test('a command whose code could not be written down, as the disk is full, has failed', () => {
+  const codeOf = (text: string) => progressOf(`begin apply\nend apply ${text} enough\n`).ended.get('apply')?.code;
+  fc.assert(
+    fc.property(fc.nat(255), (code) => {
+      expect(codeOf(String(code))).toBe(code);
+    }),
+  );
+  for (const text of ['', '-', '0x0', '1e0', '+0']) expect(codeOf(text)).toBe(1);
+  for (const journal of ['end apply', 'end apply ']) expect(progressOf(journal).ended.get('apply')?.code).toBe(1);
+  expect(outputLine(`::davit ${runId} end apply  enough`, runId).ended).toBeNull();
 });
 
 test('a line that looks like one of another run is the text of a command', () => {

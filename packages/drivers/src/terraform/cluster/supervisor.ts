@@ -93,10 +93,17 @@ export function progressOf(journal: string | null): Progress {
   const of = (word: string): string[][] => words.filter(([first]) => first === word);
   return {
     begun: new Set(of('begin').map(([, key = '']) => key)),
-    ended: new Map(
-      of('end').map(([, key = '', code = '', memory]) => [key, { code: Number(code), isShort: memory === 'short' }]),
-    ),
+    ended: new Map(of('end').map(([, key = '', code = '', memory]) => [key, toEnd(code, memory)])),
   };
+}
+
+/** With a full disk there is no code: the command counts as failed, as nobody can say that it did what it was to do. */
+function toEnd(code: string, memory: string | undefined): CommandEnd {
+  return { code: isCode(code) ? Number(code) : 1, isShort: memory === 'short' };
+}
+
+function isCode(text: string): boolean {
+  return /^\d+$/.test(text);
 }
 
 /** A line of the output of a run: the text that is its command's, and what it says of commands itself. */
@@ -115,6 +122,6 @@ export function outputLine(line: string, runId: string): OutputLine {
   return {
     text,
     begun: word === 'begin' ? key : null,
-    ended: word === 'end' && /^\d+$/.test(code) ? { key, code: Number(code), isShort: memory === 'short' } : null,
+    ended: word === 'end' && isCode(code) ? { key, ...toEnd(code, memory) } : null,
   };
 }

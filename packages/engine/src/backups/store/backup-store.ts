@@ -9,16 +9,18 @@ export interface StoredBackup {
 export interface BackupStore {
   /**
    * Stores all of it or nothing: what breaks, also by the death of this process, leaves nothing under the id. Replaces what an earlier
-   * attempt stored. Fails with what the content fails with, and with BACKUP_STORE_FAILED or DISK_FULL.
+   * attempt stored, and has nothing in common with another attempt that is under way, as one process may only seem dead to another.
+   * `confirm` is called when all is written and has not its name yet; where it throws, nothing is stored. Fails with what the content or
+   * `confirm` fails with, and with BACKUP_STORE_FAILED or DISK_FULL.
    */
-  write(id: string, content: AsyncIterable<Uint8Array>): Promise<StoredBackup>;
+  write(id: string, content: AsyncIterable<Uint8Array>, confirm: () => Promise<void>): Promise<StoredBackup>;
 
   /** Its bytes, a few at a time. Fails with BACKUP_MISSING, BACKUP_STORE_FAILED. */
   read(id: string): AsyncIterable<Uint8Array>;
 
-  /** Idempotent. */
+  /** With what attempts that ended in the middle left of it. Idempotent. */
   remove(id: string): Promise<void>;
 
-  /** Removes what attempts that ended in the middle left. Nothing may be written meanwhile. */
+  /** Removes what attempts that ended in the middle left. One that is under way fails. */
   removeUnfinished(): Promise<void>;
 }

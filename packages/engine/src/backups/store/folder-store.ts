@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DriverError } from '@davit/drivers';
 import type { BackupStore, StoredBackup } from './backup-store.ts';
 
-const unfinished = '.part';
+// A former version gave all attempts at a backup the same name, without an id of the attempt.
+const unfinished = /^([0-9a-f-]{36})\.backup(?:\.[0-9a-f-]{36})?\.part$/;
 
 /** Keeps backups as files of a folder that only the user of this process can read. */
 export class FolderBackupStore implements BackupStore {
@@ -15,12 +16,13 @@ export class FolderBackupStore implements BackupStore {
     this.#folder = folder;
   }
 
-  async write(id: string, content: AsyncIterable<Uint8Array>): Promise<StoredBackup> {
+  async write(id: string, content: AsyncIterable<Uint8Array>, confirm: () => Promise<void>): Promise<StoredBackup> {
     const file = this.#fileOf(id);
-    const part = `${file}${unfinished}`;
+    const part = `${file}.${randomUUID()}.part`;
     await translated(() => mkdir(this.#folder, { recursive: true, mode: 0o700 }));
     try {
       const stored = await this.#fill(part, content);
+      await confirm();
       await translated(() => rename(part, file));
       await translated(() => this.#syncFolder());
       return stored;
@@ -70,15 +72,22 @@ export class FolderBackupStore implements BackupStore {
   async remove(id: string): Promise<void> {
     const file = this.#fileOf(id);
     await translated(() => rm(file, { force: true }));
-    await translated(() => rm(`${file}${unfinished}`, { force: true }));
+    await this.#removeParts(id);
   }
 
   async removeUnfinished(): Promise<void> {
+    await this.#removeParts();
+  }
+
+  /** Of one backup, or of all. */
+  async #removeParts(id?: string): Promise<void> {
     const names = await readdir(this.#folder).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return [];
       throw failure(error);
     });
-    for (const name of names.filter((one) => /^[0-9a-f-]{36}\.backup\.part$/.test(one))) {
+    for (const name of names) {
+      const part = unfinished.exec(name);
+      if (part === null || (id !== undefined && part[1] !== id)) continue;
       await translated(() => rm(path.join(this.#folder, name), { force: true }));
     }
   }

@@ -16,7 +16,21 @@ async function* pieces(...all: readonly Uint8Array[]): AsyncGenerator<Uint8Array
   }
 }
 const seal = (content: Uint8Array): Promise<Buffer> => buffer(sealed(pieces(content), key));
+const confirmed = (): Promise<void> => Promise.resolve();
 const open = (stored: Uint8Array, with_ = key): Promise<Buffer> => buffer(opened(pieces(stored), with_));
+/** Gives the first text, then nothing until it is told to go on: with the second text, or by breaking. */
+function heldPieces(one: string, two: string) {
+  const { promise: half, resolve: isHalf } = Promise.withResolvers<void>();
+  const { promise: rest, resolve } = Promise.withResolvers<Error | undefined>();
+  const content = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(one);
+    isHalf();
+    const error = await rest;
+    if (error !== undefined) throw error;
+    yield Buffer.from(two);
+  };
+  return { content: content(), half, goOn: (error?: Error) => resolve(error) };
+}
 
 describe('a sealed backup', () => {
   test.each([0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])('of %d bytes opens as it was', async (size) => {
@@ -64,7 +78,7 @@ describe('a folder of backups', () => {
   test('gives back what was stored, with its size and checksum, in a file that nobody else can read', async () => {
     const id = randomUUID();
     const content = randomBytes(100_000);
-    const stored = await store.write(id, pieces(content));
+    const stored = await store.write(id, pieces(content), confirmed);
     expect(stored).toEqual({ sizeBytes: 100_000, sha256: createHash('sha256').update(content).digest('hex') });
     expect((await buffer(store.read(id))).equals(content)).toBe(true);
     const file = path.join(folder, `${id}.backup`);
@@ -76,13 +90,13 @@ describe('a folder of backups', () => {
 
   test('has nothing of what broke in the middle, and keeps what was there under that id', async () => {
     const id = randomUUID();
-    await store.write(id, pieces(Buffer.from('whole')));
+    await store.write(id, pieces(Buffer.from('whole')), confirmed);
     const breaking = async function* (): AsyncGenerator<Uint8Array> {
       yield Buffer.from('half');
       await Promise.resolve();
       throw new Error('the source broke');
     };
-    await expect(store.write(id, breaking())).rejects.toThrow('the source broke');
+    await expect(store.write(id, breaking(), confirmed)).rejects.toThrow('the source broke');
     expect(await readFile(path.join(folder, `${id}.backup`), 'utf8')).toBe('whole');
     expect(await readdir(folder)).toEqual([`${id}.backup`]);
   });
@@ -90,14 +104,50 @@ describe('a folder of backups', () => {
   test('removes what a process left that died in the middle', async () => {
     await store.removeUnfinished();
     const id = randomUUID();
-    await store.write(id, pieces(Buffer.from('whole')));
-    await writeFile(path.join(folder, `${randomUUID()}.backup.part`), 'half');
+    await store.write(id, pieces(Buffer.from('whole')), confirmed);
+    await writeFile(path.join(folder, `${randomUUID()}.backup.${randomUUID()}.part`), 'half');
+    await writeFile(path.join(folder, `${randomUUID()}.backup.part`), 'half, of a former version');
     await store.removeUnfinished();
+    expect(await readdir(folder)).toEqual([`${id}.backup`]);
+  });
+
+  test('removes a backup with what attempts left of it, and nothing of others', async () => {
+    const [id, other] = [randomUUID(), randomUUID()];
+    await store.write(id, pieces(Buffer.from('whole')), confirmed);
+    const kept = `${other}.backup.${randomUUID()}.part`;
+    for (const name of [`${id}.backup.${randomUUID()}.part`, `${id}.backup.part`, kept])
+      await writeFile(path.join(folder, name), 'half');
+    await store.remove(id);
+    expect(await readdir(folder)).toEqual([kept]);
+  });
+
+  test('an attempt that breaks late takes nothing from the one that was begun after it', async () => {
+    const id = randomUUID();
+    const first = heldPieces('old, ', 'old');
+    const second = heldPieces('new, ', 'new');
+    const late = store.write(id, first.content, confirmed);
+    await first.half;
+    const anew = store.write(id, second.content, confirmed);
+    await second.half;
+    first.goOn(new Error('the source broke'));
+    await expect(late).rejects.toThrow('the source broke');
+    second.goOn();
+    await anew;
+    expect(await readFile(path.join(folder, `${id}.backup`), 'utf8')).toBe('new, new');
+    expect(await readdir(folder)).toEqual([`${id}.backup`]);
+  });
+
+  test('stores nothing of an attempt that is not confirmed', async () => {
+    const id = randomUUID();
+    await store.write(id, pieces(Buffer.from('of the next attempt')), confirmed);
+    const refused = store.write(id, pieces(Buffer.from('late')), () => Promise.reject(new Error('taken over')));
+    await expect(refused).rejects.toThrow('taken over');
+    expect(await readFile(path.join(folder, `${id}.backup`), 'utf8')).toBe('of the next attempt');
     expect(await readdir(folder)).toEqual([`${id}.backup`]);
   });
 
   test('says that the folder cannot be written', async () => {
     await writeFile(folder, '');
-    await expect(store.write(randomUUID(), pieces())).rejects.toMatchObject({ code: 'BACKUP_STORE_FAILED' });
+    await expect(store.write(randomUUID(), pieces(), confirmed)).rejects.toMatchObject({ code: 'BACKUP_STORE_FAILED' });
   });
 });

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
+import { failingDatabase } from '@davit/testkit/failing-database';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { followRules } from '../../background/rules.ts';
 import { runDueRules } from './due.ts';
+import { lockDueRule } from './store.ts';
 
 let server: RunningServer;
 let owner: TestOrganization;
@@ -188,6 +190,28 @@ test('a server follows the rules by itself, goes on after a failure, and stops w
   }
   expect(warnings).toEqual(['deployment rules could not be looked at']);
   expect((await settled(at)).map(({ trigger_action }) => trigger_action)).toEqual(['STOP', 'DEPLOY']);
+});
+
+test('what the database was away for stays due, and the other environments have their turn', async () => {
+  const stopped = await Promise.all(
+    ['first', 'second'].map(async (name) => {
+      const at = await newEnvironment();
+      await api.call('deployApplication', { params: { applicationId: await newApplication(at, name) } });
+      await settled(at);
+      await setRule(at, { auto_stop: true, timezone: 'UTC' });
+      return at;
+    }),
+  );
+  await look(new Date());
+  const { deps } = server.api;
+  let failures = 1;
+  const database = failingDatabase(deps.database, (asked) => asked === lockDueRule && (failures -= 1) >= 0);
+  const now = moment(28, '19:00:00');
+  expect(await runDueRules({ ...deps, database }, now)).toMatchObject([{ error: { code: 'DATABASE_UNAVAILABLE' } }]);
+  const actions = () => Promise.all(stopped.map(async (at) => (await settled(at))[0]?.trigger_action));
+  expect((await actions()).filter((action) => action === 'STOP')).toHaveLength(1);
+  await look(now);
+  expect(await actions()).toEqual(['STOP', 'STOP']);
 });
 
 const rule = (body: object) => ({

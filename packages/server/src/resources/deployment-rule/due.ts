@@ -1,5 +1,5 @@
 import { AppError } from '@davit/base';
-import type { Queryable } from '@davit/db';
+import { DatabaseUnavailable, type Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { startStopped, stopRunning } from '../deployment/index.ts';
@@ -35,8 +35,9 @@ export async function runDueRules(deps: Deps, now: Date): Promise<readonly RuleF
       await deps.database.transaction((tx) => follow(deps, tx, rule.environment_id, now));
     } catch (error) {
       failures.push({ environmentId: rule.environment_id, error });
-      // What the environment forbids now (it is being deleted, billing) is no reason to try again every few seconds.
-      if (error instanceof AppError && rule.next_at !== null) {
+      // What the environment forbids now (it is being deleted, billing) is no reason to try again every few seconds. A database that is
+      // away for a moment is one. That is not thrown on: who locks one environment for long must not keep the others from their turn.
+      if (error instanceof AppError && !(error instanceof DatabaseUnavailable) && rule.next_at !== null) {
         await deps.database.run(store.passOver, [rule.environment_id, rule.next_at, nextOf(rule, now)]);
       }
     }

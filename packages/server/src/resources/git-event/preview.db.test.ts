@@ -1,7 +1,9 @@
 import { statement } from '@davit/db';
+import { failingDatabase } from '@davit/testkit/failing-database';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestRepository } from '../../../../drivers/src/source/testing.ts';
 import { followPreviews, type PreviewClock } from './index.ts';
+import { settleVerdict } from './store.ts';
 import { GitScene, pushOf, type Answered } from './testing.ts';
 
 let scene: GitScene;
@@ -278,6 +280,28 @@ test('a name that is taken is told, and leaves nothing behind', async () => {
   request.push({ 'web/index.html': 'two' });
   await request.tell(web, 'opened');
   expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'FAILED', reason: expect.stringContaining('name') });
+  expect(await previewsOf(request)).toHaveLength(1);
+});
+
+const minuteLater = statement(
+  'test_preview_minute_later',
+  'update git_event set due_at = clock_timestamp() where due_at is not null',
+);
+
+test('a preview is made when the database is back', async () => {
+  const { web, request } = await previewed();
+  const second = request.push({ 'web/index.html': 'two' });
+  await request.tell(web, 'opened');
+  const { database } = scene.server.database;
+  let failures = 1;
+  const worker = scene.newWorker(failingDatabase(database, (asked) => asked === settleVerdict && (failures -= 1) >= 0));
+  worker.look();
+  await worker.stop();
+  expect(await previewsOf(request)).toEqual([]);
+  const { results } = await scene.api.call('listServiceGitEvents', { params: { serviceId: web } });
+  expect(results).toMatchObject([{ status: 'WAITING', reason: expect.stringContaining('database'), verdicts: [] }]);
+  await database.run(minuteLater);
+  expect(await scene.verdictOf(web)).toMatchObject({ verdict: 'PREVIEWED', git_commit_id: second });
   expect(await previewsOf(request)).toHaveLength(1);
 });
 

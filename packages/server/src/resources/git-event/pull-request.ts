@@ -1,4 +1,5 @@
 import { AppError } from '@davit/base';
+import { DatabaseUnavailable } from '@davit/db';
 import type { Deps } from '../../deps.ts';
 import { toGitRepository } from '../service/index.ts';
 import { Problems } from '../shared/problems.ts';
@@ -127,7 +128,7 @@ async function previewGroup(deps: Deps, request: Request, group: Group): Promise
   try {
     await makeOrUpdate(deps, request, group);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError) || error instanceof DatabaseUnavailable) throw error;
     await tell('FAILED', error.message);
   }
 }

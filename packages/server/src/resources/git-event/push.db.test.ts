@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
+import { failingDatabase } from '@davit/testkit/failing-database';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { settleVerdict } from './store.ts';
 import { GitScene, pushOf } from './testing.ts';
 
 let scene: GitScene;
@@ -263,4 +265,25 @@ test('what a process took that died is left alone for a minute, then done by ano
   await scene.eventually(async () => (await scene.commitOf(id)) === third, 'the newest commit');
   const after = await scene.api.call('listServiceGitEvents', { params: { serviceId: id } });
   expect(after.results.flatMap(({ verdicts }) => verdicts.map(({ verdict }) => verdict))).toEqual(['DEPLOYED', 'DEPLOYED']);
+});
+
+const attempted = statement('test_git_event_attempted', `update git_event set attempts = $2 where repository = $1`);
+
+test.each([0, 5])('a push is deployed when the database is back, also after %i attempts', async (attempts) => {
+  const repository = scene.repository();
+  const first = repository.commit('first', files);
+  const id = await scene.deployed(repository);
+  const { database } = scene.server.database;
+  const second = repository.commit('second', { 'web/index.html': 'two' });
+  await scene.send(await scene.webhook(id), 'push', pushOf(second, { before: first }));
+  expect(await database.run(attempted, [repository.folder, attempts])).toBe(1);
+  let failures = 1;
+  const worker = scene.newWorker(failingDatabase(database, (asked) => asked === settleVerdict && (failures -= 1) >= 0));
+  worker.look();
+  await worker.stop();
+  const { results } = await scene.api.call('listServiceGitEvents', { params: { serviceId: id } });
+  expect(results).toMatchObject([{ status: 'WAITING', reason: expect.stringContaining('database'), verdicts: [] }]);
+  await database.run(minuteLater);
+  expect(await scene.verdictOf(id)).toMatchObject({ verdict: 'DEPLOYED', git_commit_id: second });
+  await scene.eventually(async () => (await scene.commitOf(id)) === second, 'the pushed commit');
 });

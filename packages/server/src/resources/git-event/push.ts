@@ -1,5 +1,5 @@
 import { AppError } from '@davit/base';
-import type { Queryable } from '@davit/db';
+import { DatabaseUnavailable, type Queryable } from '@davit/db';
 import type { ServiceView } from '@davit/engine/port';
 import type { Deps } from '../../deps.ts';
 import { requestSelected } from '../deployment/index.ts';
@@ -99,7 +99,7 @@ async function deployGroup(deps: Deps, push: Push, services: readonly Service[])
   try {
     await deps.database.transaction((tx) => deployTogether(deps, tx, push, services));
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError) || error instanceof DatabaseUnavailable) throw error;
     const [first, ...others] = services;
     if (first === undefined) return;
     if (others.length === 0) {

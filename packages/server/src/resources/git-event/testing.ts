@@ -74,9 +74,9 @@ export class GitScene {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Another process, as far as the database can tell. */
-  newWorker(): GitWorker {
-    return new GitWorker(this.server.api.deps, { warn: (details, message) => console.warn(message, details) });
+  /** Another process, as far as the database can tell. `database`: its own way to that. */
+  newWorker(database = this.server.api.deps.database): GitWorker {
+    return new GitWorker({ ...this.server.api.deps, database }, { warn: (details, message) => console.warn(message, details) });
   }
 
   repository(name = `r${randomUUID()}`): TestRepository {

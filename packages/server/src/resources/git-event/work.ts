@@ -1,4 +1,5 @@
 import { AppError } from '@davit/base';
+import { DatabaseUnavailable } from '@davit/db';
 import type { Deps } from '../../deps.ts';
 import { TryAgain } from './attempt.ts';
 import { followPullRequest } from './pull-request.ts';
@@ -10,7 +11,7 @@ import * as store from './store.ts';
  * not ended, as its process died, is taken again after a minute, and goes on where no verdict was written yet.
  */
 
-/** Seconds before the second and further attempts. After the last one the event is FAILED. */
+/** Seconds before the second and further attempts. After the last one the event is FAILED, unless it is the database that is away. */
 const pausesSeconds = [5, 15, 60, 300, 900] as const;
 const lookEveryMilliseconds = 1000;
 const keepEveryMilliseconds = 20_000;
@@ -94,7 +95,9 @@ export class GitWorker {
     try {
       return ['DONE', await this.#follow(row), null];
     } catch (error) {
-      const pause = pausesSeconds[row.attempts - 1] ?? null;
+      // What fails as the database is away says nothing of the event, and is due until it is back.
+      const last = error instanceof DatabaseUnavailable ? pausesSeconds.at(-1) : null;
+      const pause = pausesSeconds[row.attempts - 1] ?? last ?? null;
       const reason = error instanceof TryAgain || error instanceof AppError ? error.message : 'Davit failed; its log says how.';
       if (!(error instanceof TryAgain))
         this.#log.warn({ err: error, event: row.id }, 'an event of a git host could not be followed');

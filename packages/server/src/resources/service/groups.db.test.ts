@@ -91,6 +91,20 @@ describe('a group', () => {
     expect(await response.json()).toMatchObject({ errors: [{ path: 'annotations.0.value' }, { path: 'scopes.1' }] });
   });
 
+  test('with a key by which Davit finds what it made is refused, also when it is edited', async () => {
+    const reserved = { key: 'davit.schedule', value: 'x' };
+    const refusal = (path: string) => ({
+      status: 400,
+      errors: [{ path, message: expect.stringContaining('begins with davit.') }],
+    });
+    await expect(annotationGroup({ annotations: [reserved] })).rejects.toMatchObject(refusal('annotations.0.key'));
+    const labels = [label, { ...label, ...reserved }];
+    await expect(labelGroup({ labels })).rejects.toMatchObject(refusal('labels.1.key'));
+    const { id, name } = await labelGroup();
+    const edit = { params: { ...params, labelsGroupId: id }, body: { name, labels } };
+    await expect(client.call('editOrganizationLabelsGroup', edit)).rejects.toMatchObject(refusal('labels.1.key'));
+  });
+
   test('has a name of its own in the organization, of two at once too', async () => {
     for (const make of [annotationGroup, labelGroup]) {
       const name = `name ${randomUUID()}`;

@@ -6,8 +6,10 @@ const domainLabel = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const key = new RegExp(`^(?:${domainLabel}(?:\\.${domainLabel})*/)?${part}$`);
 const value = new RegExp(`^(?:${part})?$`);
 const longestDomain = 253;
+// Davit finds what it made on a cluster by labels and annotations of such keys. Equal to `reservedPrefix` of the Kubernetes driver.
+const reservedPrefix = 'davit.';
 
-/** Adds to `problems` each key that clusters would refuse, and each that an earlier entry has. `path`: of the list. */
+/** Adds to `problems` each key that clusters would refuse, that is reserved, or that an earlier entry has. `path`: of the list. */
 export function checkKeys(path: string, entries: readonly { readonly key: string }[], problems: Problems): void {
   const seen = new Map<string, number>();
   entries.forEach((entry, index) => {
@@ -18,6 +20,8 @@ export function checkKeys(path: string, entries: readonly { readonly key: string
         place,
         'must be a name such as team or example.org/team: at most 63 letters, digits, - _ . that begin and end with a letter or digit, after a domain of small letters',
       );
+    } else if (entry.key.startsWith(reservedPrefix)) {
+      problems.add(place, `begins with ${reservedPrefix}, as the keys by which Davit finds what it made do: choose another one`);
     } else if (earlier !== undefined) {
       problems.add(place, `is the key of entry ${earlier} already`);
     }

@@ -1,0 +1,21 @@
+import { DatabaseUnavailable, type Database, type Queryable, type Statement } from '@davit/db';
+
+/** The database, of which these statements fail, in transactions too, as if it went away in their middle; the next ones work. */
+export function failingDatabase(database: Database, fails: (asked: Statement) => boolean): Database {
+  const guarded = async <Result>(asked: Statement, answer: () => Promise<Result>): Promise<Result> => {
+    if (fails(asked)) throw new DatabaseUnavailable(undefined);
+    return answer();
+  };
+  const guard = (db: Queryable): Queryable => ({
+    many: (asked, values) => guarded(asked, () => db.many(asked, values)),
+    one: (asked, values) => guarded(asked, () => db.one(asked, values)),
+    maybe: (asked, values) => guarded(asked, () => db.maybe(asked, values)),
+    run: (asked, values) => guarded(asked, () => db.run(asked, values)),
+  });
+  return {
+    ...guard(database),
+    together: (asked, values) => guarded(asked, () => database.together(asked, values)),
+    transaction: (action) => database.transaction((tx) => action(guard(tx))),
+    close: () => database.close(),
+  };
+}
