@@ -93,6 +93,31 @@ describe('a deployment', () => {
     expect(world.fake.routes.http[0]?.backends[0]?.id).toBe(before?.id);
   });
 
+  test.each([
+    ['and does not come back fails with how it ended', false],
+    ['and comes back is deployed', true],
+  ])('whose instance ends between readiness and routes %s', async (_what, comesBack) => {
+    const shop = service();
+    let waits = 0;
+    world.fake.script = {
+      before: async (call) => {
+        const [instance] = world.fake.instances;
+        if (call.method === 'observe' && waits === 1 && instance !== undefined) world.fake.kill(instance.id, 7);
+        if (call.method !== 'awaitReady') return;
+        waits += 1;
+        if (waits === 1 || instance === undefined) return;
+        if (!comesBack)
+          throw new DriverError({ cause: 'PROCESS_EXITED', message: 'exit code 7', evidence: { lines: ['the last words'] } });
+        await world.fake.cluster.revive(instance.id, { signal: new AbortController().signal, log: () => undefined });
+      },
+    };
+    await world.deploy([shop]);
+    const view = await world.reaches(shop.serviceId, comesBack ? 'DEPLOYED' : 'DEPLOYMENT_ERROR');
+    if (!comesBack) expect(view.failure).toMatchObject({ message: 'exit code 7', evidence: { lines: ['the last words'] } });
+    const { lines } = await world.engine.port.deploymentLog(world.database.database, environmentOf(), null);
+    expect(lines.map(({ message }) => message).join('\n')).toContain('1 of 1 instances ended after they had been ready');
+  });
+
   test('stops the others of its stage when a build fails, and later stages do not run', async () => {
     const first = { id: randomUUID(), name: 'first', position: 0 };
     const bad = service({ name: 'bad', stage: first, config: config({ name: 'bad' }) });

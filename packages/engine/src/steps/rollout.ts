@@ -13,6 +13,8 @@ import { undoChart } from './helm.ts';
 import { removeRun } from './terraform.ts';
 
 const undoGraceSeconds = 2;
+/** Of the time of `route`, which nobody can cancel: what becomes ready later than this after it ended has failed. */
+const readyAgainWithinSeconds = 60;
 /** How much longer than their grace instances that are taken back are waited for. */
 const goneWithinSeconds = 120;
 
@@ -139,13 +141,7 @@ export const route: Step = {
     const { task, call, parts } = context;
     const config = configOf(task);
     const count = task.count ?? config.instances;
-    const instances = await runningInstances(context, count);
-    if (instances.length < count) {
-      throw new DriverError({
-        cause: 'PROCESS_EXITED',
-        message: `${count - instances.length} of ${count} instances ended after they had been ready`,
-      });
-    }
+    const instances = await runningOrAgainReady(context, count);
     const runningStatus = count === 0 ? 'STOPPED' : 'RUNNING';
     await noteDeployed(context, { desired: 'RUNNING', runningStatus, instances: count });
     await parts.gateways[task.driver]?.set(task.serviceId, config, instances, call.signal);
@@ -162,6 +158,23 @@ export const route: Step = {
 function decisionRemark({ instances, scaling }: ReleaseConfig): string {
   const by = scaling?.events === undefined ? 'the use of its instances' : 'events';
   return `From now on the cluster decides by ${by} how many instances there are: from ${instances} to ${scaling?.most ?? 'as many as it holds'}.`;
+}
+
+/**
+ * What is to be sent requests. Between readiness and now an instance may have ended, and the address that it had may answer all the same, as
+ * another one has it: those that ended are started and waited for as before, so that it either passes or says how they end.
+ */
+async function runningOrAgainReady(context: StepContext, count: number): Promise<readonly Instance[]> {
+  const instances = await runningInstances(context, count);
+  if (instances.length >= count) return instances;
+  const message = `${count - instances.length} of ${count} instances ended after they had been ready`;
+  context.call.log(`${message}: they are waited for once more.`);
+  const workload = await workloadOf(context, { secrets: false });
+  const readyTimeoutSeconds = Math.min(workload.readyTimeoutSeconds, readyAgainWithinSeconds);
+  await driverSet(context).cluster.awaitReady({ ...workload, readyTimeoutSeconds }, context.call);
+  const again = await runningInstances(context, count);
+  if (again.length >= count) return again;
+  throw new DriverError({ cause: 'PROCESS_EXITED', message });
 }
 
 async function runningInstances(context: StepContext, count: number): Promise<readonly Instance[]> {
