@@ -12,6 +12,7 @@ import {
   writeScale,
 } from '../packages/drivers/src/kubernetes/testing/scale-target.ts';
 import { eventually } from './support/eventually.ts';
+import { isAnswered } from './support/is-answered.ts';
 import { KubernetesStage } from './support/kubernetes-stage.ts';
 
 /* How many instances there are, where the cluster decides: by its own HorizontalPodAutoscaler, and by what writes the number as KEDA does. */
@@ -102,19 +103,6 @@ class Load {
   }
 }
 
-/** Over a connection of its own: one that was begun before the node knew of the Service may lead anywhere. */
-function isAnswered(host: string): Promise<true | undefined> {
-  return new Promise((resolve) => {
-    const asked = request({ host, port: 8080, path: '/cgi-bin/burn', agent: false, timeout: 2_000 }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200 ? true : undefined);
-    });
-    asked.once('timeout', () => asked.destroy());
-    asked.once('error', () => resolve(undefined));
-    asked.end();
-  });
-}
-
 describe.skipIf(cluster.missing !== null)(
   `scaling on Kubernetes${cluster.missing === null ? '' : ` (${cluster.missing})`}`,
   () => {
@@ -171,7 +159,7 @@ describe.skipIf(cluster.missing !== null)(
       await runs(web, 1);
       const address = await stage.addressOf(web.containerId);
       // Proxies of nodes hear a moment after the deployment of a Service that is new.
-      await eventually(() => isAnswered(address), 'the first answer');
+      await eventually(() => isAnswered(`http://${address}:8080/cgi-bin/burn`), 'the first answer');
       const load = new Load(address, 4);
       await eventually(
         async () => ((await numbers(web)).startsWith('1 ') ? undefined : true),

@@ -12,6 +12,7 @@ import type { TestCluster } from '../../packages/drivers/src/kubernetes/testing/
 import { chartFolder } from '../../packages/drivers/src/kubernetes/testing/manifests-of-davit.ts';
 import { noteScaleTargets } from '../../packages/drivers/src/kubernetes/testing/scale-target.ts';
 import { eventually } from './eventually.ts';
+import { isAnswered } from './is-answered.ts';
 
 const signal = new AbortController().signal;
 
@@ -88,6 +89,8 @@ export class Installation {
       signal,
     );
     this.#address = `http://${service?.spec?.clusterIP}:${service?.spec?.ports?.[0]?.port}`;
+    // Proxies of nodes hear of a Service a moment after its pods are ready.
+    await eventually(() => isAnswered(`${this.#address}/healthz`), 'the first answer');
   }
 
   /** From the version before to this one, where the test was given an image of it; else from this one to itself. */

@@ -1,0 +1,14 @@
+import { request } from 'node:http';
+
+/** True where a GET is answered with 200. Over a connection of its own: one that was begun before the node knew of a Service may lead anywhere. */
+export function isAnswered(url: string): Promise<true | undefined> {
+  return new Promise((resolve) => {
+    const asked = request(url, { agent: false, timeout: 2_000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200 ? true : undefined);
+    });
+    asked.once('timeout', () => asked.destroy());
+    asked.once('error', () => resolve(undefined));
+    asked.end();
+  });
+}
