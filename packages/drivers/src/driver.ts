@@ -233,4 +233,10 @@ export interface ClusterDriver {
    * missing. Absent: whoever reaches the cluster may do everything. Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED.
    */
   missingPermissions?(signal: AbortSignal): Promise<readonly string[]>;
+
+  /**
+   * The same whatever the cluster is reached by, and never that of another one. Null: it does not say; absent: there is only one way to it.
+   * Fails with ENGINE_UNREACHABLE, CLUSTER_ACCESS_DENIED.
+   */
+  identity?(signal: AbortSignal): Promise<string | null>;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
-import { call, type Api, type KubernetesObject } from './api.ts';
+import { call, unreachable, type Api, type KubernetesObject } from './api.ts';
 import { follow, type Change } from './follow.ts';
 import { startTestApi } from './testing/api-server.ts';
 
@@ -172,4 +172,16 @@ test('a watch that is not ended by its server is dropped, and the list read anew
   await expect.poll(() => [lists(), watches.length]).toEqual([2, 2]);
   stop();
   await following;
+});
+
+test('a certificate that is not trusted is told from a server that is away', () => {
+  const hintOf = (code: string): string => unreachable('does not answer', Object.assign(new Error(code), { code })).hint;
+  for (const code of [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'CERT_HAS_EXPIRED',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ])
+    expect(hintOf(code)).toContain('certificate-authority-data');
+  expect(hintOf('ECONNREFUSED')).toContain('Check that the cluster runs');
 });

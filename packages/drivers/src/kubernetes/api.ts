@@ -162,11 +162,21 @@ export function unreachable(why: string, error: unknown): DriverError {
   return new DriverError({
     cause: 'ENGINE_UNREACHABLE',
     message: `The API server of the cluster ${why}: ${original}.`,
-    hint: 'Check that the cluster runs and that this machine reaches the address of its kubeconfig; deploying again is safe.',
+    hint: isUntrusted(error)
+      ? 'Its certificate is not one that the kubeconfig trusts: compare certificate-authority-data, tls-server-name and the address of the server, and see whether the certificate has expired. Deploying again is safe.'
+      : 'Check that the cluster runs and that this machine reaches the address of its kubeconfig; deploying again is safe.',
     evidence: { original },
     retryable: true,
     error,
   });
+}
+
+const untrusted =
+  /^(?:ERR_TLS_CERT_ALTNAME_INVALID|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF))/;
+
+/** Whether it answered, with a certificate that is not taken (https://nodejs.org/api/tls.html#x509-certificate-error-codes). */
+function isUntrusted(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && untrusted.test(error.code);
 }
 
 /** The object at that path, or null. */

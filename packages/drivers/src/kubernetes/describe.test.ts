@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { describeCluster, pingCluster } from './describe.ts';
+import { askVersion, describeCluster, identityOf, pingCluster } from './describe.ts';
 import { startTestApi, type TestApi } from './testing/api-server.ts';
 
 const signal = new AbortController().signal;
@@ -34,4 +34,19 @@ test('how large a cluster is, is read from what the server has in memory', async
   const description = await describeCluster(testApi.api, signal);
   expect(description).toMatchObject({ version: '1.36.2', cpuMillicores: 4_000, memoryMiB: 8_192 });
   expect(asked.toSorted()).toEqual(['/api/v1/nodes?resourceVersion=0', '/version']);
+});
+
+test('a cluster is told from others by a namespace of its own, where that may be seen', async () => {
+  let status = 200;
+  testApi = await startTestApi((_request, response) => {
+    response.writeHead(status).end(JSON.stringify(status === 200 ? { metadata: { uid: 'one' } } : { message: 'forbidden' }));
+  });
+  expect(await identityOf(testApi.api, signal)).toBe('one');
+  status = 403;
+  expect(await identityOf(testApi.api, signal)).toBeNull();
+});
+
+test('what answers with something else than a version is no API server', async () => {
+  testApi = await startTestApi((_request, response) => response.end('<html>Sign in</html>'));
+  await expect(askVersion(testApi.api, signal)).rejects.toMatchObject({ code: 'CLUSTER_ACCESS_INVALID' });
 });

@@ -1,6 +1,7 @@
 import type { Node } from 'kubernetes-types/core/v1.js';
 import type { ClusterDescription } from '../driver.ts';
-import { call, unreachable, type Api } from './api.ts';
+import { DriverError } from '../errors.ts';
+import { call, unreachable, type Api, type KubernetesObject } from './api.ts';
 import { list } from './follow.ts';
 import { pathOf } from './objects.ts';
 import { toNumber } from './quantity.ts';
@@ -14,8 +15,25 @@ export interface Version {
   readonly minor: string;
 }
 
+/** Fails with CLUSTER_ACCESS_INVALID where something else than an API server answers, as the page of a proxy to sign in at. */
 export async function askVersion(api: Api, signal: AbortSignal): Promise<Version> {
-  return (await call<Version>(api, { method: 'GET', path: '/version', signal })).body;
+  const { body } = await call<Version>(api, { method: 'GET', path: '/version', signal });
+  if (typeof body.gitVersion === 'string') return body;
+  throw new DriverError({
+    cause: 'CLUSTER_ACCESS_INVALID',
+    message: 'What answers at the server of the kubeconfig is no API server of Kubernetes.',
+    hint: 'Check the address of the server in the kubeconfig; perhaps a proxy stands in between.',
+  });
+}
+
+/**
+ * What tells a cluster from any other, whatever name or address it is reached by: the uid of a namespace that it makes for itself. Null: whoever
+ * asks may not see it.
+ */
+export async function identityOf(api: Api, signal: AbortSignal): Promise<string | null> {
+  const path = pathOf('Namespace', { name: 'kube-system' });
+  const { status, body } = await call<KubernetesObject>(api, { method: 'GET', path, signal, accept: [403, 404] });
+  return status === 200 ? (body.metadata?.uid ?? null) : null;
 }
 
 /** Whether a server is of this version or later. Some write `30+`. Pure. */

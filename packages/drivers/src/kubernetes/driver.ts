@@ -17,7 +17,7 @@ import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
 import { clusterCharts } from './charts/index.ts';
 import { clusterBuilder } from './build/cluster-builder.ts';
-import { askVersion, describeCluster, isAtLeast, pingCluster } from './describe.ts';
+import { askVersion, describeCluster, identityOf, isAtLeast, pingCluster } from './describe.ts';
 import { findSelected, toInstance } from './instances.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 import { followLogs } from './logs.ts';
@@ -108,6 +108,14 @@ export class KubernetesDriver implements ClusterDriver {
 
   async ping(signal: AbortSignal): Promise<void> {
     await pingCluster(this.#scope.api, signal);
+  }
+
+  async identity(signal: AbortSignal): Promise<string | null> {
+    try {
+      return await identityOf(this.#scope.api, signal);
+    } catch (error) {
+      throw translated(error, 'The cluster does not tell which one it is');
+    }
   }
 
   /** What the credentials do not allow and Davit does, each in words (`create deployments.apps`); empty: nothing. */

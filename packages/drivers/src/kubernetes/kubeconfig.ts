@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import { load } from 'js-yaml';
 import { DriverError } from '../errors.ts';
 
@@ -17,6 +18,12 @@ export interface ClusterAccess {
   readonly certificate?: string;
   readonly key?: string;
 }
+
+/** No kubeconfig needs more; nested, a few of them stand for more text than memory holds. */
+const mostAliases = 50;
+/** Of the contexts that a kubeconfig has, so many are named where it does not say which one is meant. */
+const mostNames = 10;
+const longestName = 100;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -41,8 +48,9 @@ export function readKubeconfig(text: string): ClusterAccess {
   if ((certificate === undefined) !== (key === undefined)) {
     throw invalid('has only one of client-certificate-data and client-key-data', 'Give both, or neither.');
   }
+  refuseUnusable({ authority, certificate, key });
   const serverName = textOf(cluster, 'tls-server-name');
-  const token = textOf(user, 'token');
+  const token = tokenOf(user);
   const username = textOf(user, 'username');
   return {
     server: serverOf(cluster),
@@ -58,10 +66,10 @@ export function readKubeconfig(text: string): ClusterAccess {
 
 function parse(text: string): unknown {
   try {
-    return load(text);
+    return load(text, { maxAliases: mostAliases });
   } catch {
     // The parser's words quote the text, which holds credentials.
-    throw invalid('is no YAML', 'Store the file as `kubectl config view --raw --minify --flatten` prints it.');
+    throw invalid('is no YAML that Davit reads', 'Store the file as `kubectl config view --raw --minify --flatten` prints it.');
   }
 }
 
@@ -70,9 +78,12 @@ function currentContext(config: Fields): { readonly cluster: string; readonly us
   const wanted = textOf(config, 'current-context');
   const entry = wanted === undefined && contexts.length === 1 ? contexts[0] : contexts.find(({ name }) => name === wanted);
   if (entry === undefined) {
-    const names = contexts.map(({ name }) => String(name)).join(', ');
+    const names = contexts
+      .flatMap(({ name }) => (typeof name === 'string' ? [shown(name)] : []))
+      .slice(0, mostNames)
+      .join(', ');
     throw invalid(
-      wanted === undefined ? 'has no current-context' : `has no context ${wanted}`,
+      wanted === undefined ? 'has no current-context' : `has no context ${shown(wanted)}`,
       `Set current-context to one of its contexts${names === '' ? ', of which it has none' : `: ${names}`}.`,
     );
   }
@@ -87,7 +98,9 @@ function listOf(config: Fields, list: string): readonly Fields[] {
 
 function named(config: Fields, list: string, kind: string, name: string): Fields {
   const entry = listOf(config, list).find((one) => one['name'] === name);
-  if (entry === undefined) throw invalid(`has no ${kind} ${name}`, `Its context names the ${kind} ${name}; add it to ${list}.`);
+  if (entry === undefined) {
+    throw invalid(`has no ${kind} ${shown(name)}`, `Its context names the ${kind} ${shown(name)}; add it to ${list}.`);
+  }
   return fieldsOf(entry[kind]);
 }
 
@@ -106,7 +119,42 @@ function serverOf(cluster: Fields): string {
   if (url?.protocol !== 'https:') {
     throw invalid('has a server that is no https:// address', 'Credentials are sent to it: it must be reached over TLS.');
   }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw invalid(
+      'has a server with a user, a query or a fragment',
+      'Its address ends with its path; credentials go into users.',
+    );
+  }
   return server.replace(/\/+$/, '');
+}
+
+function tokenOf(user: Fields): string | undefined {
+  const token = textOf(user, 'token');
+  // It is sent as part of a header.
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+    throw invalid('has a token with a line break, a space or another sign that no token has', 'Copy it as it is, on one line.');
+  }
+  return token;
+}
+
+/** What TLS cannot be spoken with would look like a cluster that is away. */
+function refuseUnusable({ authority, certificate, key }: Pick<ClusterAccess, 'authority' | 'certificate' | 'key'>): void {
+  try {
+    createSecureContext({
+      ...(authority !== undefined && { ca: authority }),
+      ...(certificate !== undefined && { cert: certificate, key }),
+    });
+  } catch (error) {
+    const words = error instanceof Error ? error.message.replace(/^error:[0-9A-F]+:[^:]*::?/i, '') : String(error);
+    throw invalid(
+      `has certificates or a key that cannot be used (${words})`,
+      'Copy certificate-authority-data, client-certificate-data and client-key-data as they are; the key belongs to the certificate, and has no passphrase.',
+    );
+  }
+}
+
+function shown(name: string): string {
+  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
 }
 
 function textOf(fields: Fields, name: string): string | undefined {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { findProgram } from '../docker/own-podman.ts';
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
@@ -226,5 +227,22 @@ test.skipIf(kubectl === null || helm === null)(
     const sorted = (manifests: readonly Manifest[]) =>
       manifests.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
     expect(sorted(own)).toEqual(sorted(rendered));
+  },
+);
+
+test.skipIf(kubectl === null)(
+  `what is set for clusters beside the manifests is what an apply of them brings${kubectl === null ? ' (skipped: there is no kubectl in PATH)' : ''}`,
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'davit-manifests-'));
+    try {
+      cpSync(manifestsFolder, folder, { recursive: true });
+      const settings = JSON.stringify({ '2f1c7b1e-4c1f-4c59-9d3e-0d1f6b1f3a10': { in_cluster: true } });
+      writeFileSync(join(folder, 'base/clusters.json'), settings);
+      const text = execFileSync(kubectl ?? '', ['kustomize', join(folder, 'in-cluster')], { encoding: 'utf8', stdio: 'pipe' });
+      const maps = parseManifests(text).filter(({ kind }) => kind === 'ConfigMap');
+      expect(maps).toMatchObject([{ metadata: { name: 'davit-clusters' }, data: { 'clusters.json': settings } }]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   },
 );

@@ -7,7 +7,7 @@ import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
 import type { EngineHooks } from '../port/hooks.ts';
 import { pause } from '../run/pause.ts';
 import { toFailure } from '../run/failure.ts';
-import { ClusterConnection } from './connection.ts';
+import { ClusterConnection, type Claim } from './connection.ts';
 import { ClusterAway, type ClusterMaker } from './drivers.ts';
 import { Removals } from './removals.ts';
 import type { Workshop } from './pushing-builder.ts';
@@ -31,7 +31,7 @@ export interface ClustersInput {
   readonly fixed: Readonly<Record<string, DriverSet>>;
   /** Left out: there are no others. */
   readonly make?: ClusterMaker;
-  readonly hooks: Pick<EngineHooks, 'clusters' | 'gatewayDomains'> & Workshop['hooks'];
+  readonly hooks: Pick<EngineHooks, 'clusters' | 'claimCluster' | 'gatewayDomains'> & Workshop['hooks'];
   readonly connectionString: string;
   readonly log: EngineLog;
 }
@@ -187,7 +187,8 @@ export class Clusters {
     const [home] = Object.entries(fixed);
     if (make === undefined || home === undefined) return;
     const [driver, set] = home;
-    const connection = new ClusterConnection(access, make, { driver, set, source: set.source, hooks });
+    const claim: Claim = async (identity) => (await hooks.claimCluster?.(access.id, identity)) ?? null;
+    const connection = new ClusterConnection(access, make, { driver, set, source: set.source, hooks }, claim);
     this.#connections.set(access.id, connection);
     this.drivers[access.id] = connection.set;
     this.gateways[access.id] = this.#gateway(connection.set);

@@ -46,3 +46,61 @@ test('what is known without asking a cluster does not say that it answers', asyn
   await connection.set.cluster.probe(nothing[0], nothing[1], 'liveness', signal);
   expect(connection.awayFor).toBeGreaterThan(0);
 });
+
+test('a cluster that another record has is not worked with, until that one lets go of it', async () => {
+  const { signal } = new AbortController();
+  let holder: string | null = 'the cluster shelf';
+  const claimed: string[] = [];
+  let observed = 0;
+  const make: ClusterMaker = () => ({
+    cluster: {
+      ...fake.cluster,
+      identity: () => Promise.resolve('uid-1'),
+      observe: () => {
+        observed += 1;
+        return Promise.resolve([]);
+      },
+    },
+  });
+  const connection = new ClusterConnection(access, make, workshop, (identity) => {
+    claimed.push(identity);
+    return Promise.resolve(holder);
+  });
+  const { cluster } = connection.set;
+  await expect(cluster.observe({}, signal)).rejects.toMatchObject({
+    code: 'CLUSTER_ACCESS_INVALID',
+    message: expect.stringContaining('the same Kubernetes as the cluster shelf'),
+  });
+  expect((await connection.state(signal)).failure).toMatchObject({ code: 'CLUSTER_ACCESS_INVALID' });
+  expect(observed).toBe(0);
+  holder = null;
+  await Promise.all([cluster.observe({}, signal), cluster.observe({}, signal)]);
+  await cluster.observe({}, signal);
+  expect(observed).toBe(3);
+  const asked = claimed.length;
+  await cluster.observe({}, signal);
+  expect(claimed).toHaveLength(asked);
+  connection.renew({ ...access, version: '2' });
+  await cluster.observe({}, signal);
+  expect(claimed).toHaveLength(asked + 1);
+});
+
+test('what an account lacks is told also where it may not even see what there is', async () => {
+  const denied = new DriverError({ cause: 'CLUSTER_ACCESS_DENIED', message: 'nodes is forbidden' });
+  const lacking = (missing: readonly string[]): ClusterMaker => {
+    return () => ({
+      cluster: {
+        ...fake.cluster,
+        describe: () => Promise.reject(denied),
+        missingPermissions: () => Promise.resolve(missing),
+      },
+    });
+  };
+  const stateOf = (make: ClusterMaker) => new ClusterConnection(access, make, workshop).state(new AbortController().signal);
+  expect(await stateOf(lacking(['list nodes']))).toMatchObject({
+    facts: null,
+    failure: null,
+    missingPermissions: ['list nodes'],
+  });
+  expect(await stateOf(lacking([]))).toMatchObject({ failure: { code: 'CLUSTER_ACCESS_DENIED' }, missingPermissions: [] });
+});

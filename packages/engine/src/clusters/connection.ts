@@ -1,3 +1,4 @@
+import { abortable } from '@davit/base';
 import {
   builderBy,
   chartsBy,
@@ -12,6 +13,7 @@ import {
   type EngineImages,
   type Gateway,
   type ImageStore,
+  type UpgradeState,
   type Use,
 } from '@davit/drivers';
 import type { DriverSet } from '../parts.ts';
@@ -22,12 +24,18 @@ import { createInsideBuilder } from './inside-builder.ts';
 import { createPushingBuilder, type Workshop } from './pushing-builder.ts';
 
 const askTimeoutMilliseconds = 5_000;
+const identifyTimeoutMilliseconds = 30_000;
 
 /** What is under way when the connection is made anew. */
 interface Line {
   readonly drivers: ClusterDrivers | DriverError;
   readonly ended: AbortController;
+  /** Resolves when it is known that no other record has the cluster; null: nobody has asked yet, or it could not be found out. */
+  admission: Promise<void> | null;
 }
+
+/** Has the record of a connection be the one of the cluster with this identity. Null: it is; else which one is, in words. */
+export type Claim = (identity: string) => Promise<string | null>;
 
 /**
  * One cluster beside this machine's, as drivers that stay the same while what is behind them is made anew: when its credentials
@@ -37,15 +45,17 @@ interface Line {
 export class ClusterConnection {
   readonly set: DriverSet;
   readonly #make: ClusterMaker;
+  readonly #claim: Claim;
   #access: ClusterAccess;
   #line: Line | null = null;
   #awaySince: number | null = null;
   /** Called when it is found not to answer. */
   onAway: () => void = () => undefined;
 
-  constructor(access: ClusterAccess, make: ClusterMaker, workshop: Workshop) {
+  constructor(access: ClusterAccess, make: ClusterMaker, workshop: Workshop, claim: Claim = () => Promise.resolve(null)) {
     this.#access = access;
     this.#make = make;
+    this.#claim = claim;
     this.set = this.#drivers(workshop);
   }
 
@@ -76,11 +86,28 @@ export class ClusterConnection {
   async state(signal: AbortSignal): Promise<ClusterState> {
     try {
       const { engine, version, cpuMillicores, memoryMiB } = await this.ask(signal, (cluster, within) => cluster.describe(within));
-      const missing = await this.ask(signal, (cluster, within) => cluster.missingPermissions?.(within) ?? Promise.resolve([]));
-      const upgrade = await this.ask(signal, (cluster, within) => cluster.upgrades?.state(within) ?? Promise.resolve(null));
+      const missing = await this.#missing(signal);
+      const upgrade = await this.#upgrade(signal);
       return { facts: { engine, version, cpuMillicores, memoryMiB }, failure: null, missingPermissions: missing, upgrade };
     } catch (error) {
-      return { facts: null, failure: toFailure(error, this.#access.id), missingPermissions: [], upgrade: null };
+      const failure = toFailure(error, this.#access.id);
+      // An account that was given no role is no wrong one: what it lacks can be told.
+      const missing = isDenied(error) ? await this.#missing(signal).catch(() => []) : [];
+      return { facts: null, failure: missing.length > 0 ? null : failure, missingPermissions: missing, upgrade: null };
+    }
+  }
+
+  #missing(signal: AbortSignal): Promise<readonly string[]> {
+    return this.ask(signal, (cluster, within) => cluster.missingPermissions?.(within) ?? Promise.resolve([]));
+  }
+
+  async #upgrade(signal: AbortSignal): Promise<UpgradeState | null> {
+    try {
+      return await this.ask(signal, (cluster, within) => cluster.upgrades?.state(within) ?? Promise.resolve(null));
+    } catch (error) {
+      if (!isDenied(error)) throw error;
+      // Services run without that permission, too.
+      return { next: null, hindrance: `Davit may not look at it: ${error.message}`, underWay: null, failure: null };
     }
   }
 
@@ -102,10 +129,10 @@ export class ClusterConnection {
     if (this.#line !== null) return this.#line;
     const ended = new AbortController();
     try {
-      this.#line = { drivers: this.#make(this.#access), ended };
+      this.#line = { drivers: this.#make(this.#access), ended, admission: null };
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
-      this.#line = { drivers: error, ended };
+      this.#line = { drivers: error, ended, admission: null };
     }
     return this.#line;
   }
@@ -124,15 +151,36 @@ export class ClusterConnection {
     action: (drivers: ClusterDrivers, signal: AbortSignal) => Promise<Result>,
     tells = true,
   ): Promise<Result> {
-    const { drivers, ended } = this.#open();
+    const line = this.#open();
+    const { drivers, ended } = line;
     if (drivers instanceof DriverError) throw drivers;
     try {
-      const result = await action(drivers, AbortSignal.any([signal, ended.signal]));
+      const within = AbortSignal.any([signal, ended.signal]);
+      line.admission ??= this.#admit(line, drivers);
+      await abortable(line.admission, within);
+      const result = await action(drivers, within);
       if (tells) this.#awaySince = null;
       return result;
     } catch (error) {
       if (ended.signal.aborted && !signal.aborted) throw this.#away('it is being connected anew', error);
       if (error instanceof DriverError && error.code === 'ENGINE_UNREACHABLE') throw this.#away(error.message, error);
+      throw error;
+    }
+  }
+
+  /**
+   * Two records of one cluster would each take what the other one has there for left behind, and remove it: only one of them is worked with. Whoever
+   * calls waits for this under its own signal.
+   */
+  async #admit(line: Line, { cluster }: ClusterDrivers): Promise<void> {
+    const signal = AbortSignal.any([line.ended.signal, AbortSignal.timeout(identifyTimeoutMilliseconds)]);
+    try {
+      const identity = (await cluster.identity?.(signal)) ?? null;
+      const holder = identity === null ? null : await this.#claim(identity);
+      if (holder !== null) throw taken(this.#access, holder);
+    } catch (error) {
+      // The next call asks again.
+      line.admission = null;
       throw error;
     }
   }
@@ -271,6 +319,18 @@ export class ClusterConnection {
       stop: () => use((gateway) => gateway.stop()),
     };
   }
+}
+
+function isDenied(error: unknown): error is DriverError {
+  return error instanceof DriverError && error.code === 'CLUSTER_ACCESS_DENIED';
+}
+
+function taken({ name }: ClusterAccess, holder: string): DriverError {
+  return new DriverError({
+    cause: 'CLUSTER_ACCESS_INVALID',
+    message: `The cluster ${name} is the same Kubernetes as ${holder}, which Davit works with already`,
+    hint: 'Two records of one cluster would take down what the other one has deployed. Use the one that there is, or delete it first; organizations that share machines need clusters of their own, for which virtual ones are enough.',
+  });
 }
 
 // For calls that take no signal.

@@ -4,11 +4,14 @@ import { DriverError } from '@davit/drivers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { JobRelease, RequestedService } from '../port.ts';
 import { config } from '../testing/config.ts';
+import { Sites } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { createEngine } from '../index.ts';
 
 let world: World;
+const sites = new Sites();
 beforeEach(async () => {
-  world = await createWorld();
+  world = await createWorld({}, sites);
 });
 afterEach(() => world.close());
 
@@ -62,6 +65,25 @@ test('what a failed run left on the cluster is removed and told; its log and his
   const { database } = world.database;
   expect(await port.serviceLog(database, migrate.serviceId, 10)).toMatchObject([{ message: 'no such table' }]);
   expect(await port.serviceHistory(database, migrate.serviceId, { page: 1, pageSize: 10 })).toHaveLength(1);
+});
+
+test('also on a cluster that a process which only answers requests has not met yet', async () => {
+  const east = sites.add('east');
+  const migrate = job();
+  await world.deploy([migrate], { place: east.place });
+  const { id } = await eventually(async () => east.fake.instances.find(({ state }) => state === 'RUNNING'), 'a run');
+  east.onCall = ({ method }) => {
+    if (method === 'retire') throw new DriverError({ cause: 'ENGINE_FAILED', message: 'not now' });
+  };
+  east.fake.kill(id, 3);
+  await world.reaches(migrate.serviceId, 'DEPLOYMENT_ERROR');
+  await world.engine.stop();
+  east.onCall = null;
+  const answering = createEngine(world.input);
+  const cleared = await answering.port.clearEndedRuns({ driver: east.id, serviceIds: [migrate.serviceId] });
+  expect(cleared).toMatchObject([{ serviceId: migrate.serviceId }]);
+  expect(east.fake.instances).toEqual([]);
+  await answering.stop();
 });
 
 test('only the jobs that are named are cleaned', async () => {

@@ -16,8 +16,10 @@ export async function clearEndedRuns(
   database: Database,
   { driver, serviceIds }: { readonly driver: string; readonly serviceIds: readonly string[] },
 ): Promise<ClearedRuns[]> {
+  if (serviceIds.length === 0) return [];
+  await parts.clusters.know(driver);
   // Nothing can have run where there is no driver.
-  if (parts.drivers[driver] === undefined || serviceIds.length === 0) return [];
+  if (parts.drivers[driver] === undefined) return [];
   const { cluster } = driversOf(parts, driver);
   const signal = AbortSignal.timeout(timeoutMilliseconds);
   const call = { signal, log: (line: string): void => parts.log.info({ driver }, line) };

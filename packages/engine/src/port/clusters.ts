@@ -24,7 +24,7 @@ export interface ClusterFacts {
 export interface ClusterState {
   /** null: it does not answer, or not to Davit. */
   readonly facts: ClusterFacts | null;
-  /** Why there are no facts. `CLUSTER_ACCESS_DENIED` and `CLUSTER_ACCESS_INVALID`: somebody has to give other credentials; others may pass. */
+  /** Why there are no facts, where it is not for permissions that are missing. `CLUSTER_ACCESS_DENIED` and `CLUSTER_ACCESS_INVALID`: somebody has to give other credentials; others may pass. */
   readonly failure: FailureRecord | null;
   /** What Davit may not do there, in words; empty: it may do all that it needs to. */
   readonly missingPermissions: readonly string[];

@@ -63,6 +63,11 @@ export interface EngineHooks {
    * notification on `clustersChannel`, and now and then.
    */
   clusters?(): Promise<readonly ClusterAccess[]>;
+  /**
+   * Notes that the record of a cluster is the one of the cluster with this identity, and of no other one any more. Null: it is; else, where another
+   * record is, which one, in words (`the cluster rack`); nothing is changed then. Idempotent. Left out: there cannot be two.
+   */
+  claimCluster?(clusterId: string, identity: string): Promise<string | null>;
   /** What a run of a service that succeeded told, in place of what the run before it did; empty: nothing any more. Idempotent. */
   serviceOutputs(serviceId: string, outputs: readonly ServiceOutput[]): Promise<void>;
 }

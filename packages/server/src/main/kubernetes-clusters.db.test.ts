@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
 import { createFakeCluster } from '@davit/drivers';
 import { createEngine } from '@davit/engine';
@@ -16,7 +17,13 @@ let client: Client;
 let params: { organizationId: string; clusterId: string };
 
 /** What the API server says. */
-let known: { readonly token: string; readonly refused: string | null };
+let known: {
+  readonly token: string;
+  readonly refused: string | null;
+  readonly seesNodes: boolean;
+  readonly uid: string;
+  readonly isPage: boolean;
+};
 
 beforeAll(async () => {
   const { certificate, pem } = await testCertificate('localhost');
@@ -26,8 +33,11 @@ beforeAll(async () => {
     const answer = (status: number, body: unknown): void => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     };
+    if (known.isPage) return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
     if (path === '/version') return answer(200, { gitVersion: 'v1.36.2', major: '1', minor: '36' });
     if (request.headers.authorization !== `Bearer ${known.token}`) return answer(401, { message: 'Unauthorized' });
+    if (path === '/api/v1/namespaces/kube-system') return answer(200, { metadata: { name: 'kube-system', uid: known.uid } });
+    if (path === '/api/v1/nodes' && !known.seesNodes) return answer(403, { message: 'nodes is forbidden' });
     if (path === '/api/v1/nodes') {
       return answer(200, { metadata: {}, items: [{ spec: {}, status: { allocatable: { cpu: '4', memory: '8Gi' } } }] });
     }
@@ -59,7 +69,8 @@ afterAll(async () => {
   await new Promise((closed) => apiServer.close(closed));
 });
 beforeEach(async () => {
-  known = { token: 'good', refused: null };
+  // Records of former tests are asked on and on: each test has credentials of its own.
+  known = { token: `good-${randomUUID()}`, refused: null, seesNodes: true, uid: randomUUID(), isPage: false };
   const { id: organizationId } = await server.organization();
   const body = { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
   params = { organizationId, clusterId: (await client.call('createCluster', { params: { organizationId }, body })).id };
@@ -92,7 +103,7 @@ async function told(text: string): Promise<readonly [string | undefined, string 
 }
 
 test('a cluster that takes the credentials is deployed, and says what it has', async () => {
-  expect(await told(kubeconfig('good'))).toEqual([
+  expect(await told(kubeconfig(known.token))).toEqual([
     'DEPLOYED',
     'The cluster answers: kubernetes 1.36.2, 4000 millicores, 8192 MiB.',
   ]);
@@ -102,23 +113,65 @@ test('credentials that it does not know are told as such, and other ones are use
   const [status, message] = await told(kubeconfig('stale'));
   expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('Unauthorized')]);
   expect(message).not.toContain('stale');
-  expect((await told(kubeconfig('good')))[0]).toBe('DEPLOYED');
+  expect((await told(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
 });
 
 test('a kubeconfig that Davit does not work with is told as such', async () => {
-  const [status, message] = await told(kubeconfig('good', `http://localhost:${port()}`));
+  const [status, message] = await told(kubeconfig(known.token, `http://localhost:${port()}`));
   expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('https')]);
 });
 
 test('a permission that is missing is named', async () => {
   known = { ...known, refused: '"resource":"ingresses"' };
-  const [status, message] = await told(kubeconfig('good'));
+  const [status, message] = await told(kubeconfig(known.token));
   expect(status).toBe('DEPLOYMENT_ERROR');
   expect(message).toContain('create ingresses.networking.k8s.io');
   expect((await client.call('getClusterReadinessStatus', { params })).is_ready).toBe(false);
 });
 
 test('a cluster that is not there is no matter of its credentials', async () => {
-  const [status, message] = await told(kubeconfig('good', 'https://127.0.0.1:1'));
+  const [status, message] = await told(kubeconfig(known.token, 'https://127.0.0.1:1'));
   expect([status, message]).toEqual(['DEPLOYMENT_ERROR', expect.stringContaining('does not answer')]);
+});
+
+test('an account that was given no role is told what it lacks, and not that it is a wrong one', async () => {
+  known = { ...known, refused: '"resource":"nodes"', seesNodes: false };
+  const [status, message] = await told(kubeconfig(known.token));
+  expect([status, message]).toEqual(['DEPLOYMENT_ERROR', expect.stringContaining('list nodes')]);
+});
+
+test('something else that answers in place of an API server is no cluster that is away', async () => {
+  known = { ...known, isPage: true };
+  const [status, message] = await told(kubeconfig(known.token));
+  expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('no API server of Kubernetes')]);
+});
+
+test('a second record of one cluster is not worked with, as long as there is the first one', async () => {
+  const first = params;
+  expect((await told(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
+  const body = { name: 'twin', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
+  const { organizationId } = first;
+  const twin = { organizationId, clusterId: (await client.call('createCluster', { params: { organizationId }, body })).id };
+  params = twin;
+  const [status, message] = await told(kubeconfig(known.token));
+  expect([status, message]).toEqual(['INVALID_CREDENTIALS', expect.stringContaining('the same Kubernetes as the cluster rack')]);
+  const { id: elsewhere } = await server.organization();
+  const other = (await client.call('createCluster', { params: { organizationId: elsewhere }, body })).id;
+  params = { organizationId: elsewhere, clusterId: other };
+  expect((await told(kubeconfig(known.token)))[1]).toContain('a cluster of another organization');
+  await client.call('deleteCluster', { params: twin });
+  await client.call('deleteCluster', { params: first });
+  expect((await told(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
+});
+
+test('a record whose credentials lead elsewhere lets go of the cluster that it had', async () => {
+  const { organizationId } = params;
+  expect((await told(kubeconfig(known.token)))[0]).toBe('DEPLOYED');
+  const former = known.uid;
+  known = { ...known, uid: randomUUID(), token: 'better' };
+  expect((await told(kubeconfig('better')))[0]).toBe('DEPLOYED');
+  known = { ...known, uid: former };
+  const body = { name: 'successor', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
+  params = { organizationId, clusterId: (await client.call('createCluster', { params: { organizationId }, body })).id };
+  expect((await told(kubeconfig('better')))[0]).toBe('DEPLOYED');
 });

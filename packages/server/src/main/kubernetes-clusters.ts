@@ -83,6 +83,7 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
     charts: chartsBy(late(async (signal) => (await open(signal)).charts)),
     ...(canUpgrade && { upgrades: upgradesBy(late(upgrades)) }),
     missingPermissions: async (signal) => (await open(signal)).missingPermissions(signal),
+    identity: async (signal) => (await open(signal)).identity(signal),
   };
 }
 

@@ -3,7 +3,7 @@ import type { EngineHooks } from '@davit/engine/port';
 import type { Configuration } from '../main/config.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { gatewayDomains } from './certificate/index.ts';
-import { readClusterAccess } from './cluster/index.ts';
+import { claimCluster, readClusterAccess } from './cluster/index.ts';
 import { imageDigest, imageName, isPlainRegistry, registryCredentials } from './container-registry/index.ts';
 import { domainRemarks } from './custom-domain/index.ts';
 import { removeEnvironment } from './environment/index.ts';
@@ -29,6 +29,7 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
     domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
     gatewayDomains: gatewayDomains(database, vault),
     clusters: () => readClusterAccess(database, vault),
+    claimCluster: (clusterId, identity) => claimCluster(database, clusterId, identity),
     deploymentStarted: (tx, id, action) => tellDeployment(tx, id, action, 'STARTED'),
     deploymentEnded: (tx, id, action, status) => tellDeployment(tx, id, action, status),
     serviceDeleted: (tx, serviceId) => removeService(tx, serviceId),

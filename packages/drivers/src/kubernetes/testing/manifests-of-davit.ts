@@ -32,7 +32,9 @@ export function parseManifests(text: string): Manifest[] {
 
 /** What stands in a folder of manifests, without what kustomize is told there. */
 export function readManifests(folder: string): Manifest[] {
-  const files = readdirSync(join(manifestsFolder, folder)).filter((file) => file !== 'kustomization.yaml');
+  const files = readdirSync(join(manifestsFolder, folder)).filter(
+    (file) => file.endsWith('.yaml') && file !== 'kustomization.yaml',
+  );
   return files.flatMap((file) => parseManifests(readFileSync(join(manifestsFolder, folder, file), 'utf8')));
 }
 

@@ -47,14 +47,14 @@ function refusalOf(deps: Deps, row: store.ClusterRow): AppError {
 
 function outcomeOf(row: store.ClusterRow, { facts, failure, missingPermissions, upgrade }: ClusterState) {
   const what = isLocal(row) ? 'The container engine' : 'The cluster';
+  if (missingPermissions.length > 0) {
+    const message = `${what} answers, and does not let Davit do all that it needs to: ${missingPermissions.join(', ')}.`;
+    return { message, error: { tag: 'CLUSTER_ACCESS_DENIED', hint: 'Give the account of the kubeconfig these permissions.' } };
+  }
   if (facts === null) {
     const hint = isLocal(row) ? 'Start Docker or Podman on this machine; `davit doctor` looks for them.' : (failure?.hint ?? '');
     const message = isLocal(row) ? `${what} of this machine does not answer.` : `${failure?.message ?? 'it is not known'}.`;
     return { message, error: { tag: failure?.code ?? 'ENGINE_UNREACHABLE', hint } };
-  }
-  if (missingPermissions.length > 0) {
-    const message = `${what} answers, and does not let Davit do all that it needs to: ${missingPermissions.join(', ')}.`;
-    return { message, error: { tag: 'CLUSTER_ACCESS_DENIED', hint: 'Give the account of the kubeconfig these permissions.' } };
   }
   if (upgrade !== null && upgrade.failure !== null)
     return {
@@ -109,15 +109,17 @@ export async function upgradeCluster(deps: Deps, caller: Caller, clusterId: stri
   return statusOf(deps, row, await deps.engine.checkCluster(row.driver));
 }
 
-function nextVersion(row: store.ClusterRow, { facts, failure, upgrade }: ClusterState): string {
+function nextVersion(row: store.ClusterRow, { facts, failure, missingPermissions, upgrade }: ClusterState): string {
   const unsupportedHere = (why: string): AppError => unsupported(`The cluster ${row.name} cannot be upgraded by Davit: ${why}`);
   if (isLocal(row))
     throw unsupportedHere("it is the container engine of this machine. Upgrade the engine with the machine's packages.");
-  if (facts === null)
+  if (facts === null) {
+    const lacking = missingPermissions.length > 0 ? `Davit lacks permissions there: ${missingPermissions.join(', ')}` : null;
     throw new AppError({
       code: 'CLUSTER_UNREACHABLE',
-      message: `The cluster ${row.name} cannot be upgraded now: ${failure?.message ?? 'it does not answer'}`,
+      message: `The cluster ${row.name} cannot be upgraded now: ${failure?.message ?? lacking ?? 'it does not answer'}`,
     });
+  }
   if (upgrade === null)
     throw unsupportedHere(
       'Davit did not install it. Upgrade it where it was installed; Davit works on meanwhile. One with a system-upgrade-controller is upgraded ' +

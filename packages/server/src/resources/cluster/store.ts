@@ -218,6 +218,23 @@ export const serviceAccountsWrite = statement<{ readonly id: string; readonly us
    returning id, uses_service_account`,
 );
 
+/** Cluster, identity. What the cluster was before, with other credentials, it is no more. */
+export const identityClaim = statement(
+  'cluster_identity_claim',
+  `with claimed as (
+     insert into cluster_identity (cluster_id, identity) select id, $2 from cluster where id = $1
+     on conflict (identity) do nothing returning cluster_id)
+   delete from cluster_identity where cluster_id in (select cluster_id from claimed) and identity <> $2`,
+);
+
+/** Identity; for a cluster. */
+export const identityHolder = statement<{ readonly id: string; readonly name: string; readonly is_neighbour: boolean }>(
+  'cluster_identity_holder',
+  `select holder.id, holder.name,
+          holder.organization_id = (select organization_id from cluster where id = $1) as is_neighbour
+     from cluster_identity join cluster holder on holder.id = cluster_identity.cluster_id where cluster_identity.identity = $2`,
+);
+
 export const clusterDeployed = statement<{ readonly deployed_at: string }>(
   'cluster_deployed',
   'update cluster set deployed_at = clock_timestamp() where id = $1 returning deployed_at',
