@@ -163,6 +163,14 @@ export class DriverError extends AppError {
   }
 }
 
+/** Retryable: what is to hold a folder of an instance has never run, so nobody has put anything into it, or can read what is in it. */
+export class FolderNotHeldError extends DriverError {
+  constructor(message: string) {
+    super({ cause: 'ENGINE_FAILED', message, retryable: true });
+    this.name = 'FolderNotHeldError';
+  }
+}
+
 /** PORT_TAKEN of a gateway that serves all routes but these. */
 export class RoutePortTakenError extends DriverError {
   readonly routeIds: readonly string[];

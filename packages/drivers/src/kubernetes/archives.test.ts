@@ -1,9 +1,15 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readFile as readOwnFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ContainerState, Pod } from 'kubernetes-types/core/v1.js';
 import { pack } from 'tar-stream';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Api } from './api.ts';
+import { FolderNotHeldError } from '../errors.ts';
 import { putInto, readFile } from './archives.ts';
 import { startTestApi } from './testing/api-server.ts';
 
@@ -13,13 +19,13 @@ const running: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' }
 const ended: ContainerState = { terminated: { exitCode: 0 } };
 
 /** The pod of a run, whose folder a helper holds. */
-function podOf(helper: ContainerState): Pod {
+function podOf(helper: ContainerState, phase = 'Running', lastState?: ContainerState): Pod {
+  const mount = { name: 'folder', mountPath: '/davit' };
+  const told = { name: 'helper', state: helper, image: 'i', imageID: 'i', ready: true, restartCount: 0 };
   return {
     metadata: { name: 'p', namespace: 'n', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: { containers: [{ name: 'main' }, { name: 'helper', volumeMounts: [{ name: 'folder', mountPath: '/davit' }] }] },
-    status: {
-      containerStatuses: [{ name: 'helper', state: helper, image: 'i', imageID: 'i', ready: true, restartCount: 0 }],
-    },
+    spec: { containers: [{ name: 'main' }, { name: 'helper', image: 'r.example/busybox:1', volumeMounts: [mount] }] },
+    status: { phase, containerStatuses: [{ ...told, ...(lastState && { lastState }) }] },
   };
 }
 
@@ -30,17 +36,19 @@ interface Server {
   readonly pods?: () => readonly Pod[];
   /** The status of an answer in place of a connection. */
   readonly refusal?: number;
-  readonly command?: (socket: WebSocket) => void;
+  readonly command?: (socket: WebSocket, command: readonly string[]) => void;
+  readonly protocol?: 'v5.channel.k8s.io' | 'v4.channel.k8s.io';
 }
 
-async function serve({ pods = () => [podOf(running)], refusal, command }: Server): Promise<Api> {
+async function serve({ pods = () => [podOf(running)], refusal, command, protocol = 'v5.channel.k8s.io' }: Server): Promise<Api> {
   const { api, server, close } = await startTestApi((_, response) => {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ metadata: {}, items: pods() }));
   });
-  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v5.channel.k8s.io' });
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => protocol });
   server.on('upgrade', (request, socket, head) => {
-    if (refusal === undefined) return sockets.handleUpgrade(request, socket, head, (one) => command?.(one));
+    const asked = new URL(request.url ?? '', 'https://localhost').searchParams.getAll('command');
+    if (refusal === undefined) return sockets.handleUpgrade(request, socket, head, (one) => command?.(one, asked));
     const body = JSON.stringify({ kind: 'Status', status: 'Failure', message: 'error dialing backend', code: refusal });
     const first = `HTTP/1.1 ${refusal} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
     socket.end(`${first}\r\n\r\n${body}`);
@@ -140,4 +148,115 @@ test('a file of a pod that is gone, or whose containers have ended, is none', as
     notRun('container not found ("helper")')(socket);
   };
   expect(await read({ pods: () => pods, command })).toBeNull();
+});
+
+describe('a file of a pod whose helper', () => {
+  const pulling: ContainerState = { waiting: { reason: 'ImagePullBackOff', message: 'dial tcp: no such host' } };
+
+  test('has not begun cannot be known yet, and it is said why', async () => {
+    for (const ask of [read, put]) {
+      const asked = ask({ pods: () => [podOf(pulling)] });
+      await expect(asked).rejects.toBeInstanceOf(FolderNotHeldError);
+      await expect(asked).rejects.toMatchObject({
+        ...passing,
+        message: expect.stringMatching(/r\.example\/busybox:1.*ImagePullBackOff: dial tcp: no such host/),
+      });
+    }
+  });
+
+  test('is started again cannot be known now, and may be there', async () => {
+    const again = podOf({ waiting: { reason: 'CrashLoopBackOff' } }, 'Running', ended);
+    const asked = read({ pods: () => [again] });
+    await expect(asked).rejects.toMatchObject(passing);
+    await expect(asked).rejects.not.toBeInstanceOf(FolderNotHeldError);
+  });
+
+  test('will never begin is none', async () => {
+    for (const phase of ['Succeeded', 'Failed']) expect(await read({ pods: () => [podOf(pulling, phase)] })).toBeNull();
+    const leaving = podOf(pulling);
+    const deleted = { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    expect(await read({ pods: () => [deleted] })).toBeNull();
+  });
+});
+
+/* Servers that know only v4 never end the input of a command. */
+describe('files are put by way of a server that cannot end the input', () => {
+  const tools = ['base64', 'sed', 'sh', 'tar'];
+  const hasBusybox = spawnSync('busybox', ['true']).status === 0;
+  let folder: string;
+
+  /** Runs what it is asked for on this machine, with these programs in its PATH. */
+  async function shellOf(kind: 'GNU' | 'BUSYBOX', programs: readonly string[]) {
+    const path = join(folder, 'bin');
+    await mkdir(path);
+    for (const one of programs) {
+      const found = spawnSync('/bin/sh', ['-c', `command -v ${kind === 'GNU' ? one : 'busybox'}`])
+        .stdout.toString()
+        .trim();
+      await symlink(found, join(path, one));
+    }
+    return (socket: WebSocket, [program = '', ...args]: readonly string[]): void => {
+      const own = args.map((one) => (one === '/davit' ? folder : one));
+      const shell = kind === 'GNU' ? '/bin/sh' : join(path, 'sh');
+      const child = spawn(program === '/bin/sh' ? shell : program, own, { env: { PATH: path } });
+      commands.push(program);
+      child.stdin.on('error', () => undefined);
+      socket.on('message', (data: Buffer) => {
+        if (data[0] === 0) child.stdin.write(data.subarray(1));
+      });
+      socket.on('close', () => child.stdin.end());
+      child.stderr.on('data', (bytes: Buffer) => said(socket, 2, bytes));
+      child.on('close', (code) => ends(code ?? 137)(socket));
+    };
+  }
+  let commands: string[];
+
+  async function prepared(): Promise<void> {
+    folder = await mkdtemp(join(tmpdir(), 'v4-'));
+    commands = [];
+    closers.push(() => void rm(folder, { recursive: true, force: true }));
+  }
+
+  const puts = async (kind: 'GNU' | 'BUSYBOX', length: number): Promise<void> => {
+    await prepared();
+    const command = await shellOf(kind, tools);
+    const scope = { api: await serve({ command, protocol: 'v4.channel.k8s.io' }), installation: 'i' };
+    for (const name of ['first', 'second']) {
+      const content = randomBytes(length);
+      const archive = pack();
+      archive.entry({ name }, content);
+      archive.finalize();
+      await putInto(scope, 'n/p', { folder: '/davit', archive: Readable.from(archive, { objectMode: false }) }, signal);
+      expect((await readOwnFile(join(folder, name))).equals(content)).toBe(true);
+    }
+    // Only the first time it has to be learned that the server is one of these.
+    expect(commands.filter((one) => one === 'tar')).toHaveLength(1);
+  };
+  const sizes = [0, 1_000_003];
+  test.each(sizes)('with the programs of GNU, %i bytes', (length) => puts('GNU', length));
+  test.skipIf(!hasBusybox).each(sizes)('with the programs of busybox, %i bytes', (length) => puts('BUSYBOX', length));
+
+  test('unless the image has not what that takes, which is said', async () => {
+    await prepared();
+    const command = await shellOf('GNU', ['sed', 'tar']);
+    await expect(put({ command, protocol: 'v4.channel.k8s.io' })).rejects.toMatchObject({
+      code: 'ENGINE_FAILED',
+      message: expect.stringMatching(/base64.*Kubernetes 1\.30/),
+      retryable: false,
+    });
+  });
+
+  test('and what breaks in the middle is not taken for all of it', async () => {
+    await prepared();
+    const command = await shellOf('GNU', tools);
+    const broken = Readable.from(
+      (async function* () {
+        yield Buffer.alloc(100_000);
+        await Promise.resolve();
+        throw new Error('the source broke');
+      })(),
+    );
+    const scope = { api: await serve({ command, protocol: 'v4.channel.k8s.io' }), installation: 'i' };
+    await expect(putInto(scope, 'n/p', { folder: '/davit', archive: broken }, signal)).rejects.toThrow('the source broke');
+  });
 });

@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { PassThrough, pipeline, type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { Pod } from 'kubernetes-types/core/v1.js';
+import type { Container, Pod } from 'kubernetes-types/core/v1.js';
 import { extract } from 'tar-stream';
-import { DriverError } from '../errors.ts';
+import { DriverError, FolderNotHeldError } from '../errors.ts';
 import { execute, type Execution, type Place } from './exec.ts';
-import { mainStatus, parseId } from './instances.ts';
+import { lastEnd, mainStatus, parseId } from './instances.ts';
+import { isOver, statusOf } from './judge.ts';
 import { helperContainer, mainContainer } from './manifests/pod.ts';
 import type { Scope } from './objects.ts';
 import { newestPod } from './pods.ts';
@@ -159,6 +160,8 @@ export async function putInto(
 async function placeOf(scope: Scope, instanceId: string, file: string, signal: AbortSignal): Promise<Place> {
   const { namespace, name } = parseId(instanceId);
   const pod = await newestPod(scope, { namespace, name }, signal);
+  const waiting = pod === null ? null : heldUpHelper(pod, file, name);
+  if (waiting !== null) throw waiting;
   const container = pod === null ? null : containerOf(pod, file);
   if (pod === null || container === null) {
     const why = pod === null ? 'it is no longer on the cluster' : 'no container that has it runs now';
@@ -169,11 +172,28 @@ async function placeOf(scope: Scope, instanceId: string, file: string, signal: A
 
 /** Pure. */
 export function containerOf(pod: Pod, file: string): string | null {
-  const { containers = [], initContainers = [] } = pod.spec ?? {};
-  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
-  const helper = [...initContainers, ...containers].find(({ name }) => name === helperContainer);
-  const holds = helper?.volumeMounts?.some(({ mountPath }) => file === mountPath || file.startsWith(`${mountPath}/`)) === true;
-  const status = [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === helperContainer);
-  if (holds) return status?.state?.running === undefined ? null : helperContainer;
+  if (holderOf(pod, file) !== undefined)
+    return statusOf(pod, helperContainer)?.state?.running === undefined ? null : helperContainer;
   return mainStatus(pod)?.state?.running === undefined ? null : mainContainer;
+}
+
+/** The helper, where it is what holds that path. */
+function holderOf({ spec }: Pod, file: string): Container | undefined {
+  const helper = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === helperContainer);
+  const holds = helper?.volumeMounts?.some(({ mountPath }) => file === mountPath || file.startsWith(`${mountPath}/`)) === true;
+  return holds ? helper : undefined;
+}
+
+/** Why a path is not reached yet: the process may have written to it, and what is to reach it waits. Null: that is not so. */
+function heldUpHelper(pod: Pod, file: string, instance: string): DriverError | null {
+  const helper = holderOf(pod, file);
+  const status = statusOf(pod, helperContainer);
+  const waiting = status?.state?.waiting;
+  if (helper === undefined || waiting === undefined || isOver(pod)) return null;
+  const why = [waiting.reason ?? 'the node does not say why', ...(waiting.message === undefined ? [] : [waiting.message])].join(
+    ': ',
+  );
+  const message = `${file} of the instance ${instance} cannot be reached yet: its container ${helperContainer} with the image ${helper.image} waits (${why}).`;
+  if (lastEnd(status) === undefined) return new FolderNotHeldError(message);
+  return new DriverError({ cause: 'ENGINE_FAILED', message, retryable: true });
 }

@@ -24,8 +24,24 @@ export interface Execution {
 
 /** Numbers of the streams in the protocol `channel.k8s.io`: the first byte of each message. */
 const channel = { input: 0, output: 1, errors: 2, status: 3, close: 255 } as const;
-/** v5 can end the input and leave the rest open; v4 is what servers before 1.30 have. */
+/** v5 can end the input and leave the rest open; v4 is what servers before 1.30 have, and later ones where an operator left it at that. */
 const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
+/** Servers that are known to have v4 alone, so that no command is begun in vain: a node may leave it waiting for the end of its input. */
+const endless = new WeakSet<Api>();
+/*
+ * Gives a command an input that ends where the connection cannot end it: lines of base64, then one with a dot, and a second one, as busybox's
+ * sed does nothing with a line until it has the next. GNU's tar takes no input at all for an empty archive, so the programs are looked for.
+ */
+const untilDot = [
+  'for program in sed base64; do',
+  '  command -v "$program" >/dev/null && continue',
+  '  echo "the image has no $program, which it needs as the API server cannot end an input (Kubernetes 1.30 and later can)" >&2',
+  '  exit 127',
+  'done',
+  `sed -n '/^\\.$/q;p' | base64 -d | "$@"`,
+].join('\n');
+/** A multiple of 3, so that only the last line is padded. */
+const lineBytes = 3_072;
 const mostErrors = 4096;
 const highWater = 1024 * 1024;
 const handshakeMilliseconds = 30_000;
@@ -41,14 +57,26 @@ export async function execute(
   signal: AbortSignal,
 ): Promise<Execution> {
   signal.throwIfAborted();
-  const socket = await connect(api, place, { command, hasInput: input !== undefined }, signal);
+  const hasInput = input !== undefined;
+  const marked = ['/bin/sh', '-c', untilDot, 'sh', ...command];
+  let isMarked = hasInput && endless.has(api);
+  let socket = await connect(api, place, { command: isMarked ? marked : command, hasInput }, signal);
+  if (socket.protocol === protocols[0]) endless.delete(api);
+  else if (hasInput && !isMarked) {
+    endless.add(api);
+    // The command has had no input yet; it is begun again so that it finds the end of it.
+    socket.terminate();
+    signal.throwIfAborted();
+    isMarked = true;
+    socket = await connect(api, place, { command: marked, hasInput }, signal);
+  }
   const output = new Readable({ read: () => socket.resume() });
   // Whoever reads is told by the stream; without a reader nobody needs to know.
   output.on('error', () => undefined);
   const end = ending(socket, output, signal);
   end.catch((error: unknown) => output.destroy(error instanceof Error ? error : new Error(String(error))));
   output.once('close', () => socket.close());
-  if (input) void send(socket, input);
+  if (input) void send(socket, isMarked ? asLines(input) : input);
   return { output, end };
 }
 
@@ -172,9 +200,23 @@ function toBuffer(data: RawData): Buffer {
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }
 
-async function send(socket: WebSocket, input: Readable): Promise<void> {
+/** See `untilDot`. */
+async function* asLines(input: Readable): AsyncIterable<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    const all = Buffer.concat([rest, chunk]);
+    let at = 0;
+    let lines = '';
+    for (; at + lineBytes <= all.length; at += lineBytes) lines += `${all.toString('base64', at, at + lineBytes)}\n`;
+    rest = all.subarray(at);
+    if (lines !== '') yield Buffer.from(lines);
+  }
+  yield Buffer.from(`${rest.toString('base64')}\n.\n.\n`);
+}
+
+async function send(socket: WebSocket, input: AsyncIterable<Buffer>): Promise<void> {
   try {
-    for await (const chunk of input as AsyncIterable<Buffer>) {
+    for await (const chunk of input) {
       if (socket.readyState !== WebSocket.OPEN) return;
       await new Promise<void>((resolve) => {
         const sent = Buffer.concat([Buffer.of(channel.input), chunk]);

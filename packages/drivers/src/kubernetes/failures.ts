@@ -15,8 +15,14 @@ import { meaningOf } from './refusals.ts';
 /** Why an instance does not come up, as far as its objects tell. */
 export type Suspicion =
   | { readonly type: 'REFUSED' | 'UNSCHEDULED' | 'VOLUME'; readonly words: string }
-  | { readonly type: 'IMAGE'; readonly fault: 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE'; readonly words: string }
-  | { readonly type: 'UNSTARTABLE'; readonly reason: string; readonly words: string }
+  /** `helper`: the image of the helper beside the process, where it is that one. */
+  | {
+      readonly type: 'IMAGE';
+      readonly fault: 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE';
+      readonly words: string;
+      readonly helper?: string;
+    }
+  | { readonly type: 'UNSTARTABLE'; readonly reason: string; readonly words: string; readonly helper?: string }
   /** The node could not make the pod: `reason` is its own, or its name. */
   | { readonly type: 'UNMADE'; readonly reason: string; readonly words: string }
   /** A node refused the pod, or gave it up, before its process began. `isFinal`: nothing that waits for it sees another one. */
@@ -88,16 +94,26 @@ const imageCauses: Readonly<Record<Extract<Suspicion, { type: 'IMAGE' }>['fault'
   UNREACHABLE: 'REGISTRY_UNREACHABLE',
 };
 
-function imageFailure({ image }: Explained, { fault, words }: Extract<Suspicion, { type: 'IMAGE' }>): DriverError {
+/** Whoever deploys cannot change it. */
+const helperHint =
+  'Have the operator set helper_image in the settings of the cluster to an image with sh and tar that its nodes can pull and run (docs/kubernetes.md#settings-of-a-cluster); nothing of the service has to change.';
+
+function imageFailure({ image }: Explained, { fault, words, helper }: Extract<Suspicion, { type: 'IMAGE' }>): DriverError {
+  const what = helper === undefined ? image : `${helper}, which is to hold what the process leaves in its folders`;
   return new DriverError({
     cause: imageCauses[fault],
-    message: `The nodes cannot pull ${image}: ${words}`,
+    message: `The nodes cannot pull ${what}: ${words}`,
+    ...(helper !== undefined && { hint: helperHint }),
     evidence: { original: words },
     retryable: fault === 'UNREACHABLE',
   });
 }
 
-function unstartable({ reason, words }: Extract<Suspicion, { type: 'UNSTARTABLE' }>): DriverError {
+function unstartable({ reason, words, helper }: Extract<Suspicion, { type: 'UNSTARTABLE' }>): DriverError {
+  if (helper !== undefined) {
+    const message = `${helper}, which is to hold what the process leaves in its folders, could not be started (${reason}): ${words}`;
+    return new DriverError({ cause: 'START_FAILED', message, hint: helperHint, evidence: { original: words } });
+  }
   if (/runAsNonRoot|run as root/i.test(words))
     return failure('RUN_AS_ROOT', `The cluster does not run the image: ${words}`, words);
   return failure('START_FAILED', `The process could not be started (${reason}): ${words}`, words);

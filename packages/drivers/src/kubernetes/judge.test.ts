@@ -175,6 +175,126 @@ describe('an instance has been started', () => {
   });
 });
 
+describe('an instance with a helper has been started', () => {
+  interface HelperInput {
+    readonly main?: ContainerState;
+    readonly helper?: ContainerState;
+    readonly lastState?: ContainerState;
+    readonly isSidecar?: boolean;
+    readonly phase?: string;
+  }
+  const helperImage = 'docker.io/library/busybox:1.37';
+  const withHelper = ({ main = running, helper, lastState, isSidecar = false, phase = 'Pending' }: HelperInput): Pod => {
+    const own = pod({ state: main });
+    const common = { image: '', imageID: '', ready: false, restartCount: 0 };
+    const told = helper === undefined ? [] : [{ ...common, name: 'helper', state: helper, ...(lastState && { lastState }) }];
+    const container = { name: 'helper', image: helperImage };
+    const first = { name: 'main', image: 'r.io/app:1' };
+    return {
+      ...own,
+      spec: isSidecar
+        ? { containers: [first], initContainers: [{ ...container, restartPolicy: 'Always' }] }
+        : { containers: [first, container] },
+      status: {
+        ...own.status,
+        phase,
+        containerStatuses: [...(own.status?.containerStatuses ?? []), ...(isSidecar ? [] : told)],
+        ...(isSidecar && { initContainerStatuses: told }),
+      },
+    };
+  };
+  const absent = waiting('ErrImagePull', `${helperImage}: not found`);
+  const away = waiting('ErrImagePull', 'dial tcp: connection refused');
+
+  test('once both run, or have ended', () => {
+    expect(start(withHelper({ helper: running })).type).toBe('DONE');
+    expect(start(withHelper({ helper: running, isSidecar: true })).type).toBe('DONE');
+    expect(start(withHelper({ main: ended(0), helper: ended(0), phase: 'Succeeded' })).type).toBe('DONE');
+    expect(start(withHelper({ main: ended(0), helper: running, phase: 'Running' })).type).toBe('DONE');
+    const again = waiting('CrashLoopBackOff');
+    expect(start(withHelper({ helper: again, lastState: ended(1), isSidecar: true })).type).toBe('DONE');
+  });
+
+  test('not before its helper runs, also when its process has ended by then', () => {
+    const helper = waiting('ContainerCreating');
+    expect(start(withHelper({ helper }), late)).toEqual({ type: 'WAIT', againAt: Infinity });
+    expect(start(withHelper({ main: ended(0), helper }), late)).toEqual({ type: 'WAIT', againAt: Infinity });
+    expect(start(withHelper({ main: ended(0) }), late)).toEqual({ type: 'WAIT', againAt: Infinity });
+    // Nothing begins any more in a pod that is over.
+    expect(start(withHelper({ main: ended(1), helper, phase: 'Failed' })).type).toBe('DONE');
+    expect(start(withHelper({ main: ended(1), helper: absent, phase: 'Failed' })).type).toBe('DONE');
+  });
+
+  test.each([
+    ['beside a process that runs', running, false],
+    ['beside a process that has ended', ended(0), false],
+    ['before a process that waits for it', waiting('PodInitializing'), true],
+  ])('never when the image of the helper cannot be had: %s', (_, main, isSidecar) => {
+    expect(start(withHelper({ main, helper: absent, isSidecar }))).toMatchObject({
+      type: 'FAILED',
+      suspicion: { type: 'IMAGE', fault: 'NOT_FOUND', helper: helperImage },
+    });
+    const passing = withHelper({ main, helper: away, isSidecar });
+    expect(start(passing)).toEqual({ type: 'WAIT', againAt: 60_000 });
+    expect(start(passing, { now: 60_000 })).toMatchObject({
+      suspicion: { type: 'IMAGE', fault: 'UNREACHABLE', helper: helperImage },
+    });
+  });
+
+  test('never when the program of the helper could not be', () => {
+    const missing: ContainerState = {
+      terminated: { exitCode: 128, reason: 'StartError', message: 'exec: "/bin/sh": not found' },
+    };
+    for (const phase of ['Running', 'Failed']) {
+      expect(start(withHelper({ helper: missing, phase }))).toMatchObject({
+        suspicion: { type: 'UNSTARTABLE', words: expect.stringContaining('/bin/sh'), helper: helperImage },
+      });
+    }
+    const again = { helper: waiting('CrashLoopBackOff'), lastState: missing, isSidecar: true };
+    expect(start(withHelper({ ...again, main: waiting('PodInitializing') }))).toMatchObject({
+      suspicion: { type: 'UNSTARTABLE', helper: helperImage },
+    });
+    expect(start(withHelper({ ...again, helper: running })).type).toBe('DONE');
+  });
+
+  test('by what is said of each of the two, not of the other one', () => {
+    const about = (name: string, words: string): Event => ({
+      ...event('Failed', words),
+      involvedObject: { name: 'web-1-0-x', fieldPath: `spec.containers{${name}}` },
+    });
+    const events = [
+      about('helper', `Failed to pull image "${helperImage}": dial tcp: no such host`),
+      about('main', 'Failed to pull image "r.io/app:1": unauthorized'),
+    ];
+    const backingOff = waiting('ImagePullBackOff', 'Back-off pulling image');
+    expect(start(withHelper({ helper: backingOff }), { events })).toEqual({ type: 'WAIT', againAt: 60_000 });
+    expect(start(withHelper({ main: backingOff, helper: running }), { events: events.toReversed() })).toMatchObject({
+      suspicion: { fault: 'DENIED' },
+    });
+  });
+
+  test('with times of their own for what may pass', () => {
+    const first = withHelper({ main: away, helper: away });
+    const faults = lasting(new Map(), [faultOf(seen(first, { now: 5_000 }))], 5_000);
+    const second = withHelper({ helper: away });
+    const later = lasting(faults, [faultOf(seen(second, { now: 50_000 }))], 50_000);
+    expect(start(second, { now: 50_000, faults: later })).toEqual({ type: 'WAIT', againAt: 110_000 });
+  });
+
+  test('and the failure names its image, and who can give it another one', async () => {
+    const judged = start(withHelper({ helper: absent }));
+    if (judged.type !== 'FAILED') throw new Error('it waits on');
+    const nowhere = openApi({ server: 'https://127.0.0.1:1', isUnchecked: false });
+    const error = await explain({ api: nowhere, installation: '' }, sampleWorkload(), judged.suspicion, AbortSignal.abort());
+    expect(error).toMatchObject({
+      code: 'IMAGE_NOT_FOUND',
+      message: expect.stringContaining(`cannot pull ${helperImage}`),
+      hint: expect.stringContaining('helper_image'),
+    });
+    closeApi(nowhere);
+  });
+});
+
 describe('a fault that may pass has its time from when it was first seen', () => {
   const creating = pod({ state: waiting('ContainerCreating') });
   const volume = event('FailedMount', 'failed to sync secret cache');

@@ -1,9 +1,10 @@
-import type { Event, Pod } from 'kubernetes-types/core/v1.js';
+import type { Container, ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { Workload } from '../workload.ts';
 import { withoutReferences } from '../shared/image-words.ts';
 import type { Suspicion } from './failures.ts';
 import { isRejected, lastEnd, mainStatus } from './instances.ts';
 import { label } from './labels.ts';
+import { helperContainer, mainContainer } from './manifests/pod.ts';
 import { meaningOf } from './refusals.ts';
 
 /** What is known of one instance. */
@@ -11,6 +12,8 @@ export interface Seen {
   readonly name: string;
   /** Null: none was made yet. */
   readonly pod: Pod | null;
+  /** The name of the one container that the pod is here (see `alone`). Absent: the `mainContainer`, and the helper where it has one. */
+  readonly container?: string;
   /** About the instance's pods, and what makes them. */
   readonly events: readonly Event[];
   /** How many of its pods a node refused, or gave up, before their process began. Absent: it is not waited for one pod alone. */
@@ -78,24 +81,70 @@ export function judgeBegin(seen: Seen): Judgement {
 /** The same, where it is known what keeps it from beginning. Pure. */
 export function judgeFault(fault: Fault | null, seen: Seen): Judgement {
   const { pod, faults, began, now } = seen;
-  if (fault === null) return pod !== null && hasBegun(pod) ? { type: 'DONE' } : waitUntil(Infinity);
+  if (fault === null) return pod !== null && hasBegun(pod) && hasHelper(seen, pod) ? { type: 'DONE' } : waitUntil(Infinity);
   const until = (faults?.get(fault.id) ?? began) + fault.milliseconds;
   return now < until ? waitUntil(until) : failed(fault.suspicion);
 }
 
 function hasBegun(pod: Pod): boolean {
-  const status = mainStatus(pod);
+  return hasRun(mainStatus(pod));
+}
+
+function hasRun(status: ContainerStatus | undefined): boolean {
   return status?.state?.running !== undefined || lastEnd(status) !== undefined;
+}
+
+/** Whether what the process leaves in its folders is held, where a helper is to hold it. In a pod that is over nothing begins any more. */
+function hasHelper(seen: Seen, pod: Pod): boolean {
+  return helperOf(seen, pod) === undefined || isOver(pod) || hasRun(statusOf(pod, helperContainer));
+}
+
+/** Pods of charts may have a container of that name, and it is none; those that Davit made before there were helpers have none. */
+function helperOf({ container }: Seen, { spec }: Pod): Container | undefined {
+  if (container !== undefined) return undefined;
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === helperContainer);
+}
+
+/** Whether no container of a pod is started any more. Pure. */
+export function isOver({ metadata, status }: Pod): boolean {
+  return metadata?.deletionTimestamp !== undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed';
+}
+
+/** Pure. */
+export function statusOf({ status }: Pod, name: string): ContainerStatus | undefined {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find((one) => one.name === name);
+}
+
+/** A pod as if that container were the only one, and the `mainContainer`. Pure. */
+export function alone(pod: Pod, name: string): Pod {
+  const status = statusOf(pod, name);
+  const containerStatuses = status === undefined ? [] : [{ ...status, name: mainContainer }];
+  return { ...pod, status: { ...pod.status, containerStatuses } };
 }
 
 /** What keeps an instance from beginning; null: nothing that is known. Of a pod that a node refused it is told by `judgeBegin`. Pure. */
 export function faultOf(seen: Seen): Fault | null {
   const { pod } = seen;
   if (pod === null) return unmade(seen);
-  if (hasBegun(pod)) return refusedProgram(seen, pod);
+  if (hasBegun(pod)) return refusedProgram(seen, pod) ?? helperFault(seen, pod);
   if (isRejected(pod)) return null;
   if (isUnscheduled(pod)) return unscheduled(seen, pod);
-  return heldUp(seen, pod) ?? (isMade(seen, pod) ? null : making(seen, pod));
+  return heldUp(seen, pod) ?? helperFault(seen, pod) ?? (isMade(seen, pod) ? null : making(seen, pod));
+}
+
+/**
+ * What keeps the helper from running. Without it a process may do its work and nobody ever reads what it left; and one whose helper
+ * has to run first waits for it as long as it may.
+ */
+function helperFault(seen: Seen, pod: Pod): Fault | null {
+  const helper = helperOf(seen, pod);
+  if (helper === undefined || statusOf(pod, helperContainer)?.state?.running !== undefined) return null;
+  const own = alone(pod, helperContainer);
+  // By another name, so that its fault has a time of its own.
+  const view = { ...seen, name: `${seen.name} ${helperContainer}`, container: helperContainer, pod: own };
+  const fault = refusedProgram(view, own) ?? (isOver(pod) ? null : heldUp(view, own));
+  if (fault?.suspicion.type !== 'IMAGE' && fault?.suspicion.type !== 'UNSTARTABLE') return fault;
+  return { ...fault, suspicion: { ...fault.suspicion, helper: helper.image ?? '' } };
 }
 
 /** Since when each fault has been seen: those of before that last, and new ones from now on. Pure. */
@@ -225,8 +274,16 @@ function denials(events: readonly Event[], images: readonly string[]): number {
   return Math.max(0, ...denied.map(({ count, series }) => series?.count ?? count ?? 1));
 }
 
+/** What is said of a pod, without what is said of another one of its containers alone: the kubelet names the field. */
+function eventsOf({ events, container = mainContainer }: Seen): Event[] {
+  return events.filter(({ involvedObject: { fieldPath = '' } }) => {
+    const name = /\{(.+)\}$/.exec(fieldPath)?.[1];
+    return name === undefined || name === container;
+  });
+}
+
 function withoutImage(reason: string, message: string, { seen, pod }: { readonly seen: Seen; readonly pod: Pod }): Fault {
-  const { events } = seen;
+  const events = eventsOf(seen);
   const images = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map(({ image = '' }) => image);
   // While it waits for the next attempt, a node says no more than that; the warning of the attempt says why.
   const told = events

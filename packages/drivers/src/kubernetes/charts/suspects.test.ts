@@ -60,6 +60,61 @@ test('a pod that is not ready is said when the time is over, one that is ready i
   expect(lastSuspect(seen([pod({ ...running, ready: true })]))).toBeNull();
 });
 
+test('a container that ended once and is ready by now is not what a release failed for', () => {
+  const recovered = pod({ state: { running: {} }, ready: true, restartCount: 1, lastState: ended });
+  expect(lastSuspect(seen([recovered]))).toBeNull();
+  const broken = pod({ ...waiting('CrashLoopBackOff'), restartCount: 2, lastState: ended });
+  const other: Pod = { ...broken, metadata: { ...broken.metadata, name: 'web-5f-def' } };
+  expect(lastSuspect(seen([recovered, other]))?.what).toBe('Deployment web, pod web-5f-def');
+});
+
+test('an attempt of a Job is not, after which another one succeeded', () => {
+  const attempt = (name: string, phase: string, minute: number, status: Partial<ContainerStatus>): Pod => ({
+    ...pod(status),
+    metadata: {
+      name,
+      creationTimestamp: `2026-01-01T00:0${minute}:00Z`,
+      ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', uid: 'u' }],
+    },
+    status: { ...pod(status).status, phase },
+  });
+  const makers = [{ kind: 'Job', name: 'migrate' }];
+  const first = attempt('migrate-a', 'Failed', 1, { state: ended });
+  const unstartable = attempt('migrate-a', 'Failed', 1, { state: { terminated: { exitCode: 128, reason: 'StartError' } } });
+  // It was started again by its node before it succeeded.
+  const second = attempt('migrate-b', 'Succeeded', 2, { state: { terminated: { exitCode: 0 } }, restartCount: 1 });
+  expect(lastSuspect(seen([first, second], { makers }))).toBeNull();
+  expect(lastSuspect(seen([unstartable, second], { makers }))).toBeNull();
+  expect(lastSuspect(seen([first], { makers }))?.suspicion.type).toBe('ENDED');
+  const afterwards = attempt('migrate-c', 'Failed', 3, { state: ended });
+  expect(lastSuspect(seen([second, afterwards], { makers }))?.what).toBe('Job migrate, pod migrate-c');
+});
+
+test('a container that is called as the helper of Davit is one as any other', () => {
+  const running = { name: 'app', image: '', imageID: '', ready: true, restartCount: 0, state: { running: {} } };
+  const beside = (status: Partial<ContainerStatus>): Pod => ({
+    ...pod({}),
+    spec: { containers: [{ name: 'app' }, { name: 'helper', image: 'registry.example/helper:1' }] },
+    status: { containerStatuses: [running, { ...running, name: 'helper', ready: false, ...status }] },
+  });
+  const found = judgeRelease(seen([beside(waiting('ErrImagePull', 'registry.example/helper:1: not found'))]));
+  expect(found.suspect).toMatchObject({
+    what: 'Deployment web, container helper of pod web-5f-abc',
+    suspicion: { type: 'IMAGE', fault: 'NOT_FOUND' },
+    container: { image: 'registry.example/helper:1' },
+  });
+  expect(found.suspect?.suspicion).not.toHaveProperty('helper');
+  const events = [
+    {
+      ...event('Failed', '', 'Failed to pull image "registry.example/helper:1": unauthorized'),
+      involvedObject: { kind: 'Pod', name: 'web-5f-abc', fieldPath: 'spec.containers{helper}' },
+    },
+  ];
+  expect(judgeRelease(seen([beside(waiting('ImagePullBackOff'))], { events })).suspect?.suspicion).toMatchObject({
+    fault: 'DENIED',
+  });
+});
+
 test('what waits for room is looked at again, and given up after a while', () => {
   const homeless = { ...pod({}), status: { conditions: [{ type: 'PodScheduled', status: 'False', message: 'no node' }] } };
   expect(judgeRelease(seen([homeless]))).toEqual({ suspect: null, againAt: 60_000 });

@@ -1,8 +1,7 @@
-import type { Container, ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
+import type { Container, Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { Suspicion } from '../failures.ts';
 import { lastEnd, mainStatus } from '../instances.ts';
-import { faultOf, judgeBegin, type Fault, type Seen } from '../judge.ts';
-import { mainContainer } from '../manifests/pod.ts';
+import { alone, faultOf, judgeBegin, statusOf, type Fault, type Seen } from '../judge.ts';
 import { isMadeBy, type Maker } from './members.ts';
 
 /** What is known of the pods that come of a release. */
@@ -51,10 +50,11 @@ export function judgeRelease(seen: SeenRelease): { readonly suspect: Suspect | n
 
 /** What keeps a release from being ready when the time is over: also what might still become right. Pure. */
 export function lastSuspect(seen: SeenRelease): Suspect | null {
-  const final = judgeRelease({ ...seen, now: Infinity }).suspect;
+  const pods = seen.pods.filter((pod) => !isMadeGood(pod, seen.pods));
+  const final = judgeRelease({ ...seen, pods, now: Infinity }).suspect;
   if (final !== null) return final;
   for (const maker of seen.makers) {
-    for (const pod of seen.pods.filter((one) => isMadeBy(one, maker))) {
+    for (const pod of pods.filter((one) => isMadeBy(one, maker))) {
       for (const container of containersOf(pod)) {
         const suspicion = unreadiness(pod, container, seen.events);
         if (suspicion !== null) return { what: wordsFor(maker, pod, container), suspicion, container };
@@ -94,7 +94,8 @@ function partsOf(maker: Maker, release: SeenRelease): Part[] {
     const events = release.events.filter(({ involvedObject }) => involvedObject.name === pod.metadata?.name);
     return containersOf(pod).map((container) => {
       const what = wordsFor(maker, pod, container);
-      return { what, container, seen: { name: what, pod: alone(pod, container.name), events, faults, began, now } };
+      const one = { pod: alone(pod, container.name), container: container.name };
+      return { what, container, seen: { name: what, ...one, events, faults, began, now } };
     });
   });
 }
@@ -122,29 +123,32 @@ function crashes({ pod }: Seen, container: Container | null): Suspicion | null {
   return { type: 'ENDED', pod, container: container.name };
 }
 
+/** Whether a pod is an earlier attempt of a Job that has succeeded since. */
+function isMadeGood(pod: Pod, pods: readonly Pod[]): boolean {
+  const [owner] = pod.metadata?.ownerReferences ?? [];
+  if (owner?.kind !== 'Job' || pod.status?.phase === 'Succeeded') return false;
+  const made = pod.metadata?.creationTimestamp ?? '';
+  return pods.some(({ metadata, status }) => {
+    const isOfJob = metadata?.ownerReferences?.[0]?.uid === owner.uid;
+    return isOfJob && status?.phase === 'Succeeded' && (metadata?.creationTimestamp ?? '') > made;
+  });
+}
+
 function unreadiness(pod: Pod, container: Container, events: readonly Event[]): Suspicion | null {
   const status = statusOf(pod, container.name);
+  // Whatever was before: charts are written so that one part ends until another one is there, and Helm fails for a third one.
+  if (status?.ready === true || pod.status?.phase === 'Succeeded') return null;
   const end = lastEnd(status);
   const own = alone(pod, container.name);
   if (end !== undefined && (end.exitCode !== 0 || (status?.restartCount ?? 0) > 0))
     return { type: 'ENDED', pod: own, container: container.name };
-  if (status?.ready === true || status?.state?.terminated !== undefined || status === undefined) return null;
+  if (status?.state?.terminated !== undefined || status === undefined) return null;
   const about = events.filter(({ involvedObject }) => involvedObject.name === pod.metadata?.name);
   return { type: 'UNREADY', pod: own, events: about, container: container.name };
 }
 
 function containersOf({ spec }: Pod): Container[] {
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
-}
-
-function statusOf({ status }: Pod, name: string): ContainerStatus | undefined {
-  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find((one) => one.name === name);
-}
-
-function alone(pod: Pod, name: string): Pod {
-  const status = statusOf(pod, name);
-  const containerStatuses = status === undefined ? [] : [{ ...status, name: mainContainer }];
-  return { ...pod, status: { ...pod.status, containerStatuses } };
 }
 
 function wordsFor({ kind, name }: Maker, { metadata, spec }: Pod, container: Container): string {

@@ -170,3 +170,23 @@ test('a node that does not answer takes nothing from what is known', async () =>
   };
   await expect(watched(work)).rejects.toMatchObject({ code: 'PROCESS_EXITED' });
 });
+
+test('what Helm itself failed for is said behind why a pod is not ready', async () => {
+  answers.pods = 500;
+  const quick = AbortSignal.timeout.bind(AbortSignal);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) =>
+    quick(milliseconds === evidenceMilliseconds ? 20 : milliseconds),
+  );
+  const ended = { name: 'app', ready: false, restartCount: 1, state: { terminated: { exitCode: 3 } } };
+  const work = async (): Promise<void> => {
+    pods = [{ ...unready, status: { containerStatuses: [ended] } }];
+    delete answers.pods;
+    // What the list has is known before it is watched.
+    await expect.poll(() => watches.length, { timeout: 10_000 }).toBe(2);
+    throw failed;
+  };
+  await expect(watched(work)).rejects.toMatchObject({
+    code: 'PROCESS_EXITED',
+    message: expect.stringMatching(/^Deployment web, pod web-5f-abc: The process exited .* helm upgrade failed: timed out$/),
+  });
+});

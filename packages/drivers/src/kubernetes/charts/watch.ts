@@ -75,9 +75,11 @@ async function explained(
   };
   const failure = await explain(scope, of, suspicion, context.signal);
   const said = error instanceof DriverError ? (error.evidence.lines ?? []) : [];
+  // Work that was ended for the suspect has nothing to say of its own; what failed by itself may have failed for something else.
+  const behind = error instanceof DriverError ? `${failure.message.endsWith('.') ? '' : '.'} ${error.message}` : '';
   return new DriverError({
     cause: failure.code,
-    message: `${what}: ${failure.message}`,
+    message: `${what}: ${failure.message}${behind}`,
     hint: failure.hint,
     evidence: { ...failure.evidence, ...(failure.evidence.lines === undefined && said.length > 0 && { lines: said }) },
     error,

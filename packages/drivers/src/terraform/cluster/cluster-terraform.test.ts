@@ -4,9 +4,11 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DriverError } from '../../errors.ts';
+import type { ClusterDriver } from '../../driver.ts';
+import { DriverError, FolderNotHeldError } from '../../errors.ts';
 import type { TerraformRun } from '../../terraform-driver.ts';
 import { statePath } from '../../terraform-state.ts';
+import type { Instance } from '../../workload.ts';
 import { hasTerraform, MemoryState } from '../testing.ts';
 import { ClusterTerraform } from './cluster-terraform.ts';
 import { defaultImages } from './pod.ts';
@@ -250,5 +252,33 @@ describe.skipIf(!hasTerraform)('a run on a cluster', () => {
     });
     const elsewhere = run({}, { id: id.replace('0c1f', '0c20'), rootPath: '/elsewhere' });
     await expect(terraform.open(elsewhere, call())).rejects.toMatchObject({ code: 'TERRAFORM_FILES_MISSING' });
+  });
+});
+
+test('a pod into which nobody can have put anything is made anew, and ended', long, async () => {
+  const owner = run({}).owner;
+  const instance: Instance = {
+    id: 'n/infra-0',
+    name: 'infra-0',
+    environment: owner.environment,
+    service: owner.service,
+    release: 'r',
+    rollout: id,
+    index: 0,
+    state: 'RUNNING',
+    startedAt: null,
+    exit: null,
+    endpoints: [],
+  };
+  const cluster: ClusterDriver = {
+    ...pods.cluster,
+    observe: () => Promise.resolve([instance]),
+    readFile: () => Promise.reject(new FolderNotHeldError('its container helper waits')),
+  };
+  const unheld = new ClusterTerraform({ cluster, address: 'http://davit', images: defaultImages });
+  expect(await unheld.end(owner, 60, call())).toEqual([]);
+  // It does not go on with that pod: it looks for the files that another one is to get.
+  await expect(unheld.open(run({}, { rootPath: '/elsewhere' }), call())).rejects.toMatchObject({
+    code: 'TERRAFORM_FILES_MISSING',
   });
 });

@@ -7,7 +7,7 @@ import type { Instance, Ownership } from '../../workload.ts';
 import { erroredFile, filesMissing } from '../commands.ts';
 import { endRun } from './ending.ts';
 import { filesOf } from './files.ts';
-import { instanceOf, progress, type FollowedPlace } from './follow.ts';
+import { instanceOf, progress, readGiven, type FollowedPlace } from './follow.ts';
 import { imageOf, toRunWorkload, type TerraformImages } from './pod.ts';
 import { ClusterSession } from './session.ts';
 import { places, runFolder } from './supervisor.ts';
@@ -97,7 +97,7 @@ export class ClusterTerraform implements TerraformDriver {
     const { begun } = await progress(place, signal);
     if (begun.size > 0) return new ClusterSession(run, place, begun);
     const file = { path: `${runFolder}/${places.ready}`, mostBytes: 1 };
-    const isReady = (await this.#input.cluster.readFile(instance.id, file, signal)) !== null;
+    const isReady = (await readGiven(place, file, signal)) !== null;
     // Of a pod that is lost nothing can be read: whoever gives it a command hears so.
     return isReady || instance.state === 'EXITED' ? new ClusterSession(run, place, begun) : null;
   }

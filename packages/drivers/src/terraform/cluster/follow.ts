@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterDriver } from '../../driver.ts';
-import { DriverError, type Evidence } from '../../errors.ts';
+import { DriverError, FolderNotHeldError, type Evidence } from '../../errors.ts';
 import type { Instance } from '../../workload.ts';
 import type { CommandResult } from '../commands.ts';
 import { outputLine, places, progressOf, type CommandEnd, type Progress } from './supervisor.ts';
@@ -30,8 +30,25 @@ export interface FollowedEnd extends CommandResult, CommandEnd {
 }
 
 /** What has begun and ended in a run, also of one whose process has ended. */
-export async function progress({ cluster, instanceId }: RunPlace, signal: AbortSignal): Promise<Progress> {
-  return progressOf(await cluster.readFile(instanceId, { path: places.journal, mostBytes: mostJournalBytes }, signal));
+export async function progress(place: RunPlace, signal: AbortSignal): Promise<Progress> {
+  return progressOf(await readGiven(place, { path: places.journal, mostBytes: mostJournalBytes }, signal));
+}
+
+/**
+ * A file that is not there before files are put into the pod. Null as well while nobody can have put any: such a pod, whose helper may never
+ * run, is nothing to go on with, and nothing to keep.
+ */
+export async function readGiven(
+  { cluster, instanceId }: RunPlace,
+  file: { readonly path: string; readonly mostBytes: number },
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    return await cluster.readFile(instanceId, file, signal);
+  } catch (error) {
+    if (error instanceof FolderNotHeldError) return null;
+    throw error;
+  }
 }
 
 /**
