@@ -129,6 +129,17 @@ describe.skipIf(!hasTerraform)('a Terraform configuration', () => {
     expect(await left()).toEqual([]);
   });
 
+  test('tells an output that no process could get only in the log, and stores the rest', long, async () => {
+    const large = `output "kube-config" { value = join("", [for i in range(1000) : format("%0200d", i)]) }`;
+    files = { 'main.tf': hello, 'large.tf': large };
+    const infra = terraform({ variables: [{ name: 'greeting', parts: ['hello'] }] });
+    await world.deploy([infra]);
+    expect(await reaches(infra, 'DEPLOYED', 'DEPLOYMENT_ERROR')).toMatchObject({ state: 'DEPLOYED', failure: null });
+    expect(world.outputs.get(infra.serviceId)?.map(({ name }) => name)).toEqual(['hidden', 'said']);
+    expect(await log()).toContain('Outputs: hidden, said.');
+    expect(await log()).toMatch(/The output kube_config is left out: its value of 200000 bytes .* takes 131071 bytes\./);
+  });
+
   test('is only planned when that is asked for', long, async () => {
     files = { 'main.tf': hello };
     const infra = terraform({ action: 'PLAN', variables: [{ name: 'greeting', parts: ['hello'] }] });

@@ -6,6 +6,8 @@ import type { TerraformBackend, TerraformEngine, TerraformOutput, TerraformRun }
 export const words: Readonly<Record<TerraformEngine, string>> = { TERRAFORM: 'Terraform', OPEN_TOFU: 'OpenTofu' };
 
 export const planFile = 'plan';
+// One entry of a process's environment, name and `=` included (MAX_ARG_STRLEN of Linux, without its final NUL).
+const longestEntryBytes = 131_071;
 /** Where a command leaves a state that it could not store. */
 export const erroredFile = 'errored.tfstate';
 /** Overrides whatever backend the files name. */
@@ -47,14 +49,41 @@ export function planArguments(file: string, destroy: boolean): string[] {
 
 /**
  * What a user adds to a command, through the environment: arguments that hold secrets would stand in the list of processes. Only the
- * plan takes variables: it stores them for what follows.
+ * plan takes variables: it stores them for what follows. TERRAFORM_FAILED where they are too long for that.
  */
 export function argumentVariables(run: TerraformRun, command: string): Record<string, string> {
-  const extra = run.extraArguments[command] ?? [];
-  if (command !== 'plan') return extra.length === 0 ? {} : { [`TF_CLI_ARGS_${command}`]: extra.map(quoted).join(' ') };
-  const files = run.variableFiles.map((file) => `-var-file=${file}`);
-  const values = Object.entries(run.variables).map(([name, value]) => `-var=${name}=${value}`);
-  return { TF_CLI_ARGS_plan: [...files, ...values, ...extra].map(quoted).join(' ') };
+  const extra = (run.extraArguments[command] ?? []).map((argument) => added(`action_extra_arguments.${command}`, argument));
+  if (command !== 'plan') return extra.length === 0 ? {} : argumentVariable(command, extra);
+  const files = run.variableFiles.map((file) => added('tf_var_file_paths', `-var-file=${file}`));
+  const values = Object.entries(run.variables).map(([name, value]) => added(name, `-var=${name}=${value}`));
+  return argumentVariable(command, [...files, ...values, ...extra]);
+}
+
+interface AddedArgument {
+  /** What a user knows it by. */
+  readonly name: string;
+  readonly text: string;
+}
+
+function added(name: string, argument: string): AddedArgument {
+  return { name, text: quoted(argument) };
+}
+
+/** Refuses what the system would: it says no more than that the list of arguments is too long, and not whose. */
+function argumentVariable(command: string, list: readonly AddedArgument[]): Record<string, string> {
+  const key = `TF_CLI_ARGS_${command}`;
+  const value = list.map(({ text }) => text).join(' ');
+  const bytes = Buffer.byteLength(key) + 1 + Buffer.byteLength(value);
+  if (bytes <= longestEntryBytes) return { [key]: value };
+  const sizes = new Map<string, number>();
+  for (const { name, text } of list) sizes.set(name, (sizes.get(name) ?? 0) + Buffer.byteLength(text));
+  const largest = [...sizes].toSorted(([, one], [, other]) => other - one).slice(0, 3);
+  const words = largest.map(([name, size]) => `${name} (${size} bytes)`).join(', ');
+  throw new DriverError({
+    cause: 'TERRAFORM_FAILED',
+    message: `the variables and arguments of terraform ${command} have ${bytes} bytes together, of which a process takes ${longestEntryBytes}; the largest: ${words}`,
+    hint: 'Make them shorter (a single quote counts as five characters), or move large values into files of the repository that tf_var_file_paths names, or into a variable with a mount_path, which the configuration reads with file().',
+  });
 }
 
 /** What every command gets, when the run's own things are below that folder. */

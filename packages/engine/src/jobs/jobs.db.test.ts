@@ -88,6 +88,20 @@ describe('a deployment of a lifecycle job', () => {
     expect(world.outputs.get(migrate.serviceId)).toEqual([{ name: 'HOST', value: 'db', sensitive: true, description: null }]);
   });
 
+  test('that told something that no process could get keeps the rest of it', async () => {
+    const migrate = job();
+    await world.deploy([migrate]);
+    const { id } = await running();
+    const told = { HOST: { value: 'db' }, DUMP: { value: 'x'.repeat(204_800) }, NUL: { value: 'a\0b' } };
+    world.fake.write(id, '/davit-output/davit-output.json', JSON.stringify(told));
+    await ends(0);
+    await world.reaches(migrate.serviceId, 'DEPLOYED');
+    expect(world.outputs.get(migrate.serviceId)).toMatchObject([{ name: 'HOST', value: 'db' }]);
+    const { lines } = await world.engine.port.deploymentLog(world.database.database, world.environmentId, null);
+    const line = lines.find(({ message }) => message.startsWith('Outputs: HOST.'));
+    expect(line?.message).toMatch(/DUMP is left out: its value of 204800 bytes .* NUL is left out: /);
+  });
+
   test('without a start command runs nothing, and is deployed', async () => {
     const migrate = job({ events: { DELETE: { entrypoint: [], arguments: [] } } });
     await world.deploy([migrate]);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseOutputs } from './outputs.ts';
+import type { ServiceOutput } from '../model.ts';
+import { parseOutputs, storable } from './outputs.ts';
 
 test('outputs are read with their defaults, and what is no text as JSON', () => {
   const text = '{"HOST": {"value": "db"}, "PORT": {"value": 5432, "sensitive": true, "description": "of it"}}';
@@ -13,4 +14,42 @@ test('outputs are read with their defaults, and what is no text as JSON', () => 
 
 test.each(['', '[]', '"x"', '{"A": "b"}', '{"A": {}}', '{"A-B": {"value": "x"}}', '{"A": null}'])('%j is refused', (text) => {
   expect(parseOutputs(text)).toHaveProperty('fault');
+});
+
+const service = { builtInPrefix: 'DAVIT_', type: 'JOB', id: 'a9f0a2c4-0000-4000-8000-000000000001' } as const;
+const output = (name: string, value: string, description: string | null = null): ServiceOutput => ({
+  name,
+  value,
+  sensitive: false,
+  description,
+});
+
+test('an output that no process could get is left out and named with its size and the limit; the rest is kept', () => {
+  const host = output('HOST', 'db', 'of the shop');
+  const { outputs, notes } = storable([output('BIG', 'x'.repeat(204_800)), host], service);
+  expect(outputs).toEqual([host]);
+  expect(notes).toEqual([
+    "The output BIG is left out: its value of 204800 bytes with its key DAVIT_OUTPUT_JOB_ZA9F0A2C4_BIG is too long for a process's environment, which takes 131071 bytes.",
+  ]);
+});
+
+test('the limit is that of one entry of a process, in bytes, under the key that the resources store it with', () => {
+  // The longer one of its two keys: the other is the plain name.
+  const room = 131_071 - 'DAVIT_OUTPUT_JOB_ZA9F0A2C4_A='.length;
+  const kept = (value: string) => storable([output('A', value)], service).outputs.length;
+  expect(kept('x'.repeat(room))).toBe(1);
+  expect(kept('x'.repeat(room + 1))).toBe(0);
+  expect(kept('ü'.repeat(Math.floor(room / 2)))).toBe(1);
+  expect(kept('ü'.repeat(Math.floor(room / 2) + 1))).toBe(0);
+  const terraform = { ...service, type: 'TERRAFORM' } as const;
+  expect(storable([output('A', 'x'.repeat(room))], terraform).outputs).toEqual([]);
+});
+
+test('an output with a NUL is left out, as neither a process nor the database takes it', () => {
+  const { outputs, notes } = storable([output('A', 'a\0b'), output('B', 'b', 'for\0'), output('C', 'c')], service);
+  expect(outputs.map(({ name }) => name)).toEqual(['C']);
+  expect(notes).toEqual([
+    'The output A is left out: its value of 3 bytes has a NUL character, which no variable can have.',
+    'The output B is left out: its description of 4 bytes has a NUL character, which no variable can have.',
+  ]);
 });

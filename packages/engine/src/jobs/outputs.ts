@@ -7,6 +7,9 @@ export const outputFolder = '/davit-output';
 const outputFile = `${outputFolder}/davit-output.json`;
 const largestFileBytes = 1_048_576;
 const mostOutputs = 200;
+// One entry of a process's environment, key and `=` included (MAX_ARG_STRLEN of Linux, without its final NUL). The server holds variables
+// that users set to the same (`checkLength`).
+const longestEntryBytes = 131_071;
 
 interface EndedRun {
   readonly parts: EngineParts;
@@ -27,8 +30,49 @@ export async function publishOutputs({ parts, driver, serviceId, instance, signa
     return instance.foldersLost === true ? `${outputFile} is left out: nobody read it before it was gone.` : null;
   const parsed = parseOutputs(text);
   if ('fault' in parsed) return `${outputFile} is left out: it ${parsed.fault}.`;
-  await parts.hooks.serviceOutputs(serviceId, parsed.outputs);
-  return `Outputs: ${parsed.outputs.map(({ name }) => name).join(', ') || 'none'}.`;
+  const { builtInPrefix } = parts.settings;
+  const { outputs, notes } = storable(parsed.outputs, { builtInPrefix, type: 'JOB', id: serviceId });
+  await parts.hooks.serviceOutputs(serviceId, outputs);
+  return [`Outputs: ${outputs.map(({ name }) => name).join(', ') || 'none'}.`, ...notes].join(' ');
+}
+
+/** Whose outputs they are: with the prefix it says what the variable of an output is called. */
+interface OutputOwner {
+  readonly builtInPrefix: string;
+  readonly type: 'JOB' | 'TERRAFORM';
+  readonly id: string;
+}
+
+/**
+ * The outputs that can be variables, and a sentence for each other one. One of those would fail every later deployment of the
+ * environment, as no process can be started with it, or the run that told it, as the database does not take it. Pure.
+ */
+export function storable(
+  outputs: readonly ServiceOutput[],
+  { builtInPrefix, type, id }: OutputOwner,
+): { readonly outputs: readonly ServiceOutput[]; readonly notes: readonly string[] } {
+  const kept: ServiceOutput[] = [];
+  const notes: string[] = [];
+  for (const output of outputs) {
+    // As the server calls it (variable/output.ts). A process gets it under the plain name too, which is shorter.
+    const key = `${builtInPrefix}OUTPUT_${type}_Z${id.slice(0, 8).toUpperCase()}_${output.name}`;
+    const fault = faultOf(output, key);
+    if (fault === null) kept.push(output);
+    else notes.push(`The output ${output.name} is left out: its ${fault}.`);
+  }
+  return { outputs: kept, notes };
+}
+
+function faultOf({ value, description }: ServiceOutput, key: string): string | null {
+  const bytes = Buffer.byteLength(value);
+  if (Buffer.byteLength(key) + 1 + bytes > longestEntryBytes) {
+    const limit = `a process's environment, which takes ${longestEntryBytes} bytes`;
+    return `value of ${bytes} bytes with its key ${key} is too long for ${limit}`;
+  }
+  for (const [noun, text] of [['value', value] as const, ['description', description ?? ''] as const]) {
+    if (text.includes('\0')) return `${noun} of ${Buffer.byteLength(text)} bytes has a NUL character, which no variable can have`;
+  }
+  return null;
 }
 
 /** `{"NAME": {"value": …, "sensitive": false, "description": ""}}`. What is no text is written as JSON. */

@@ -30,7 +30,9 @@ import {
  * until its end is recorded.
  */
 
-const launchSeconds = 300;
+// As much as `start` has for instances that stay: on Kubernetes it is here that nodes pull, and that a cluster which grows by itself is
+// waited for, which alone may take ten minutes.
+const launchSeconds = 1_800;
 
 /** Starts the first attempt of the run. */
 export const launch: Step = {

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { DriverError, type TerraformDriver, type TerraformResource, type TerraformSession } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
+import { storable } from '../jobs/outputs.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { isDatabaseAway } from '../passing.ts';
 import { terraformAction } from '../plan/terraform.ts';
@@ -114,7 +115,9 @@ export const settle: Step = {
     }));
     // Names of outputs may have dashes, names of variables may not.
     const told = outputs.map((output) => ({ ...output, name: output.name.replaceAll('-', '_'), description: null }));
-    await parts.hooks.serviceOutputs(task.serviceId, told);
+    const { builtInPrefix } = parts.settings;
+    const stored = storable(told, { builtInPrefix, type: 'TERRAFORM', id: task.serviceId });
+    await parts.hooks.serviceOutputs(task.serviceId, stored.outputs);
     // Nothing of it runs that Davit would have to keep running.
     await noteDeployed(context, { desired: 'STOPPED', runningStatus: 'COMPLETED', instances: null });
     if (resources !== null) {
@@ -122,7 +125,8 @@ export const settle: Step = {
       const place = [task.serviceId, deployment.organization_id, deployment.environment_id];
       await context.journal.write(store.writeResources, [...place, sealed]);
     }
-    if (outputs.length > 0) call.log(`Outputs: ${outputs.map(({ name }) => name).join(', ')}.`);
+    if (stored.outputs.length > 0) call.log(`Outputs: ${stored.outputs.map(({ name }) => name).join(', ')}.`);
+    for (const note of stored.notes) call.log(note);
     await removeRun(context);
     return {};
   },

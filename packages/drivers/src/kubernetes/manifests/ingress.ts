@@ -1,7 +1,7 @@
 import type { Ingress } from 'kubernetes-types/networking/v1.js';
 import type { ClusterRoute, ServedRoutes } from '../../driver.ts';
 import { serviceLabels } from '../labels.ts';
-import { namespaceName, serviceObjectName } from '../names.ts';
+import { digest, namespaceName, serviceObjectName } from '../names.ts';
 import { withWanted } from './metadata.ts';
 import type { CertificateSettings, ClusterSettings } from './settings.ts';
 
@@ -43,8 +43,9 @@ export function toIngress(
     ),
     spec: {
       ...(ingressClass !== null && { ingressClassName: ingressClass }),
-      // The secret is cert-manager's: it makes it, and keeps it when the Ingress goes.
-      ...(issued && { tls: [{ hosts: certified, secretName: `${name}-tls` }] }),
+      // A certificate for each host: of one for all a single host that cannot be had (no DNS yet, a wildcard with HTTP-01) would keep the
+      // others from being made and renewed. The secrets are cert-manager's: it makes them, and keeps them when host or Ingress go.
+      ...(issued && { tls: certified.map((host) => ({ hosts: [host], secretName: `${name}-tls-${digest(8, host)}` })) }),
       rules,
     },
   };

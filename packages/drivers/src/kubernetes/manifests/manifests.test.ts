@@ -282,8 +282,7 @@ test('hosts get certificates of the issuer, but for those that the wildcard cert
   const ingress = toIngress({ owner, rollout, routes }, { ...defaultSettings, certificates });
   expect(faultsOf(ingress ?? {})).toEqual([]);
   expect(ingress?.metadata?.annotations).toEqual({ 'cert-manager.io/cluster-issuer': 'letsencrypt' });
-  const secretName = `${ingress?.metadata?.name}-tls`;
-  expect(ingress?.spec?.tls).toEqual([{ hosts: ['shop.example.org', 'www.example.org'], secretName }]);
+  expect(ingress?.spec?.tls?.map(({ hosts }) => hosts)).toEqual([['shop.example.org'], ['www.example.org']]);
   const generated = [{ id: 'web', hosts: ['shop-1a2b3c4d.apps.example.org'], pathPrefix: '/', internalPort: 8080 }];
   const plain = toIngress({ owner, rollout, routes: generated }, { ...defaultSettings, certificates });
   expect([plain?.metadata?.annotations, plain?.spec?.tls]).toEqual([undefined, undefined]);
@@ -292,6 +291,27 @@ test('hosts get certificates of the issuer, but for those that the wildcard cert
     { ...defaultSettings, certificates: { ...certificates, wildcardDomain: null } },
   );
   expect(all?.spec?.tls?.[0]?.hosts).toEqual(['shop-1a2b3c4d.apps.example.org']);
+});
+
+test('each host has a certificate of its own, so that one that cannot be had keeps no other from being made or renewed', () => {
+  const { owner, rollout } = sampleWorkload();
+  const certificates = { issuer: 'letsencrypt', wildcardDomain: null };
+  const entries = (...hosts: string[]) => {
+    const routes = [{ id: 'web', hosts, pathPrefix: '/', internalPort: 8080 }];
+    const ingress = toIngress({ owner, rollout, routes }, { ...defaultSettings, certificates });
+    expect(faultsOf(ingress ?? {})).toEqual([]);
+    return ingress?.spec?.tls ?? [];
+  };
+  const two = entries('shop.example.org', '*.shop.example.org');
+  expect(two).toEqual([
+    { hosts: ['shop.example.org'], secretName: expect.stringMatching(/^service-[0-9a-f]{16}-tls-[0-9a-f]{8}$/) },
+    { hosts: ['*.shop.example.org'], secretName: expect.stringMatching(/^service-[0-9a-f]{16}-tls-[0-9a-f]{8}$/) },
+  ]);
+  expect(two[0]?.secretName).not.toBe(two[1]?.secretName);
+  // Another secret for the same host would be another certificate, asked for anew.
+  expect(entries('shop.example.org', '*.shop.example.org', 'new.example.org').slice(0, 2)).toEqual(two);
+  expect(entries('new.example.org', ...two.flatMap(({ hosts = [] }) => hosts)).slice(1)).toEqual(two);
+  expect(entries('*.shop.example.org')).toEqual(two.slice(1));
 });
 
 test('routes at a Gateway are HTTPRoutes, one for all ports of the same hosts', () => {

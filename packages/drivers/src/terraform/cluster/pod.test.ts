@@ -66,6 +66,13 @@ test('a run has its variables, arguments and the way to its state; those of Davi
   expect(variables).not.toHaveProperty('TF_CLI_ARGS_init');
 });
 
+test('variables that no process could be started with are refused before there is a pod', () => {
+  const large = { ...run, variables: { policy: 'x'.repeat(70_000), rules: 'x'.repeat(70_000) } };
+  expect(() => toRunWorkload(large, 'registry.example.org/terraform:1.11', state)).toThrow(
+    /policy \(\d+ bytes\), rules \(\d+ bytes\)/,
+  );
+});
+
 test.each(['baseline', 'restricted'] as const)('its Job is one that Kubernetes takes, and no secret is in it (%s)', (level) => {
   const { job, secret } = objects(level);
   expect(faultsOf(job ?? {})).toEqual([]);

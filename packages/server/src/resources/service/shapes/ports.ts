@@ -23,6 +23,9 @@ export type ReservedPorts = ReadonlyMap<number, string>;
 
 // What the gateway takes as a path; narrower than RFC 3986, as it ends in a configuration file.
 const gatewayPath = /^\/(?:[A-Za-z0-9._~!&*+=:@/-]|%[0-9A-Fa-f]{2})*$/;
+// What Kubernetes refuses in the path of an Ingress (`Prefix`) and of an HTTPRoute (`PathPrefix`), beside `..`. On every cluster, this
+// machine too: an environment may move to another one, whose refusal comes when a deployment can no longer go back.
+const unroutable = /\/\/|\/\.(?:\/|$)|%2f/i;
 const httpsPort = 443;
 
 /** Whether the gateway serves it by host name; the others get a port of the machine. */
@@ -100,6 +103,11 @@ function checkPort(
       problems.add(
         `${at}.${member}`,
         'must be a path of letters, digits and . _ ~ ! & * + = : @ / - (others percent-encoded), without ..',
+      );
+    } else if (member === 'public_path' && unroutable.test(path)) {
+      problems.add(
+        `${at}.${member}`,
+        'must not contain //, /./, /../ or %2F, nor end with /. or /.., as no Kubernetes cluster takes such a route',
       );
     }
   }

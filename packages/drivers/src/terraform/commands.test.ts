@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { DriverError } from '../errors.ts';
+import type { TerraformRun } from '../terraform-driver.ts';
+import { argumentVariables } from './commands.ts';
+import { MemoryState } from './testing.ts';
+
+const run = (overrides: Partial<TerraformRun>): TerraformRun => ({
+  id: '7b4f3c52-9f4e-4f1e-8a39-6f0d3b8c1e10',
+  owner: { installation: 'test', organization: 'o', project: 'p', environment: 'e', service: 's' },
+  name: 'infra',
+  release: 'r',
+  engine: 'TERRAFORM',
+  version: null,
+  folder: '/work',
+  fetch: () => Promise.reject(new Error('not asked')),
+  rootPath: '/infra',
+  backend: { type: 'DAVIT', store: new MemoryState(), admit: () => Promise.reject(new Error('not asked')) },
+  environment: {},
+  files: [],
+  variableFiles: [],
+  variables: {},
+  extraArguments: {},
+  limits: { cpuMillicores: 1000, memoryMiB: 512, storageGiB: 1, graceSeconds: 60 },
+  ...overrides,
+});
+
+function refusal(overrides: Partial<TerraformRun>, command = 'plan'): DriverError {
+  try {
+    argumentVariables(run(overrides), command);
+  } catch (error) {
+    if (error instanceof DriverError) return error;
+    throw error;
+  }
+  throw new Error('it was taken');
+}
+
+test('variables that are together too long for the environment of a process are named with their sizes, and never shown', () => {
+  const variables = { policy: 'canary-p'.repeat(8_750), small: 'canary-s', rules: 'canary-r'.repeat(8_751) };
+  const { code, message, hint } = refusal({ variables });
+  expect(code).toBe('TERRAFORM_FAILED');
+  expect(message).toMatch(/takes 131071; the largest: rules \(70021 bytes\), policy \(70014 bytes\), small \(21 bytes\)$/);
+  expect(message).not.toContain('canary');
+  expect(hint).toContain('tf_var_file_paths');
+  expect(hint).not.toContain('canary');
+});
+
+test('the limit is that of the whole entry, in bytes and with its quotes', () => {
+  const room = 131_071 - "TF_CLI_ARGS_plan='-var=a='".length;
+  expect(argumentVariables(run({ variables: { a: 'x'.repeat(room) } }), 'plan')['TF_CLI_ARGS_plan']).toHaveLength(131_054);
+  expect(refusal({ variables: { a: 'x'.repeat(room + 1) } }).message).toContain('a (');
+  // Each quote becomes five characters, so that a value far below the limit is too long.
+  expect(refusal({ variables: { a: "'".repeat(30_000) } }).message).toMatch(/a \(150\d\d\d bytes\)/);
+  expect(refusal({ variables: { a: 'ü'.repeat(70_000) } }).message).toMatch(/a \(140\d\d\d bytes\)/);
+});
+
+test('files of variables and arguments of one’s own count too, with any command', () => {
+  const extraArguments = { plan: [`-target=${'x'.repeat(70_000)}`], apply: [`-target=${'x'.repeat(140_000)}`] };
+  expect(refusal({ extraArguments, variables: { a: 'x'.repeat(70_000) } }).message).toMatch(
+    /action_extra_arguments\.plan \(700\d\d bytes\), a \(700\d\d bytes\)/,
+  );
+  expect(refusal({ extraArguments }, 'apply').message).toMatch(/action_extra_arguments\.apply \(1400\d\d bytes\)/);
+  const variableFiles = Array.from({ length: 20 }, (_, index) => `${index}${'f'.repeat(8_000)}`);
+  expect(refusal({ variableFiles }).message).toMatch(/tf_var_file_paths \(160\d\d\d bytes\)/);
+});
