@@ -94,9 +94,13 @@ describe('a deployment', () => {
   });
 
   test.each([
-    ['and does not come back fails with how it ended', false],
-    ['and comes back is deployed', true],
-  ])('whose instance ends between readiness and routes %s', async (_what, comesBack) => {
+    [
+      'and does not come back fails with how it ended',
+      false,
+      { message: 'exit code 7', evidence: { lines: ['the last words'] } },
+    ],
+    ['and comes back is deployed', true, null],
+  ])('whose instance ends between readiness and routes %s', async (_what, comesBack, failure) => {
     const shop = service();
     let waits = 0;
     world.fake.script = {
@@ -113,7 +117,7 @@ describe('a deployment', () => {
     };
     await world.deploy([shop]);
     const view = await world.reaches(shop.serviceId, comesBack ? 'DEPLOYED' : 'DEPLOYMENT_ERROR');
-    if (!comesBack) expect(view.failure).toMatchObject({ message: 'exit code 7', evidence: { lines: ['the last words'] } });
+    expect(view).toMatchObject({ failure });
     const { lines } = await world.engine.port.deploymentLog(world.database.database, environmentOf(), null);
     expect(lines.map(({ message }) => message).join('\n')).toContain('1 of 1 instances ended after they had been ready');
   });
