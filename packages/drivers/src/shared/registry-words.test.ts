@@ -50,6 +50,8 @@ test.each([
   ['remote error: tls: internal error', true],
   ['dial tcp 10.0.0.5:5000: connect: connection refused', true],
   ['toomanyrequests: slow down', true],
+  ['errors:\nunknown: provided digest did not match uploaded content\nunknown: blob unknown to registry - sha256:350a00c1', true],
+  ['unknown: blob upload unknown to registry', true],
 ])('%s: trying again may help: %s', (words, may) => {
   expect(pushFailure('10.0.0.5:5000/shop:1', words).retryable).toBe(may);
 });

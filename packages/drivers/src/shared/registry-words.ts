@@ -55,6 +55,13 @@ const causes: readonly KnownWords[] = [
       /no such host|failed to do request|i\/o timeout|timeout|connection (?:refused|reset)|handshake|network is unreachable|lookup |(?<![\w.:/-])50[0234](?!\w)|\bEOF\b/i,
     cause: 'REGISTRY_UNREACHABLE',
   },
+  {
+    // DIGEST_INVALID, SIZE_INVALID, BLOB_UNKNOWN and BLOB_UPLOAD_* of the distribution specification.
+    pattern:
+      /provided (?:digest|length) did not match|digest did not match|blob (?:upload )?(?:unknown|invalid)|upload (?:unknown|invalid)|size invalid/i,
+    cause: 'REGISTRY_UNREACHABLE',
+    hint: 'A part of the image did not get to the registry as it was sent. Deploying again is safe; should it stay so, look at the storage of the registry and at proxies in front of it.',
+  },
   { pattern: /invalid reference format/i, cause: 'IMAGE_NOT_FOUND' },
 ];
 

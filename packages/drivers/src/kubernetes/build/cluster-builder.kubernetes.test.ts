@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Sensitive } from '@davit/base';
+import { retry, Sensitive } from '@davit/base';
 import { startTestRegistry, type TestRegistry } from '@davit/testkit/registry';
 import type { Pod } from 'kubernetes-types/core/v1.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DriverError } from '../../errors.ts';
 import type { ClusterBuildRequest, PushedImage } from '../../image-builder.ts';
 import { buildRequest, failureOf, recordedCall, TestCheckout, testOwner, type RecordedCall } from '../../shared/build/testing.ts';
 import { call, closeApi, openApi, type Api } from '../api.ts';
@@ -60,9 +61,15 @@ describe.skipIf(cluster.missing !== null)(
       },
       ...change,
     });
-    const build = (name: string, change: Partial<ClusterBuildRequest> = {}): Promise<PushedImage> =>
+    const buildOnce = (name: string, change: Partial<ClusterBuildRequest> = {}): Promise<PushedImage> =>
       driver.builder.build(request(name, change), context);
-    const buildFails = (name: string, change: Partial<ClusterBuildRequest> = {}) => failureOf(build(name, change));
+    const isRetryable = (error: unknown): boolean => error instanceof DriverError && error.retryable;
+    // As whoever works with a driver does: image and cache are pushed at once, and a registry may lose a part of two that are the same.
+    const build = (name: string, change: Partial<ClusterBuildRequest> = {}): Promise<PushedImage> =>
+      retry({ attempts: 3, firstPauseMilliseconds: 100, maximumPauseMilliseconds: 1_000, isRetryable }, () =>
+        buildOnce(name, change),
+      );
+    const buildFails = (name: string, change: Partial<ClusterBuildRequest> = {}) => failureOf(buildOnce(name, change));
     const log = () => context.lines.join('\n');
     /** What there is of a kind in the namespace of builds. */
     const left = async (kind: 'Job' | 'Pod' | 'Secret') => {
@@ -183,7 +190,7 @@ describe.skipIf(cluster.missing !== null)(
       checkout.dockerfile('RUN trap "" TERM INT HUP; echo under-way; sleep 4321; sleep 4321');
       const aborter = new AbortController();
       context = recordedCall(aborter.signal);
-      const building = build('aborted');
+      const building = buildOnce('aborted');
       building.catch(() => undefined);
       await expect.poll(log).toMatch(/^#\d+ under-way$/m);
       const began = Date.now();
@@ -195,7 +202,7 @@ describe.skipIf(cluster.missing !== null)(
 
     test('what a dead process left is ended by the next build of the same image; a pod that is taken away is told', async () => {
       checkout.dockerfile('RUN echo under-way; sleep 4321');
-      const first = build('again');
+      const first = buildOnce('again');
       first.catch(() => undefined);
       await expect.poll(log).toMatch(/^#\d+ under-way$/m);
       const [before] = await left('Pod');
