@@ -272,6 +272,8 @@ describe('a backup', () => {
     const { id } = await add();
     await bench(id, 'dump.sh');
     expect((await ended(id)).failure).toMatchObject({ code: 'BACKUP_TIMEOUT', message: expect.stringContaining('1 s') });
+    // Nothing goes on behind that.
+    expect(benches()).toEqual([]);
   });
 });
 
@@ -298,15 +300,16 @@ test('of a database one scheduled backup is under way at most', async () => {
 
 describe('a restore', () => {
   let backupId: string;
-  beforeEach(async () => {
+  async function backedUp(): Promise<void> {
     ({ id: backupId } = await add());
     await dumped(backupId);
     await given(backupId, 'prove.sh');
     await ended(backupId);
-  });
+  }
+  beforeEach(backedUp);
 
-  async function restore(safetyId: string | null): Promise<RestoreView> {
-    const request = { ...owner, backupId, safetyId };
+  async function restore(safetyId: string | null, of = owner): Promise<RestoreView> {
+    const request = { ...of, backupId, safetyId };
     const view = await world.database.database.transaction((tx) => world.engine.port.backups.restore(tx, request));
     if (view === null) throw new Error('one is under way already');
     return view;
@@ -365,5 +368,105 @@ describe('a restore', () => {
     await anotherBench(id, first);
     await given(id, 'restore.sh');
     expect((await over(id)).status).toBe('SUCCEEDED');
+  });
+
+  /** Lets the script end that takes back what a restore left. */
+  async function released(id: string, code = 0, line = ''): Promise<void> {
+    const instance = await bench(id, 'release.sh');
+    if (line !== '') cluster.print(instance.id, line);
+    cluster.kill(instance.id, code);
+  }
+  const isOpen = async (id: string): Promise<boolean> => {
+    const all = await world.engine.port.backups.restores(world.database.database, owner.serviceId);
+    return all.some((one) => one.id === id && one.finished_at === null);
+  };
+
+  test('that was killed has failed once what it left was taken back, and says what that found', async () => {
+    const { id } = await restore(null);
+    await given(id, 'restore.sh', 137, 'of the restore');
+    await bench(id, 'release.sh');
+    expect(await isOpen(id)).toBe(true);
+    await released(id, 0, 'of the release');
+    expect(await over(id)).toMatchObject({
+      status: 'FAILED',
+      failure: { code: 'RESTORE_FAILED', evidence: { exit: { code: 137 }, lines: ['of the restore', 'of the release'] } },
+    });
+    expect(benches()).toEqual([]);
+  });
+
+  test('whose instance is removed has failed once what it left was taken back', async () => {
+    const { id } = await restore(null);
+    await bench(id, 'restore.sh');
+    await cluster.cluster.retire({ service: id }, 0, { signal: new AbortController().signal, log: () => undefined });
+    await released(id);
+    expect((await over(id)).failure).toMatchObject({ code: 'RESTORE_FAILED', message: expect.stringContaining('removed') });
+  });
+
+  test('whose time is over is ended, and told to have failed once what it left was taken back', async () => {
+    await world.close();
+    world = await createWorld({ backupTimeoutSeconds: 4 });
+    cluster = world.fake;
+    owner = await newDatabase();
+    await backedUp();
+    const { id } = await restore(null);
+    const restoring = await bench(id, 'restore.sh');
+    await bench(id, 'release.sh');
+    expect(cluster.instances.map((one) => one.id)).not.toContain(restoring.id);
+    await released(id);
+    expect((await over(id)).failure).toMatchObject({ code: 'BACKUP_TIMEOUT' });
+    expect(benches()).toEqual([]);
+  });
+
+  test('says so where what it left could not be taken back', async () => {
+    const { id } = await restore(null, { ...owner, subject: { ...owner.subject, type: 'REDIS' } });
+    await given(id, 'restore.sh', 137);
+    await released(id, 1, 'nobody answers');
+    expect((await over(id)).failure).toMatchObject({
+      code: 'RESTORE_FAILED',
+      message: expect.stringContaining('may refuse all writes'),
+      hint: expect.stringContaining('answers'),
+      evidence: { lines: ['nobody answers'] },
+    });
+  });
+
+  test('that was killed is done again where its cluster goes away before what it left is taken back', async () => {
+    await world.close();
+    const sites = new Sites();
+    const east = sites.add('east');
+    world = await createWorld({}, sites);
+    cluster = east.fake;
+    owner = await newDatabase(east.place);
+    await backedUp();
+    const { id } = await restore(null);
+    let starts = 0;
+    east.onCall = ({ method }) => {
+      if (method === 'start' && (starts += 1) === 2) east.isDown = true;
+    };
+    await given(id, 'restore.sh', 137);
+    await eventually(() => Promise.resolve(east.isDown || undefined), 'a cluster that is away');
+    expect(await isOpen(id)).toBe(true);
+    east.onCall = null;
+    east.isDown = false;
+    await given(id, 'restore.sh');
+    expect(await over(id)).toMatchObject({ status: 'SUCCEEDED', failure: null });
+  });
+
+  test('of a database that was stopped has failed with nothing to take back', async () => {
+    const { id } = await restore(null);
+    const instance = await bench(id, 'restore.sh');
+    await world.deploy([{ ...service(), serviceId: owner.serviceId }], { action: 'STOP' });
+    await world.reaches(owner.serviceId, 'STOPPED');
+    cluster.kill(instance.id, 1);
+    expect((await over(id)).failure).toMatchObject({
+      code: 'RESTORE_FAILED',
+      message: expect.not.stringContaining('taken back'),
+    });
+  });
+
+  test('of a type that is restored in place leaves nothing to take back', async () => {
+    const { id } = await restore(null, { ...owner, subject: { ...owner.subject, type: 'MYSQL' } });
+    await given(id, 'restore.sh', 137);
+    expect((await over(id)).failure?.code).toBe('RESTORE_FAILED');
+    expect(cluster.calls.filter(({ method, service: of }) => method === 'start' && of === id)).toHaveLength(1);
   });
 });

@@ -17,40 +17,51 @@ import { outFolder, toolCommand, toolFiles, type BackupScript } from './tools.ts
 const leastMemoryMiB = 384;
 const lookEveryMilliseconds = 500;
 const evidenceLines = 30;
+const closeMilliseconds = 60_000;
+/** For what a script takes back when its instance is evicted. What Davit removes gets none. */
+const graceSeconds = 10;
+
+/** `signal` aborts also when the time of what is done is over, `leave` only when this process must let go of it. */
+export interface BenchCall extends CallContext {
+  readonly leave: AbortSignal;
+}
 
 export interface BenchWork {
   /** Id of the backup or restore. */
   readonly id: string;
   readonly subject: BackupSubject;
   readonly place: BenchPlace;
-  readonly call: CallContext;
+  readonly call: BenchCall;
 }
 
 export class Bench {
   readonly #parts: EngineParts;
   readonly #work: BenchWork;
+  readonly #script: BackupScript;
   #instance: Instance | null = null;
 
-  private constructor(parts: EngineParts, work: BenchWork) {
+  constructor(parts: EngineParts, work: BenchWork, script: BackupScript) {
     this.#parts = parts;
     this.#work = work;
+    this.#script = script;
   }
 
   /** Removes what there is of an earlier one, then starts the script. */
-  static async open(parts: EngineParts, work: BenchWork, script: BackupScript): Promise<Bench> {
-    const bench = new Bench(parts, work);
-    await bench.close();
-    const { cluster } = driversOf(parts, work.place.driver);
-    await cluster.start(await bench.#workload(script), work.call);
-    return bench;
+  async open(): Promise<void> {
+    await this.close();
+    const { place, call } = this.#work;
+    await driversOf(this.#parts, place.driver).cluster.start(await this.#workload(), call);
   }
 
-  /** The instance, while it is there. BACKUP_FAILED when something else removed it. */
+  /** The instance, while it is there. RESTORE_FAILED or BACKUP_FAILED when something else removed it. */
   async instance(): Promise<Instance> {
     const { id, place, call } = this.#work;
     const [found] = await driversOf(this.#parts, place.driver).cluster.observe({ service: id }, call.signal);
-    if (found === undefined)
-      throw new DriverError({ cause: 'BACKUP_FAILED', message: 'The instance with the tools was removed while it worked.' });
+    if (found === undefined) {
+      const isRestore = this.#script === 'restore' || this.#script === 'release';
+      const message = 'The instance with the tools was removed while it worked.';
+      throw new DriverError({ cause: isRestore ? 'RESTORE_FAILED' : 'BACKUP_FAILED', message });
+    }
     this.#instance = found;
     return found;
   }
@@ -69,11 +80,12 @@ export class Bench {
     }
   }
 
-  /** Removes it with all that it made. Idempotent. */
+  /** Removes it with all that it made, also when the time of what was done is over. Idempotent. */
   async close(): Promise<void> {
     const { id, place, call } = this.#work;
     this.#instance = null;
-    await driversOf(this.#parts, place.driver).cluster.retire({ service: id }, 0, call);
+    const signal = AbortSignal.any([call.leave, AbortSignal.timeout(closeMilliseconds)]);
+    await driversOf(this.#parts, place.driver).cluster.retire({ service: id }, 0, { ...call, signal });
   }
 
   async #failure(instance: Instance, cause: Cause, what: string): Promise<DriverError> {
@@ -105,7 +117,8 @@ export class Bench {
     return lines.map((line) => redact(line));
   }
 
-  async #workload(script: BackupScript): Promise<Workload> {
+  async #workload(): Promise<Workload> {
+    const script = this.#script;
     const { hooks, settings } = this.#parts;
     const { id, subject, place } = this.#work;
     const { config, image_id: image } = place;
@@ -130,7 +143,7 @@ export class Bench {
       secrets,
       builtInPrefix: settings.builtInPrefix,
       readyTimeoutSeconds: settings.readyTimeoutSeconds,
-      terminationGraceSeconds: 1,
+      terminationGraceSeconds: graceSeconds,
     });
     const host = `bench-${id.slice(0, 8)}`;
     const own = {

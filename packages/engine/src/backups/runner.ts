@@ -1,9 +1,10 @@
 import { Leadership } from '@davit/db';
-import { DriverError, type CallContext } from '@davit/drivers';
+import { DriverError } from '@davit/drivers';
 import { isAwaited } from '../parts.ts';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
 import * as store from '../store/backups.ts';
+import type { BenchCall } from './bench.ts';
 import { makeBackup, restoreBackup, type BackupParts } from './work.ts';
 
 /*
@@ -156,7 +157,7 @@ export class BackupRunner {
   async #within<Result>(
     { id, service_id }: { readonly id: string; readonly service_id: string },
     signal: AbortSignal,
-    action: (call: CallContext) => Promise<Result>,
+    action: (call: BenchCall) => Promise<Result>,
   ): Promise<Result> {
     const { log, settings } = this.#parts.engine;
     const late = new AbortController();
@@ -165,6 +166,7 @@ export class BackupRunner {
     const timer = setTimeout(() => late.abort(new DriverError({ cause: 'BACKUP_TIMEOUT', message })), seconds * 1_000);
     const call = {
       signal: AbortSignal.any([signal, late.signal]),
+      leave: signal,
       log: (line: string): void => log.info({ service: service_id, work: id }, line),
     };
     try {

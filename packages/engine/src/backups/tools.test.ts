@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toFacts, toolCommand, toolFiles } from './tools.ts';
+import { hasRelease, toFacts, toolCommand, toolFiles } from './tools.ts';
 
 const types = ['POSTGRESQL', 'REDIS', 'MYSQL', 'MONGODB'] as const;
 
 test.each(types)('%s has a script for each thing that is done, and all that these include', (type) => {
   const files = new Map(toolFiles(type).map(({ path: name, content }) => [name, content.reveal()]));
   for (const script of ['dump', 'prove', 'restore'] as const) expect([...files.keys()]).toContain(toolCommand(script)[1]);
+  expect(hasRelease(type)).toBe(type === 'POSTGRESQL' || type === 'REDIS');
   for (const text of files.values()) {
     for (const [, name = ''] of text.matchAll(/(?:^\. |-f |\\i )(\/davit\/[\w.]+)/gm)) expect([...files.keys()]).toContain(name);
   }

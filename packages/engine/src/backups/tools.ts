@@ -3,7 +3,7 @@ import { Sensitive } from '@davit/base';
 import type { WorkloadFile } from '@davit/drivers';
 import type { BackupSubject } from '../model.ts';
 
-export type BackupScript = 'dump' | 'prove' | 'restore';
+export type BackupScript = 'dump' | 'prove' | 'restore' | 'release';
 
 /** Folder of an instance below which a backup is, as `backup`. */
 export const outFolder = '/davit/out';
@@ -36,6 +36,11 @@ export function toolFiles(type: BackupSubject['type']): readonly WorkloadFile[] 
 
 export function toolCommand(script: BackupScript): readonly string[] {
   return ['sh', `${scriptFolder}/${script}.sh`];
+}
+
+/** Whether a restore that was killed may leave something of this type that the script `release` takes back. */
+export function hasRelease(type: BackupSubject['type']): boolean {
+  return own[type].some(([name]) => name === 'release.sh');
 }
 
 export interface BackupFacts {

@@ -17,7 +17,8 @@ test('where the database stays away neither a backup nor a restore has failed: i
   const parts = { engine: { database: { maybe } } } as unknown as BackupParts;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const row = { id: 'one', service_id: 'store' } as unknown as BackupRow & RestoreRow;
-  const call = { signal: new AbortController().signal, log: () => undefined };
+  const { signal } = new AbortController();
+  const call = { signal, leave: signal, log: () => undefined };
   const works = [makeBackup(parts, row, { attempt: 1, stored_at: null }, call), restoreBackup(parts, row, call)];
   const ends = Promise.allSettled(works);
   await vi.advanceTimersByTimeAsync(60_000);

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { AppError, retry } from '@davit/base';
+import { AppError, isAppError, retry } from '@davit/base';
 import type { Statement } from '@davit/db';
-import { DriverError, type CallContext } from '@davit/drivers';
+import { DriverError } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import { driversOf, isAwaited, type EngineParts } from '../parts.ts';
 import { isDatabaseAway, isPassing } from '../passing.ts';
 import { toFailure } from '../run/failure.ts';
 import * as store from '../store/backups.ts';
-import { Bench, type BenchWork } from './bench.ts';
+import { Bench, type BenchCall, type BenchWork } from './bench.ts';
 import type { BackupStore } from './store/backup-store.ts';
 import { opened, sealed } from './store/sealing.ts';
-import { backupFolder, factsFile, givenFile, outFolder, toFacts } from './tools.ts';
+import { backupFolder, factsFile, givenFile, hasRelease, outFolder, toFacts, type BackupScript } from './tools.ts';
 
 export interface BackupParts {
   readonly engine: EngineParts;
@@ -27,7 +27,7 @@ export async function makeBackup(
   parts: BackupParts,
   row: store.BackupRow,
   begun: { readonly attempt: number; readonly stored_at: string | null },
-  call: CallContext,
+  call: BenchCall,
 ): Promise<FailureRecord | null> {
   let isStored = begun.stored_at !== null;
   return attempted(row.id, call, parts, async () => {
@@ -38,20 +38,70 @@ export async function makeBackup(
   });
 }
 
-/** Restores a backup into a running database. As above. */
-export async function restoreBackup(parts: BackupParts, row: store.RestoreRow, call: CallContext): Promise<FailureRecord | null> {
-  return attempted(row.id, call, parts, async () => {
+/** Restores a backup into a running database. As above. A failure is told only after what the restore left was taken back. */
+export async function restoreBackup(parts: BackupParts, row: store.RestoreRow, call: BenchCall): Promise<FailureRecord | null> {
+  const failure = await attempted(row.id, call, parts, async () => {
     const work = await workOf(parts.engine, row.id, row, call);
     await withBench(parts, work, 'restore', async (bench) => {
       await give(parts, row.backup_id, { bench, work, cause: 'RESTORE_FAILED' });
       await bench.end('RESTORE_FAILED', 'The restore');
     });
   });
+  return failure === null || !hasRelease(row.subject.type) ? failure : released(parts, row, { failure, call });
+}
+
+const releaseMilliseconds = 600_000;
+
+/**
+ * Takes back what a restore left that failed. Its script may have done so by itself, and says nothing when it was killed; so this is done
+ * after each failure, in time of its own. Throws where it can be done later: then the restore is done again, which begins with it.
+ */
+async function released(
+  parts: BackupParts,
+  row: store.RestoreRow,
+  { failure, call }: { readonly failure: FailureRecord; readonly call: BenchCall },
+): Promise<FailureRecord> {
+  const { engine } = parts;
+  const signal = AbortSignal.any([call.leave, AbortSignal.timeout(releaseMilliseconds)]);
+  try {
+    const forAsLong = { ...patience, attempts: Number.POSITIVE_INFINITY, signal, isRetryable: isPassing };
+    const said = await retry(forAsLong, async () => {
+      const work = await workOf(engine, row.id, row, { ...call, signal });
+      return withBench(parts, work, 'release', async (bench) => {
+        await bench.end('RESTORE_FAILED', 'The release');
+        return bench.lines();
+      });
+    });
+    return { ...failure, evidence: { ...failure.evidence, lines: [...(failure.evidence.lines ?? []), ...said] } };
+  } catch (error) {
+    if (call.leave.aborted || isLetGo(engine, error)) throw error;
+    // It was stopped. A Redis that starts anew is nobody's replica, and what is left in a PostgreSQL hinders nobody.
+    if (isAppError(error) && error.code === 'NEVER_DEPLOYED') return failure;
+    engine.log.warn({ err: error, restore: row.id }, 'what a restore left could not be taken back');
+    return unreleased(row, failure, error);
+  }
+}
+
+function unreleased({ subject }: store.RestoreRow, failure: FailureRecord, error: unknown): FailureRecord {
+  const lines = error instanceof DriverError ? (error.evidence.lines ?? []) : [];
+  const isRedis = subject.type === 'REDIS';
+  const left = isRedis ? 'it may refuse all writes' : 'databases of the restore may still take space in it';
+  return {
+    ...failure,
+    message: `${failure.message} What that may have left in ${subject.name} could not be taken back: ${left}.`,
+    hint: `See that the database answers. ${isRedis ? 'A backup of it, or another restore,' : 'Another restore'} begins with taking that back.`,
+    evidence: { ...failure.evidence, lines: [...(failure.evidence.lines ?? []), ...lines] },
+  };
+}
+
+/** Whether somebody takes up later what failed like this. */
+function isLetGo(engine: EngineParts, error: unknown): boolean {
+  return (error instanceof ClusterAway && isAwaited(engine, error.key)) || isDatabaseAway(error);
 }
 
 async function attempted(
   reference: string,
-  call: CallContext,
+  call: BenchCall,
   { engine }: BackupParts,
   action: () => Promise<void>,
 ): Promise<FailureRecord | null> {
@@ -59,7 +109,7 @@ async function attempted(
     await retry({ ...patience, signal: call.signal, isRetryable: isPassing }, action);
     return null;
   } catch (error) {
-    if (call.signal.aborted && !isTimeout(call.signal.reason)) throw error;
+    if (call.leave.aborted) throw error;
     if (error instanceof ClusterAway && isAwaited(engine, error.key)) throw error;
     if (isDatabaseAway(error) && !call.signal.aborted) throw error;
     const cause: unknown = call.signal.aborted ? call.signal.reason : error;
@@ -72,15 +122,11 @@ async function attempted(
 /** An engine that is being restarted is back within seconds, as is a database that had no place for one more statement. */
 const patience = { attempts: 6, firstPauseMilliseconds: 500, maximumPauseMilliseconds: 8_000 };
 
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof DriverError && reason.code === 'BACKUP_TIMEOUT';
-}
-
 async function workOf(
   engine: EngineParts,
   id: string,
   { service_id, subject }: Pick<store.BackupRow, 'service_id' | 'subject'>,
-  call: CallContext,
+  call: BenchCall,
 ): Promise<BenchWork> {
   const place = await engine.database.maybe(store.benchPlace, [service_id]);
   if (place !== undefined && place.desired === 'RUNNING') return { id, subject, place, call };
@@ -90,18 +136,20 @@ async function workOf(
   });
 }
 
-async function withBench(
+async function withBench<Result>(
   { engine }: BackupParts,
   work: BenchWork,
-  script: 'dump' | 'prove' | 'restore',
-  action: (bench: Bench) => Promise<void>,
-): Promise<void> {
-  const bench = await Bench.open(engine, work, script);
+  script: BackupScript,
+  action: (bench: Bench) => Promise<Result>,
+): Promise<Result> {
+  const bench = new Bench(engine, work, script);
   try {
-    await action(bench);
+    await bench.open();
+    return await action(bench);
   } finally {
-    // A process that is being stopped leaves it; whoever goes on removes it first.
-    if (!work.call.signal.aborted) await bench.close();
+    // A process that is being stopped leaves it; whoever goes on removes it first. When the time is over nobody goes on: the script would
+    // do so alone, behind a failure that is told.
+    if (!work.call.leave.aborted) await bench.close();
   }
 }
 

@@ -1,6 +1,8 @@
 # What the scripts of all types share. They run in an instance of the database's own image, beside the database.
 set -eu
 backup=/davit/out/backup
+# The first process of a container gets no signal that it does not ask for: so one that is stopped takes back what it has begun.
+trap 'exit 143' TERM
 
 # The files of a backup arrive in a running instance; `given` comes after the last of them.
 await_backup() {

@@ -1,7 +1,8 @@
 . /davit/connect.sh
 mkdir -p "$backup"
 speak_with "$DAVIT_HOST" "$DAVIT_PORT"
-patiently ask -c 'select 1'
+answers() { ask -c 'select 1' || { reopen; return 1; }; }
+patiently answers
 ask -c "select 'version ' || current_setting('server_version') union all
         select 'bytes ' || sum(pg_database_size(oid)) from pg_database" > "$backup/facts"
 
@@ -11,7 +12,7 @@ grep -v -E "^(CREATE ROLE \"?$DAVIT_LOGIN\"?;|ALTER ROLE \"?$DAVIT_LOGIN\"? WITH
 ask -f /davit/roles.sql > "$backup/roles.census"
 
 for number in $(ask -c "select oid from pg_database where datallowconn and not datistemplate
-                           and datname !~ '^davit_(restore|former)_' order by oid"); do
+                           and datname !~ '^davit_(restore|former)_[0-9]+$' order by oid"); do
   name=$(ask -c "select datname from pg_database where oid = $number")
   printf %s "$name" > "$backup/$number.name"
   PGDATABASE=$name DAVIT_FILE=$backup/$number ask -f /davit/dump.sql

@@ -1,14 +1,14 @@
-# Builds the databases of the backup beside those that are there, compares them, and changes their names in one transaction. What
-# fails before that has changed nothing; roles that are missing are made, those that are there stay as they are.
+# Builds the databases of the backup beside those that are there, compares them, and changes their names in one statement of the
+# server: whenever this is killed, the names lead to all that there was or to all that the backup has. Roles that are missing are made,
+# those that are there stay as they are.
 . /davit/connect.sh
+. /davit/leftovers.sh
 await_backup
 speak_with "$DAVIT_HOST" "$DAVIT_PORT"
+# By this whoever comes next knows the statements that go on without this script.
+export PGAPPNAME='davit restore' PGDATABASE=template1
 patiently ask -c 'select 1'
-PGDATABASE=template1
-ask <<'SQL'
-select format('drop database %I', datname) from pg_database where datname ~ '^davit_(restore|former)_'
-\gexec
-SQL
+tidy
 psql -Xq -f "$backup/roles.sql" >/tmp/roles.log 2>&1
 grep -v 'already exists' /tmp/roles.log >&2 || true
 
@@ -25,39 +25,32 @@ for number in $(numbers); do
   PGDATABASE=$new ask -f /davit/census.sql > "/tmp/$number.census"
   same "$backup/$number.census" "/tmp/$number.census"
   ask -v new="$new" -v name="$(cat "$backup/$number.name")" >> /tmp/names.sql <<'SQL'
-select format('alter database %I rename to %I;', :'new', :'name');
+select format('alter database %I rename to %I \;', :'new', :'name');
 SQL
 done
 
-# Nobody comes in from here on: a name cannot be changed while somebody is connected.
-ask <<'SQL'
-select format('alter database %I allow_connections false', datname) from pg_database
- where not datistemplate and datname !~ '^davit_restore_'
-\gexec
-SQL
-reopen() {
-  ask <<'SQL' || true
-select format('alter database %I allow_connections true', datname) from pg_database where not datistemplate and not datallowconn
-\gexec
-SQL
-}
-trap reopen EXIT
+# All of it is sent at once, which makes it one transaction that the server does or does not do whatever becomes of this script: nothing
+# is closed meanwhile that somebody would have to open again. A name cannot be changed while somebody is connected: who is there is sent
+# away, and as changing a name takes a lock, who comes then waits for the end of it. One in between makes it fail, and it is done again.
 {
-  echo 'begin;'
-  ask -c "select format('alter database %I rename to %I;', datname, 'davit_former_' || oid) from pg_database
-           where not datistemplate and datname !~ '^davit_restore_'"
+  echo "set local lock_timeout = '10s' \;"
+  ask <<'SQL'
+select format('select pg_stat_clear_snapshot() \; select count(pg_terminate_backend(pid)) from pg_stat_activity where datid = %s \; '
+                'alter database %I rename to davit_former_%s \;', oid, datname, oid)
+  from pg_database where not datistemplate and datname !~ '^davit_restore_[0-9]+$'
+SQL
   cat /tmp/names.sql
-  echo 'commit;'
+  # Each by itself: what belongs to a role that is not there is left out, as it is when nothing else depends on it.
+  sed 's/.*/do $davit_do$ begin execute $davit_line$&$davit_line$; exception when others then raise warning $davit_text$%$davit_text$, sqlerrm; end $davit_do$ \\;/' \
+    /tmp/properties.sql
+  echo 'select 1;'
 } > /tmp/swap.sql
 swap() {
-  ask -c "select pg_terminate_backend(a.pid) from pg_stat_activity a join pg_database d on d.oid = a.datid
-           where not d.datistemplate and a.pid <> pg_backend_pid()" &&
-    ask -f /tmp/swap.sql
+  # The answer to what was done may have been lost.
+  alone && aside=$(formers) || return 1
+  [ -n "$aside" ] || ask -f /tmp/swap.sql
 }
 patiently swap
-trap - EXIT
-ask <<'SQL'
-select format('drop database %I', datname) from pg_database where datname ~ '^davit_former_'
-\gexec
-SQL
-psql -Xq -f /tmp/properties.sql >/tmp/properties.log 2>&1 || cat /tmp/properties.log >&2
+grep WARNING /tmp/attempt >&2 || true
+# From here on the restore has succeeded; what stays of the former databases is removed by the next one.
+(patiently discard) || echo 'the former databases could not be removed' >&2

@@ -1,6 +1,6 @@
 . /davit/connect.sh
 mkdir -p "$backup"
-patiently answers at_database
+patiently detached
 at_database --rdb "$backup/dump.rdb"
 # Every part of the file has a checksum of its own, which this reads.
 redis-check-rdb "$backup/dump.rdb" > /tmp/check || { cat /tmp/check >&2; exit 65; }
