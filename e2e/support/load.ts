@@ -17,6 +17,17 @@ export interface LoadOptions {
 }
 
 /**
+ * Ports that connections begin at, each of them once: what a kernel remembers of an ended connection leads the next one from the same port to where
+ * that one was led (conntrack, up to two minutes), and clients of one machine that make hundreds a second come to the same ports again within seconds.
+ */
+const ports = { next: 10_000 + Math.floor(Math.random() * 5_000), last: 60_999 };
+
+function ownPort(): number {
+  if (ports.next > ports.last) ports.next = 10_000;
+  return ports.next++;
+}
+
+/**
  * Ten clients with keep-alive and two without, GET and POST, one request after the other each. Nothing is asked a second time: a request
  * that finds its connection closed has failed.
  */
@@ -42,7 +53,9 @@ export function startLoad(
         );
         resolve();
       };
-      const sent = request({ host: connectTo, port, path, method, agent, headers: { host, ...headers } }, (response) => {
+      const localPort = ownPort();
+      const own = { host, ...headers };
+      const sent = request({ host: connectTo, port, path, method, agent, localPort, headers: own }, (response) => {
         let body = '';
         response.on('data', (chunk: Buffer) => (body += chunk.toString()));
         response.on('error', (error) => fail(error.message));
@@ -53,7 +66,10 @@ export function startLoad(
           resolve();
         });
       });
-      sent.on('error', (error) => fail(error.message));
+      // Of a port that somebody else has nothing was sent.
+      sent.on('error', (error: NodeJS.ErrnoException) =>
+        error.code === 'EADDRINUSE' ? resolve(one(agent, method)) : fail(`${error.message} from port ${localPort}`),
+      );
       // An answer that never comes is a lost request too.
       sent.setTimeout(30_000, () => sent.destroy(new Error(`no answer to ${method} within 30 s`)));
       sent.end(method === 'POST' ? 'x'.repeat(1_000) : undefined);
