@@ -1,4 +1,7 @@
-import { Agent, request } from 'node:http';
+import { Agent, request, type ClientRequestArgs } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+const isTaken = ({ code }: NodeJS.ErrnoException): boolean => code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL';
 
 export interface LoadResult {
   readonly succeeded: number;
@@ -17,14 +20,18 @@ export interface LoadOptions {
 }
 
 /**
- * Ports that connections begin at, each of them once: what a kernel remembers of an ended connection leads the next one from the same port to where
- * that one was led (conntrack, up to two minutes), and clients of one machine that make hundreds a second come to the same ports again within seconds.
+ * Each connection begins at a port of its own, below those that others get: what a kernel remembers of an earlier one leads the next one from the same
+ * port to where that one was led (conntrack, up to two minutes), and one that was tried before the node knew of a Service was led nowhere. Clients
+ * of one machine that make hundreds of connections a second come to the same ports again within seconds.
  */
-const ports = { next: 10_000 + Math.floor(Math.random() * 5_000), last: 60_999 };
+class OwnPorts extends Agent {
+  static #next = 10_000 + Math.floor(Math.random() * 5_000);
 
-function ownPort(): number {
-  if (ports.next > ports.last) ports.next = 10_000;
-  return ports.next++;
+  override createConnection(options: ClientRequestArgs, callback?: (error: Error | null, stream: Duplex) => void) {
+    const localPort = OwnPorts.#next;
+    OwnPorts.#next = localPort < 32_767 ? localPort + 1 : 10_000;
+    return super.createConnection({ ...options, localPort }, callback);
+  }
 }
 
 /**
@@ -41,7 +48,7 @@ export function startLoad(
   let succeeded = 0;
   let until = Number.POSITIVE_INFINITY;
   const agents = [
-    ...Array.from({ length: 10 }, () => (isFresh ? (false as const) : new Agent({ keepAlive: true, maxSockets: 1 }))),
+    ...Array.from({ length: 10 }, () => (isFresh ? (false as const) : new OwnPorts({ keepAlive: true, maxSockets: 1 }))),
     false as const,
     false as const,
   ];
@@ -53,9 +60,8 @@ export function startLoad(
         );
         resolve();
       };
-      const localPort = ownPort();
-      const own = { host, ...headers };
-      const sent = request({ host: connectTo, port, path, method, agent, localPort, headers: own }, (response) => {
+      const by = agent === false ? new OwnPorts() : agent;
+      const sent = request({ host: connectTo, port, path, method, agent: by, headers: { host, ...headers } }, (response) => {
         let body = '';
         response.on('data', (chunk: Buffer) => (body += chunk.toString()));
         response.on('error', (error) => fail(error.message));
@@ -67,9 +73,7 @@ export function startLoad(
         });
       });
       // Of a port that somebody else has nothing was sent.
-      sent.on('error', (error: NodeJS.ErrnoException) =>
-        error.code === 'EADDRINUSE' ? resolve(one(agent, method)) : fail(`${error.message} from port ${localPort}`),
-      );
+      sent.on('error', (error: NodeJS.ErrnoException) => (isTaken(error) ? resolve(one(agent, method)) : fail(error.message)));
       // An answer that never comes is a lost request too.
       sent.setTimeout(30_000, () => sent.destroy(new Error(`no answer to ${method} within 30 s`)));
       sent.end(method === 'POST' ? 'x'.repeat(1_000) : undefined);
