@@ -2,31 +2,11 @@ import { expect, test } from 'vitest';
 import { DriverError } from '../errors.ts';
 import type { TerraformRun } from '../terraform-driver.ts';
 import { argumentVariables } from './commands.ts';
-import { MemoryState } from './testing.ts';
-
-const run = (overrides: Partial<TerraformRun>): TerraformRun => ({
-  id: '7b4f3c52-9f4e-4f1e-8a39-6f0d3b8c1e10',
-  owner: { installation: 'test', organization: 'o', project: 'p', environment: 'e', service: 's' },
-  name: 'infra',
-  release: 'r',
-  engine: 'TERRAFORM',
-  version: null,
-  folder: '/work',
-  fetch: () => Promise.reject(new Error('not asked')),
-  rootPath: '/infra',
-  backend: { type: 'DAVIT', store: new MemoryState(), admit: () => Promise.reject(new Error('not asked')) },
-  environment: {},
-  files: [],
-  variableFiles: [],
-  variables: {},
-  extraArguments: {},
-  limits: { cpuMillicores: 1000, memoryMiB: 512, storageGiB: 1, graceSeconds: 60 },
-  ...overrides,
-});
+import { testRun } from './testing.ts';
 
 function refusal(overrides: Partial<TerraformRun>, command = 'plan'): DriverError {
   try {
-    argumentVariables(run(overrides), command);
+    argumentVariables(testRun(overrides), command);
   } catch (error) {
     if (error instanceof DriverError) return error;
     throw error;
@@ -46,7 +26,7 @@ test('variables that are together too long for the environment of a process are 
 
 test('the limit is that of the whole entry, in bytes and with its quotes', () => {
   const room = 131_071 - "TF_CLI_ARGS_plan='-var=a='".length;
-  expect(argumentVariables(run({ variables: { a: 'x'.repeat(room) } }), 'plan')['TF_CLI_ARGS_plan']).toHaveLength(131_054);
+  expect(argumentVariables(testRun({ variables: { a: 'x'.repeat(room) } }), 'plan')['TF_CLI_ARGS_plan']).toHaveLength(131_054);
   expect(refusal({ variables: { a: 'x'.repeat(room + 1) } }).message).toContain('a (');
   // Each quote becomes five characters, so that a value far below the limit is too long.
   expect(refusal({ variables: { a: "'".repeat(30_000) } }).message).toMatch(/a \(150\d\d\d bytes\)/);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TerraformRun, TerraformSession } from '../terraform-driver.ts';
 import { Terraform } from './terraform.ts';
-import { hasTerraform, MemoryState } from './testing.ts';
+import { hasTerraform, MemoryState, testRun } from './testing.ts';
 
 const terraform = new Terraform({ TERRAFORM: 'terraform', OPEN_TOFU: null });
 let folder: string;
@@ -28,25 +28,8 @@ async function run(files: Readonly<Record<string, string>>, overrides: Partial<T
   const root = join(folder, 'source', 'infra');
   await mkdir(root, { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
-  return {
-    id: '7b4f3c52-9f4e-4f1e-8a39-6f0d3b8c1e10',
-    owner: { installation: 'test', organization: 'o', project: 'p', environment: 'e', service: 's' },
-    name: 'infra',
-    release: 'r',
-    engine: 'TERRAFORM',
-    version: null,
-    folder,
-    fetch: () => Promise.reject(new Error('it is there')),
-    rootPath: '/infra',
-    backend: { type: 'DAVIT', store: state, admit: () => Promise.reject(new Error('it is here')) },
-    environment: {},
-    files: [],
-    variableFiles: [],
-    variables: {},
-    extraArguments: {},
-    limits: { cpuMillicores: 1000, memoryMiB: 512, storageGiB: 1, graceSeconds: 60 },
-    ...overrides,
-  };
+  const backend = { type: 'DAVIT', store: state, admit: () => Promise.reject(new Error('it is here')) } as const;
+  return testRun({ folder, backend, ...overrides });
 }
 
 async function open(wanted: TerraformRun): Promise<TerraformSession> {

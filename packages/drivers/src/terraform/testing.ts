@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import type { StateLock, StateStore } from '../terraform-driver.ts';
+import type { StateLock, StateStore, TerraformRun } from '../terraform-driver.ts';
 
 /** Whether this machine has the program; tests that need it are left out elsewhere. */
 export const hasTerraform = spawnSync('terraform', ['version']).status === 0;
@@ -35,4 +35,27 @@ export class MemoryState implements StateStore {
     this.held = null;
     return Promise.resolve(true);
   }
+}
+
+/** A run of Terraform that is given nothing, in a state of its own. */
+export function testRun(overrides: Partial<TerraformRun> = {}): TerraformRun {
+  return {
+    id: '7b4f3c52-9f4e-4f1e-8a39-6f0d3b8c1e10',
+    owner: { installation: 'test', organization: 'o', project: 'p', environment: 'e', service: 's' },
+    name: 'infra',
+    release: 'r',
+    engine: 'TERRAFORM',
+    version: null,
+    folder: '/work',
+    fetch: () => Promise.reject(new Error('it is there')),
+    rootPath: '/infra',
+    backend: { type: 'DAVIT', store: new MemoryState(), admit: () => Promise.reject(new Error('it is here')) },
+    environment: {},
+    files: [],
+    variableFiles: [],
+    variables: {},
+    extraArguments: {},
+    limits: { cpuMillicores: 1000, memoryMiB: 512, storageGiB: 1, graceSeconds: 60 },
+    ...overrides,
+  };
 }

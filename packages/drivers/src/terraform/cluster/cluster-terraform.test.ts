@@ -9,7 +9,7 @@ import { DriverError, FolderNotHeldError } from '../../errors.ts';
 import type { TerraformRun } from '../../terraform-driver.ts';
 import { statePath } from '../../terraform-state.ts';
 import type { Instance } from '../../workload.ts';
-import { hasTerraform, MemoryState } from '../testing.ts';
+import { hasTerraform, MemoryState, testRun } from '../testing.ts';
 import { ClusterTerraform } from './cluster-terraform.ts';
 import { defaultImages } from './pod.ts';
 import { ProcessCluster, serveStateAt } from './testing.ts';
@@ -45,13 +45,8 @@ afterEach(async () => {
 });
 
 function run(files: Readonly<Record<string, string>>, overrides: Partial<TerraformRun> = {}): TerraformRun {
-  return {
+  return testRun({
     id,
-    owner: { installation: 'test', organization: 'o', project: 'p', environment: 'e', service: 's' },
-    name: 'infra',
-    release: 'r',
-    engine: 'TERRAFORM',
-    version: null,
     folder: join(folder, 'work'),
     fetch: async () => {
       fetched += 1;
@@ -59,16 +54,9 @@ function run(files: Readonly<Record<string, string>>, overrides: Partial<Terrafo
       await mkdir(root, { recursive: true });
       for (const [name, content] of Object.entries(files)) await writeFile(join(root, name), content);
     },
-    rootPath: '/infra',
     backend: { type: 'DAVIT', store: state, admit: () => Promise.resolve({ path: statePath(id), password: 'sesame' }) },
-    environment: {},
-    files: [],
-    variableFiles: [],
-    variables: {},
-    extraArguments: {},
-    limits: { cpuMillicores: 1000, memoryMiB: 512, storageGiB: 1, graceSeconds: 60 },
     ...overrides,
-  };
+  });
 }
 
 const call = (more: { signal?: AbortSignal; leave?: AbortSignal; force?: AbortSignal } = {}) => ({
