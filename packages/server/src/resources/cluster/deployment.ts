@@ -53,7 +53,9 @@ function outcomeOf(row: store.ClusterRow, { facts, failure, missingPermissions, 
   }
   if (facts === null) {
     const hint = isLocal(row) ? 'Start Docker or Podman on this machine; `davit doctor` looks for them.' : (failure?.hint ?? '');
-    const message = isLocal(row) ? `${what} of this machine does not answer.` : `${failure?.message ?? 'it is not known'}.`;
+    const message = isLocal(row)
+      ? `${what} of this machine does not answer.`
+      : `${(failure?.message ?? 'it is not known').replace(/\.$/, '')}.`;
     return { message, error: { tag: failure?.code ?? 'ENGINE_UNREACHABLE', hint } };
   }
   if (upgrade !== null && upgrade.failure !== null)
