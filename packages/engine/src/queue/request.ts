@@ -17,7 +17,14 @@ export async function queueRequest(tx: Queryable, request: DeploymentRequest): R
   const isForced = services.some((service) => service.event !== undefined);
   const waiting = isForced
     ? undefined
-    : await tx.maybe(requests.findMergeable, [place.environmentId, trigger.actor, request.action, ids]);
+    : await tx.maybe(requests.findMergeable, [
+        place.environmentId,
+        trigger.actor,
+        request.action,
+        ids,
+        place.clusterId,
+        place.driver,
+      ]);
   const deploymentId = waiting?.id ?? randomUUID();
   if (waiting === undefined) {
     await tx.run(requests.insertDeployment, [

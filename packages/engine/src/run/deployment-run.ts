@@ -17,6 +17,7 @@ import type { Semaphore } from './semaphore.ts';
 import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
 import { parallel } from './parallel.ts';
+import { removeEnvironment } from './remove-environment.ts';
 import { takeBack } from './take-back.ts';
 import { positionOf, prepareTasks, retires, valuesToHide, type TaskState } from './prepare.ts';
 
@@ -30,6 +31,8 @@ export interface DeploymentRunInput {
   readonly cancel: AbortSignal;
   /** The same with force: also what is waited for otherwise is interrupted. */
   readonly force: AbortSignal;
+  /** It was taken up in vain again and again: what interrupts it now, and does not pass, fails it. */
+  readonly isLastTry: boolean;
 }
 
 // Of one stage at a time, as the public documentation of this API has it.
@@ -48,9 +51,12 @@ export class DeploymentRun {
   readonly #wait: ClusterWait;
   /** Aborts with the run that has to be given up in the middle, so that nothing of it goes on beside the run that takes it up. */
   readonly #abandon = new AbortController();
+  /** From outside: the lease is lost, or the process stops. */
+  readonly #abandonedBefore: AbortSignal;
 
   constructor(input: DeploymentRunInput) {
     this.#input = { ...input, abandon: AbortSignal.any([input.abandon, this.#abandon.signal]) };
+    this.#abandonedBefore = input.abandon;
     const { deployment, parts } = input;
     this.#journal = new Journal(parts.database, deployment.id, deployment.fence);
     this.#log = new DeploymentLog(parts.database, deployment.id, (text) => text);
@@ -62,6 +68,16 @@ export class DeploymentRun {
    * be recorded because the database is away. Then nothing of it is under way any more.
    */
   async execute(): Promise<void> {
+    try {
+      await this.#work();
+    } catch (error) {
+      const isOver = error instanceof LeaseLost || this.#abandonedBefore.aborted || this.waiting !== null;
+      if (isOver || isDatabaseAway(error) || !this.#input.isLastTry) throw error;
+      await this.#giveUp(error);
+    }
+  }
+
+  async #work(): Promise<void> {
     try {
       for (const members of await this.#prepare()) {
         await this.#buildStage(members);
@@ -116,7 +132,7 @@ export class DeploymentRun {
       await this.#enter(member, 'BUILDING');
       const cancel = AbortSignal.any([this.#input.cancel, stageFailed.signal]);
       const failure = await this.#guard(member, () =>
-        this.#input.builds.use(() => this.#runSteps(member, member.plan.build, cancel)),
+        this.#inTurn(cancel, () => this.#runSteps(member, member.plan.build, cancel)),
       );
       if (failure === null) return;
       this.#firstFailed ??= member.task.name;
@@ -124,6 +140,20 @@ export class DeploymentRun {
       await this.#fail(member, 'BUILD_FAILED', failure);
     });
     if (members.some((member) => member.phase === 'BUILD_FAILED')) await this.#cancelRest();
+  }
+
+  /** When one of the builds at a time may begin. Who is canceled until then need not wait for those of others. */
+  async #inTurn(cancel: AbortSignal, build: () => Promise<void>): Promise<void> {
+    let begun = false;
+    const begin = (): Promise<void> => {
+      begun = true;
+      return build();
+    };
+    try {
+      await this.#input.builds.use(begin, AbortSignal.any([cancel, this.#input.abandon]));
+    } catch (error) {
+      throw !begun && cancel.aborted ? new Canceled() : error;
+    }
   }
 
   async #deployStage(members: readonly TaskState[]): Promise<void> {
@@ -171,6 +201,7 @@ export class DeploymentRun {
     for (const name of names) {
       const position = positionOf(member.plan, name);
       if (member.done.has(name)) continue;
+      member.begun.add(name);
       const skipped = await runStep({
         parts,
         deployment,
@@ -212,17 +243,17 @@ export class DeploymentRun {
       }
       if (error instanceof ClusterAway) {
         if (await this.#wait.begin(error, member.task.serviceId)) throw error;
+        if (this.#input.cancel.aborted && member.begun.has('unroute')) {
+          const message = 'Taking it down has begun, which is not canceled: what is left of it stops when the cluster is back.';
+          this.#log.add('cancel', message, { serviceId: member.task.serviceId, level: 'WARNING' });
+        }
         // Nothing of it serves yet, so that nobody has to wait for the cluster to know that it ends.
         if (this.#input.cancel.aborted && !(await this.#isRouted(member))) {
           await this.#cancelTask(member);
           return null;
         }
       }
-      const reference = `${this.#input.deployment.id}/${member.task.serviceId}`;
-      const failure = toFailure(error, reference);
-      if (failure.code === 'INTERNAL')
-        this.#input.parts.log.error({ err: error, reference }, 'a step failed in an unexpected way');
-      return this.#log.redacted(failure);
+      return this.#log.redacted(this.#failureOf(error, `${this.#input.deployment.id}/${member.task.serviceId}`));
     }
   }
 
@@ -294,9 +325,9 @@ export class DeploymentRun {
     return takeBack(member.task, { ...this.#input, journal: this.#journal, log: this.#log, wait: this.#wait });
   }
 
-  /** Whether the new instances are what should run by now: from there on only forward. */
+  /** Whether what the deployment is for is what should run by now, or should not any more: from there on only forward. */
   async #isRouted(member: TaskState): Promise<boolean> {
-    if (member.done.has('route')) return true;
+    if (member.done.has('route') || member.begun.has('unroute')) return true;
     const [runtime] = await this.#input.parts.database.many(readRuntimes, [[member.task.serviceId]]);
     return runtime?.rollout === member.task.rollout;
   }
@@ -307,7 +338,8 @@ export class DeploymentRun {
     // A run of a job is waited for all the same.
     const isAwaited = member.done.has('launch') && !this.#input.force.aborted;
     const interrupted = member.phase === 'CANCELING' && !isAwaited && !(await this.#isRouted(member));
-    if (member.phase !== 'WAITING' && !interrupted) return false;
+    // BUILDING: its image is made, or was being made; nothing of it is on the cluster.
+    if (member.phase !== 'WAITING' && member.phase !== 'BUILDING' && !interrupted) return false;
     if (interrupted) await this.#undo(member);
     await this.#endCanceled(member);
     return true;
@@ -325,9 +357,10 @@ export class DeploymentRun {
     const phases = this.#tasks.map((member) => member.phase);
     const failed = phases.some((phase) => phase === 'FAILED' || phase === 'BUILD_FAILED');
     const canceled = this.#input.cancel.aborted && phases.some((phase) => phase === 'CANCELED');
-    const status = failed ? 'FAILED' : canceled ? 'CANCELED' : 'SUCCEEDED';
-    const removesEnvironment = deployment.action === 'DELETE' && deployment.whole_environment && status === 'SUCCEEDED';
-    if (removesEnvironment) await this.#removeEnvironment(deployment.driver);
+    const outcome = failed ? 'FAILED' : canceled ? 'CANCELED' : 'SUCCEEDED';
+    const isRemoval = deployment.action === 'DELETE' && deployment.whole_environment && outcome === 'SUCCEEDED';
+    const removesEnvironment = isRemoval && (await this.#removeEnvironment());
+    const status = isRemoval && !removesEnvironment ? 'FAILED' : outcome;
     if (deployment.action === 'DEPLOY') {
       const done = this.#tasks.filter(({ phase }) => phase === 'SUCCEEDED').map(({ task }) => task.serviceId);
       await collectImages(
@@ -352,15 +385,32 @@ export class DeploymentRun {
     await crashPoint('finish:after');
   }
 
-  /** What a cluster has of the environment beside its services. One that stays away keeps it, and the log says so. */
-  async #removeEnvironment(driver: string): Promise<void> {
+  /** Whether it is gone. */
+  async #removeEnvironment(): Promise<boolean> {
+    const { deployment, parts, abandon } = this.#input;
+    const refusal = await removeEnvironment({ parts, deployment, abandon, log: this.#log, wait: this.#wait });
+    if (refusal === null) return true;
+    const failure = this.#log.redacted(this.#failureOf(refusal, deployment.id));
+    this.#log.add('end', `The environment could not be removed: ${failure.message}`, { level: 'ERROR', error: failure });
+    return false;
+  }
+
+  #failureOf(error: unknown, reference: string): FailureRecord {
+    const failure = toFailure(error, reference);
+    if (failure.code === 'INTERNAL') this.#input.parts.log.error({ err: error, reference }, 'a step failed in an unexpected way');
+    return failure;
+  }
+
+  /** Fails all that has not ended, so that the environment is not held up for ever. What is left of instances the keeper removes. */
+  async #giveUp(error: unknown): Promise<void> {
     const { deployment, parts } = this.#input;
-    const call = { signal: this.#input.abandon, log: (message: string) => this.#log.add('remove', message) };
-    try {
-      await parts.drivers[driver]?.cluster.removeEnvironment(deployment.environment_id, call);
-    } catch (error) {
-      if (!(error instanceof ClusterAway) || (await this.#wait.begin(error))) throw error;
-      this.#log.add('remove', `${error.message}. What it has of the environment stays there.`, { level: 'WARNING' });
-    }
+    const failure = this.#log.redacted(this.#failureOf(error, deployment.id));
+    this.#log.add('end', failure.message, { level: 'ERROR', error: failure });
+    await this.#log.flush();
+    await this.#journal.transaction(async (tx) => {
+      await this.#journal.writeAny(store.failServices, [JSON.stringify(failure)], tx);
+      await this.#journal.write(store.finishDeployment, ['FAILED'], tx);
+      await parts.hooks.deploymentEnded(tx, deployment.id, deployment.action, 'FAILED');
+    });
   }
 }

@@ -1,6 +1,8 @@
+import { isAppError } from '@davit/base';
 import type { EngineHooks } from '../port.ts';
 import type { ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
+import { isDatabaseAway } from '../passing.ts';
 import { eventOf, planStages, stepMetrics, type PlannedTask, type StepName } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 import { steps, type Task } from '../steps/index.ts';
@@ -15,6 +17,8 @@ export interface TaskState {
   readonly plan: PlannedTask;
   phase: Phase;
   readonly done: Set<StepName>;
+  /** Steps that were begun, by this attempt or one before. */
+  readonly begun: Set<StepName>;
 }
 
 interface PrepareInput {
@@ -55,7 +59,9 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
       const task = tasks.find((one) => one.serviceId === plan.serviceId);
       const row = rows.find((one) => one.service_id === plan.serviceId);
       if (task === undefined || row === undefined) return [];
-      return [{ task, plan, phase: row.phase, done: resume(task, recorded.get(task.serviceId) ?? []) }];
+      const known = recorded.get(task.serviceId) ?? [];
+      const begun = new Set(known.filter(({ status }) => status !== 'PENDING').map(({ name }) => name));
+      return [{ task, plan, phase: row.phase, done: resume(task, known), begun }];
     }),
   );
   await journal.insertSteps(stages.flat().flatMap(journalRows));
@@ -69,14 +75,33 @@ function hasImage({ drivers }: EngineParts, driver: string, imageId: string | nu
   return pullsItself !== imageId.startsWith('sha256:');
 }
 
-/** Secrets and credentials that services are run or fetched with: nothing that a log may show. */
+/**
+ * Secrets and credentials that services are run or fetched with: nothing that a log may show. What cannot be had cannot be shown; the step that needs
+ * it fails, and says why.
+ */
 export async function valuesToHide(hooks: EngineHooks, members: readonly TaskState[]): Promise<readonly string[]> {
   // A configuration that is destroyed runs as it was deployed.
   const configs = members.flatMap(({ task }) => [task.config, task.former?.config ?? null]);
-  const ids = configs.flatMap((config) => (config === null ? [] : secretIds(config)));
+  const ids = [...new Set(configs.flatMap((config) => (config === null ? [] : secretIds(config))))];
   const credentials = await Promise.all(configs.map((config) => credentialsOf(hooks, config)));
-  const values = ids.length === 0 ? [] : (await hooks.secrets([...new Set(ids)])).values();
-  return [...values, ...credentials.flat().map((one) => one.password)];
+  return [...(await secretsOf(hooks, ids)), ...credentials.flat().map((one) => one.password)];
+}
+
+async function secretsOf(hooks: EngineHooks, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  const all = await unlessRefused(hooks.secrets(ids));
+  if (all !== null) return [...all.values()];
+  // One of them cannot be read.
+  const each = await Promise.all(ids.map((id) => unlessRefused(hooks.secrets([id]))));
+  return each.flatMap((found) => (found === null ? [] : [...found.values()]));
+}
+
+/** null: what is asked for is refused, and will be again. */
+function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
+  return asked.catch((error: unknown) => {
+    if (!isAppError(error) || isDatabaseAway(error)) throw error;
+    return null;
+  });
 }
 
 /** Whether former instances are stopped behind the service's success. */
@@ -143,10 +168,12 @@ async function credentialsOf(
   config: ReleaseConfig | null,
 ): Promise<readonly { readonly password: string }[]> {
   if (config?.source.type === 'IMAGE' && config.source.registryId !== null) {
-    return given([await hooks.registryCredentials(config.source.registryId)]);
+    return given([await unlessRefused(hooks.registryCredentials(config.source.registryId))]);
   }
   const tokens = config === null ? [] : gitTokensOf(config.source);
-  return given(await Promise.all(tokens.map((id) => (id === null ? Promise.resolve(null) : hooks.gitCredentials(id)))));
+  return given(
+    await Promise.all(tokens.map((id) => (id === null ? Promise.resolve(null) : unlessRefused(hooks.gitCredentials(id))))),
+  );
 }
 
 function given<T>(values: readonly (T | null | undefined)[]): T[] {

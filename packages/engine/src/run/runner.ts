@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
 import type { EngineParts } from '../parts.ts';
+import { isDatabaseAway } from '../passing.ts';
 import * as store from '../store/journal.ts';
 import type { Waiting } from './cluster-wait.ts';
 import { DeploymentRun } from './deployment-run.ts';
@@ -21,6 +22,9 @@ const renewEveryMilliseconds = 3_000;
 // Notifications wake a runner; this is for the ones that a lost connection swallowed, and for runners that died.
 const lookEveryMilliseconds = 1_000;
 
+// What interrupts a deployment so often, one after the other, will not pass by itself.
+const mostInterruptions = 8;
+
 const lockName = (runnerId: string): string => `runner ${runnerId}`;
 
 interface Running {
@@ -38,6 +42,8 @@ export class Runner {
   readonly #running = new Map<string, Running>();
   /** Deployments of this runner whose cluster is away. They take no place, so that those of other clusters go on. */
   readonly #waiting = new Map<string, Waiting>();
+  /** How often deployments of this runner were interrupted by what nobody expects. */
+  readonly #interruptions = new Map<string, number>();
   #lock: SessionLock | null = null;
   #listener: Listener | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
@@ -193,9 +199,11 @@ export class Runner {
       cancel: cancel.signal,
       force: force.signal,
       abandon: abandon.signal,
+      isLastTry: (this.#interruptions.get(deployment.id) ?? 0) >= mostInterruptions,
     });
     const ended = run
       .execute()
+      .then(() => void this.#interruptions.delete(deployment.id))
       .catch((error: unknown) => this.#onAbandoned(deployment, error, { waiting: run.waiting, abandon: abandon.signal }))
       .finally(() => {
         if (this.#running.get(deployment.id)?.fence === deployment.fence) this.#running.delete(deployment.id);
@@ -210,12 +218,15 @@ export class Runner {
     error: unknown,
     { waiting, abandon }: { readonly waiting: Waiting | null; readonly abandon: AbortSignal },
   ): Promise<void> {
+    if (error instanceof LeaseLost) this.#interruptions.delete(deployment.id);
     if (error instanceof LeaseLost || this.#stopping) return;
     if (waiting !== null) {
       this.#waiting.set(deployment.id, waiting);
       return;
     }
     this.#parts.log.error({ err: error, deployment: deployment.id }, 'a deployment was interrupted and will be taken up again');
+    if (!isDatabaseAway(error) && !abandon.aborted)
+      this.#interruptions.set(deployment.id, 1 + (this.#interruptions.get(deployment.id) ?? 0));
     // Whatever interrupted it is probably not over yet.
     await pause(lookEveryMilliseconds, abandon);
   }

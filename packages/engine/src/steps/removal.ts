@@ -35,8 +35,9 @@ export const stop: Step = {
   deadlineSeconds: ({ task, parts }) => 120 + terminationGrace(task.former?.config ?? null, parts.settings),
   cancelable: false,
   async run(context) {
-    const { task, parts, call } = context;
+    const { task, parts, call, journal } = context;
     const grace = terminationGrace(task.former?.config ?? null, parts.settings);
+    await journal.hold();
     await driverSet(context).cluster.retire({ service: task.serviceId }, grace, call);
     call.log('All instances are stopped.');
     return {};
@@ -50,6 +51,7 @@ export const remove: Step = {
   cancelable: false,
   async run(context) {
     const { task, deployment, journal, call } = context;
+    await journal.hold();
     await driverSet(context).cluster.removeService(deployment.environment_id, task.serviceId, call);
     await leaveAll(context);
     await journal.writeAny(removeRuns, [task.serviceId]);

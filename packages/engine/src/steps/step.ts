@@ -1,3 +1,4 @@
+import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
 import type { BuildCommit, GitReleaseSource, JobEvent, ReleaseConfig } from '../model.ts';
@@ -114,7 +115,13 @@ export function hadSchedule({ former }: Task): boolean {
 
 /** The configuration of a task whose action runs one. */
 export function configOf(task: Task): ReleaseConfig {
-  if (task.config === null) throw new Error(`${task.name} has no release to run`);
+  // A restart may have been asked for while the first deployment waited, which failed then.
+  if (task.config === null) {
+    throw new AppError({
+      code: 'NEVER_DEPLOYED',
+      message: `${task.name} has no release to run, as no deployment of it has succeeded. Deploy it first.`,
+    });
+  }
   return task.config;
 }
 
@@ -145,5 +152,7 @@ export async function workloadOf(context: StepContext, options: { former?: boole
   });
   const instances = former === null ? (task.count ?? config.instances) : instanceCounts(former, config).serving;
   const complete = options.secrets ? await withRegistry(parts, task.driver, config, workload) : workload;
-  return { ...complete, instances };
+  // A release of the time when the service was called otherwise has names that another service may have by now.
+  const takesNames = former === null && config.name === task.name;
+  return { ...complete, instances, ...(takesNames && { takesNames }) };
 }

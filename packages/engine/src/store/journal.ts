@@ -169,6 +169,13 @@ export const setPhase = statement(
     WHERE deployment_id = $1 AND service_id = $3 AND ${fenced}`,
 );
 
+/** Deployment, fence, failure: all that has not ended has failed. */
+export const failServices = statement(
+  'failServices',
+  `UPDATE deployment_service SET phase = 'FAILED', failure = $3::jsonb, finished_at = clock_timestamp()
+    WHERE deployment_id = $1 AND phase NOT IN ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') AND ${fenced}`,
+);
+
 export const insertSteps = statement(
   'insertSteps',
   `INSERT INTO deployment_step (deployment_id, service_id, position, name, metric)

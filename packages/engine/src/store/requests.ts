@@ -8,12 +8,14 @@ export const lockQueue = statement('lockQueue', `SELECT pg_advisory_xact_lock(ha
 
 /**
  * A waiting request that the new one may join: same actor, same action, and nothing that waits behind it concerns one of the
- * services, as joining would overtake it. FOR UPDATE: a runner must not start it meanwhile (it skips locked rows).
+ * services, as joining would overtake it. On the same cluster: after a move the one that waits still goes to the former. FOR UPDATE: a runner
+ * must not start it meanwhile (it skips locked rows).
  */
 export const findMergeable = statement<{ id: string }>(
   'findMergeable',
   `SELECT d.id FROM deployment d
     WHERE d.environment_id = $1 AND d.status = 'QUEUED' AND d.actor = $2 AND d.action = $3
+      AND d.cluster_id = $5 AND d.driver = $6
       AND NOT EXISTS (
         SELECT 1 FROM deployment later JOIN deployment_service s ON s.deployment_id = later.id
          WHERE later.environment_id = d.environment_id AND later.status = 'QUEUED'
@@ -65,9 +67,11 @@ export const everDeployed = statement<{ service_id: string }>(
     WHERE s.service_id = ANY ($1::uuid[]) AND d.action = 'DEPLOY' AND d.status IN ('QUEUED', 'RUNNING')`,
 );
 
+/** Whether something of the service may be on a cluster, also what a first deployment that failed left there, or a deployment may still put it there. */
 export const isOpen = statement<{ known: boolean }>(
   'serviceIsKnown',
   `SELECT EXISTS (SELECT 1 FROM service_runtime WHERE service_id = $1)
+       OR EXISTS (SELECT 1 FROM service_place WHERE service_id = $1)
        OR EXISTS (SELECT 1 FROM deployment_service s JOIN deployment d ON d.id = s.deployment_id
                    WHERE s.service_id = $1 AND d.status IN ('QUEUED', 'RUNNING')) AS known`,
 );

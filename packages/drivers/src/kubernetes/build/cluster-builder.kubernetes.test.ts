@@ -207,7 +207,7 @@ describe.skipIf(cluster.missing !== null)(
       await expect.poll(log).toMatch(/^#\d+ under-way$/m);
       const [before] = await left('Pod');
       checkout.dockerfile('RUN echo second');
-      const second = await driver.builder.build(request('again'), recordedCall());
+      const second = await build('again');
       expect(second.digest).toBe((await there('again/manifests/1')).digest);
       expect((await failureOf(first)).retryable).toBe(true);
       expect(await left('Pod')).not.toContain(before);
