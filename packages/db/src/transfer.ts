@@ -36,6 +36,8 @@ const staying: ReadonlySet<string> = new Set([
   'runner',
   // Of the container engine of the machine.
   'pulled_image',
+  // Of the minute that is; a standby does not have it.
+  'rate_count',
 ]);
 
 /** A standby will do. Fails with DATABASE_UNAVAILABLE; INSTANCE_EMPTY where Davit was never started. */

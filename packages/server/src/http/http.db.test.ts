@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { ApiError } from '@davit/client';
 import { statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { breakDatabase, revokeElsewhere } from './testing.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { breakDatabase, revokeElsewhere, untilWindowLasts, windowSecondsLeft } from './testing.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -218,6 +218,7 @@ describe('the rate limit', () => {
     limited = await startTestServer({ environment: { DAVIT_RATE_LIMIT: '5' } });
   });
   afterAll(() => limited.close());
+  beforeEach(() => untilWindowLasts(3, () => windowSecondsLeft(limited)));
 
   test('counts per token, says what is left on every answer, and then answers 429', async () => {
     const headers = { authorization: `Token ${limited.adminToken}` };

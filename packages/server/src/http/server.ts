@@ -16,7 +16,7 @@ import { IdempotencyKeys } from './idempotency.ts';
 import { RequestDurations } from './metrics.ts';
 import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
-import { RateLimiter } from './rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import { addOperation } from './route.ts';
 import { addTerraformState } from './terraform-state.ts';
 
@@ -40,7 +40,7 @@ export interface ServerOptions {
   readonly vault: Vault;
   readonly authenticator: Authenticator;
   readonly gitInbox: GitInbox;
-  readonly rateLimit: number;
+  readonly limiter: RateLimiter;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
   readonly logRequests: boolean;
@@ -89,7 +89,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   const room: Room = {
     options,
-    limiter: new RateLimiter(options.rateLimit),
+    limiter: options.limiter,
     durations: new RequestDurations(),
     idempotency: new IdempotencyKeys(options),
   };

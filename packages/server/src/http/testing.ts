@@ -1,4 +1,5 @@
 import { accessChannel, openDatabase, statement, type Database } from '@davit/db';
+import { expect } from 'vitest';
 
 const revoke = statement(
   'test_revoke_elsewhere',
@@ -20,4 +21,15 @@ const breakGitTokens = statement('test_break_git_tokens', 'alter table git_token
 /** Makes reads of git tokens fail in a way that nobody foresaw. */
 export async function breakDatabase(database: Database): Promise<void> {
   await database.run(breakGitTokens);
+}
+
+/** Waits until the window of the rate limit lasts that long yet, so that it does not end in the middle of what is counted. */
+export async function untilWindowLasts(seconds: number, left: () => Promise<number>): Promise<void> {
+  await expect.poll(left, { interval: 100 }).toBeGreaterThan(seconds);
+}
+
+/** How long the window of a server's rate limit lasts yet, asked without being counted. */
+export async function windowSecondsLeft({ baseUrl }: { readonly baseUrl: string }): Promise<number> {
+  const { headers } = await fetch(`${baseUrl}/healthz`);
+  return Number(headers.get('x-ratelimit-reset'));
 }

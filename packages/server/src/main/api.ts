@@ -13,6 +13,8 @@ import { readDatabaseCatalogue } from '../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
+import { RateLimitSharing } from '../http/rate-limit-sharing.ts';
+import { RateLimiter } from '../http/rate-limit.ts';
 import { createServer } from '../http/server.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { noteServiceAccounts } from '../resources/cluster/index.ts';
@@ -132,6 +134,8 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
   const state = { isLeaving: false, isStarting: config.role === 'worker' };
+  const limiter = new RateLimiter(config.rateLimit);
+  const sharing = new RateLimitSharing({ limiter, database, log: logger ?? silent });
   const server = await createServer({
     mounted: mountAll(deps),
     database,
@@ -140,7 +144,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     vault,
     authenticator,
     gitInbox: new GitInbox({ database, vault }),
-    rateLimit: config.rateLimit,
+    limiter,
     bodyLimitBytes: config.bodyLimitBytes,
     trustProxy: config.trustProxy,
     logRequests: config.logRequests,
@@ -156,6 +160,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     server,
     madeToken,
     listen: async () => {
+      await sharing.start();
       try {
         return await server.listen({ host: config.host, port: config.port });
       } catch (error) {
@@ -168,6 +173,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
       try {
         await closeServer(server, streams, config.stopWithinSeconds);
       } finally {
+        await sharing.stop();
         await listener.close();
       }
     },

@@ -143,7 +143,7 @@ test('an instance is moved: what ran is deployed there, with its variables and s
   const counts = async (database: TestDatabase) => {
     const rows = await database.database.many(tables);
     // Rows of one place only, and what the import does: it deploys, and disarms schedules until that is done.
-    const own = ['runner', 'pulled_image', 'deployment', 'deployment_service', 'job_schedule'];
+    const own = ['runner', 'pulled_image', 'rate_count', 'deployment', 'deployment_service', 'job_schedule'];
     return Object.fromEntries(rows.flatMap(({ name, rows: count }) => (own.includes(name) ? [] : [[name, count]])));
   };
   expect(await counts(there)).toEqual(await counts(server.database));
