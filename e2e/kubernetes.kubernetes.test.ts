@@ -193,6 +193,54 @@ describe.skipIf(cluster.missing !== null)(
       },
     );
 
+    describe('each line that is printed is stored once', () => {
+      const output = async (params: { containerId: string }): Promise<string[]> =>
+        (await stage.davit.client.call('listContainerLog', { params })).results.map(({ message }) => message);
+      const printed = (params: { containerId: string }, line: string) =>
+        eventually(async () => ((await output(params)).includes(line) ? true : undefined), `"${line}"`);
+
+      test('to the end of a pod that is taken away, and from the start of the one in its place', async () => {
+        // It ends later than the reading of its output gives way to that of the other one.
+        const stop = "trap 'echo stopping $(hostname); sleep 15; echo stop $(hostname); exit 0' TERM";
+        const params = await stage.container('told', `${stop}; echo start $(hostname); httpd -f -p 8080 -h / & wait`, {
+          ports: [{ internal_port: 8080, publicly_accessible: false, protocol: 'HTTP' }],
+        });
+        const body = { 'deployment.termination_grace_period_seconds': 60 };
+        await stage.davit.client.call('editContainerAdvancedSettings', { params, body });
+        expect((await stage.deploy(params)).state).toBe('DEPLOYED');
+        const [before = ''] = await stage.names('Pod', params.containerId);
+        await printed(params, `start ${before}`);
+        await stage.takeAway('Pod', before);
+        await printed(params, `stop ${before}`);
+        const others = async () => (await stage.names('Pod', params.containerId)).filter((name) => name !== before);
+        const after = await eventually(async () => (await others())[0], 'another pod');
+        await printed(params, `start ${after}`);
+        await stage.davit.kill('SIGKILL');
+        await stage.davit.serve();
+        await stage.takeAway('Pod', after);
+        await printed(params, `stop ${after}`);
+        const lines = await output(params);
+        const of = (pod: string): string[] => lines.filter((line) => line.endsWith(` ${pod}`));
+        expect(of(before)).toEqual([`start ${before}`, `stopping ${before}`, `stop ${before}`]);
+        expect(of(after)).toEqual([`start ${after}`, `stopping ${after}`, `stop ${after}`]);
+        await stage.ended(params, () => stage.davit.client.call('stopContainer', { params }));
+      });
+
+      test('also of a process that crashes again and again', async () => {
+        // Not before it was deployed.
+        const at = Math.floor(Date.now() / 1_000) + 30;
+        const wait = `now=$(date +%s); [ $now -ge ${at} ] || sleep $((${at} - now))`;
+        const life = 'life=$(cat /proc/sys/kernel/random/uuid); echo start $life; echo crash $life; exit 1';
+        const params = await stage.container('crasher', `${wait}; ${life}`);
+        expect((await stage.deploy(params)).state).toBe('DEPLOYED');
+        const lives = async () => new Set((await output(params)).filter((line) => line.startsWith('crash ')));
+        await eventually(async () => ((await lives()).size >= 3 ? true : undefined), 'three lives', 150_000);
+        await stage.ended(params, () => stage.davit.client.call('stopContainer', { params }));
+        const lines = await output(params);
+        expect(lines).toEqual([...new Set(lines)]);
+      });
+    });
+
     describe('a job', () => {
       const create = async (name: string, schedule: CallInput<'createJob'>['body']['schedule']): Promise<{ jobId: string }> => {
         const { environmentId, registryId, image } = stage;

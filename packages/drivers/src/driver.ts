@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ClusterCharts } from './helm-driver.ts';
 import type { ClusterScaling } from './scaling.ts';
 import type { ClusterSchedules } from './schedules.ts';
-import type { Instance, LogLine, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
+import type { Instance, LogLine, LogPosition, ObjectMetadata, Ownership, Selector, Workload } from './workload.ts';
 
 /** What every call that takes long gets. */
 export interface CallContext {
@@ -182,8 +182,13 @@ export interface ClusterDriver {
    */
   probe(workload: Workload, instance: Instance, which: 'readiness' | 'liveness', signal: AbortSignal): Promise<string | null>;
 
-  /** Lines of an instance after `since` (exclusive; null: from its start). Follows until the instance ends or the signal aborts. */
-  followLogs(instanceId: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void>;
+  /** Lines of an instance after a position (exclusive; null: from its start). Follows until the instance ends or the signal aborts. */
+  followLogs(
+    instanceId: string,
+    position: LogPosition | null,
+    onLine: (line: LogLine) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
 
   /**
    * The text of a file inside an instance, which may have ended; null: there is none, it is no file, or larger than that. Fails with

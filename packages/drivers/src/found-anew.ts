@@ -41,8 +41,8 @@ export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver 
     // Where the cluster acts on a probe by itself nothing is asked.
     probe: (workload, instance, which, signal) =>
       use(signal, (cluster, within) => cluster.probe(workload, instance, which, within), false),
-    followLogs: (instanceId, since, onLine, signal) =>
-      use(signal, (cluster, within) => cluster.followLogs(instanceId, since, onLine, within), false),
+    followLogs: (instanceId, position, onLine, signal) =>
+      use(signal, (cluster, within) => cluster.followLogs(instanceId, position, onLine, within), false),
     readFile: (instanceId, file, signal) => use(signal, (cluster, within) => cluster.readFile(instanceId, file, within)),
     takeOut: (instanceId, path, signal) => use(signal, (cluster, within) => cluster.takeOut(instanceId, path, within)),
     putInto: (instanceId, what, signal) => use(signal, (cluster, within) => cluster.putInto(instanceId, what, within)),

@@ -110,6 +110,11 @@ export interface Workload {
   readonly firstInstance?: number;
   /** Names under which other services of the environment reach this one. */
   readonly hostnames: readonly string[];
+  /**
+   * A deployment of the service that is called so now: what another one had of these names leads here from then on. Absent: names that
+   * another service has by now stay with it, as what is started may be older than that. Where a name leads to one service only.
+   */
+  readonly takesNames?: true;
   readonly readiness: Probe | null;
   readonly liveness: Probe | null;
   /** How long the instances may take to become ready before the rollout has failed. */
@@ -187,4 +192,17 @@ export interface LogLine {
   readonly timestamp: string;
   readonly stream: 'stdout' | 'stderr';
   readonly text: string;
+  /**
+   * Where the cluster may have an instance printed by several at a time, which take each other's place: by which of them (uid of a pod). Times
+   * of two origins say nothing of their order.
+   */
+  readonly origin?: string;
+}
+
+/** As far as which the output of an instance was read. */
+export interface LogPosition {
+  /** Time of a line up to which nothing is told again, whatever its origin; null: only `origins` count. */
+  readonly at: string | null;
+  /** Of lines that have an origin the time of the last one, by origin. */
+  readonly origins?: Readonly<Record<string, string>>;
 }

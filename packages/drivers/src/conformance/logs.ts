@@ -54,6 +54,6 @@ async function linesOf(
     lines.push(line);
     if (lines.length >= count) stop.abort();
   };
-  await driver.followLogs(id, since, onLine, stop.signal);
+  await driver.followLogs(id, { at: since }, onLine, stop.signal);
   return lines;
 }

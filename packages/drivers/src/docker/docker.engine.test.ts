@@ -448,7 +448,7 @@ async function linesOf(driver: ClusterDriver, id: string, count: number, since?:
     lines.push(line);
     if (lines.length >= count) stop.abort();
   };
-  if (count > 0) await driver.followLogs(id, since ?? null, onLine, AbortSignal.any([stop.signal, deadline]));
+  if (count > 0) await driver.followLogs(id, { at: since ?? null }, onLine, AbortSignal.any([stop.signal, deadline]));
   return lines;
 }
 

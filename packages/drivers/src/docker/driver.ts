@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
 import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent } from '../driver.ts';
-import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
+import type { Instance, LogLine, LogPosition, Selector, Workload } from '../workload.ts';
 import { putInto, takeOut } from './archives.ts';
 import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
@@ -121,11 +121,11 @@ class DockerDriver implements ClusterDriver {
 
   async followLogs(
     instanceId: string,
-    since: string | null,
+    position: LogPosition | null,
     onLine: (line: LogLine) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    await followLogs(this.#scope.docker, instanceId, since, { onLine, signal });
+    await followLogs(this.#scope.docker, instanceId, position?.at ?? null, { onLine, signal });
   }
 
   async readFile(

@@ -296,7 +296,7 @@ class MemoryCluster implements FakeCluster {
       ),
     probe: (_workload, instance, which, signal) =>
       this.#call({ method: 'probe', service: instance.service, detail: which }, signal, () => null),
-    followLogs: (id, since, onLine, signal) => this.#follow(id, since, onLine, signal),
+    followLogs: (id, position, onLine, signal) => this.#follow(id, position?.at ?? null, onLine, signal),
     readFile: (id, { path }, signal) =>
       this.#call({ method: 'readFile', service: '', detail: path }, signal, () => this.#files.get(`${id} ${path}`) ?? null),
     takeOut: (id, path, signal) =>

@@ -11,7 +11,7 @@ import type {
 import type { ClusterBuilder } from '../image-builder.ts';
 import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
-import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
+import type { Instance, LogLine, LogPosition, Selector, Workload } from '../workload.ts';
 import type { ClusterCharts } from '../helm-driver.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
@@ -167,11 +167,11 @@ export class KubernetesDriver implements ClusterDriver {
 
   async followLogs(
     instanceId: string,
-    since: string | null,
+    position: LogPosition | null,
     onLine: (line: LogLine) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    await followLogs(this.#scope, instanceId, since, { onLine, signal });
+    await followLogs(this.#scope, instanceId, position, { onLine, signal });
   }
 
   async readFile(

@@ -1,6 +1,7 @@
 import type { ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
 import { LogReader } from '../shared/log-lines.ts';
-import type { LogLine } from '../workload.ts';
+import { pause } from '../shared/pause.ts';
+import type { LogLine, LogPosition } from '../workload.ts';
 import { ApiRefusal, find, stream, unreachable, type Api } from './api.ts';
 import { parseChartInstanceId } from './charts/state.ts';
 import { lastEnd, mainStatus, parseId } from './instances.ts';
@@ -10,36 +11,117 @@ import { pathOf, type Scope } from './objects.ts';
 import { podsOf } from './pods.ts';
 import { translated } from './refusals.ts';
 
+/** Between two readings of a pod that is to go and whose node does not answer. */
+const againMilliseconds = 1_000;
+/** So much longer than it is given to end a pod that is to go is read: by then its node has ended it, or does not answer. */
+const lateMilliseconds = 30_000;
+
+interface Sink {
+  readonly onLine: (line: LogLine) => void;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Lines of the container of an instance that is its newest, until that ends; before them, what is left of those of the container
- * before it, which has ended. See `ClusterDriver.followLogs`. Nodes keep both streams in one: all lines are of stdout.
+ * before it, which has ended; beside them those of pods that are to go, as the cluster makes one in their place before they have ended.
+ * See `ClusterDriver.followLogs`. Nodes keep both streams in one: all lines are of stdout. Their origin is the pod (its uid).
  */
-export async function followLogs(
-  scope: Scope,
-  instanceId: string,
-  since: string | null,
-  { onLine, signal }: { readonly onLine: (line: LogLine) => void; readonly signal: AbortSignal },
-): Promise<void> {
+export async function followLogs(scope: Scope, instanceId: string, position: LogPosition | null, sink: Sink): Promise<void> {
+  const { signal } = sink;
   if (signal.aborted) return;
+  const end = new AbortController();
+  const within = { ...sink, signal: AbortSignal.any([signal, end.signal]) };
+  let leaving: readonly Promise<void>[] = [];
   try {
     const ofChart = parseChartInstanceId(instanceId);
     const pods = ofChart === null ? await podsOf(scope, parseId(instanceId), signal) : await chartPods(scope, ofChart, signal);
-    const [pod, ...older] = pods;
-    if (pod === undefined) return;
-    const container = ofChart?.container;
-    // Not against the line before: what came from two streams at once is not always in the order of its times.
-    const deliver = (line: LogLine): void => {
-      if (since === null || line.timestamp > since) onLine(line);
-    };
+    const [newest, ...older] = pods;
+    if (newest === undefined) return;
+    const outputOf = (pod: Pod): PodOutput =>
+      new PodOutput(scope.api, { pod, container: ofChart?.container, after: lastOf(pod, position) }, within);
+    leaving = older.filter(isLeaving).map((pod) => readLeaving(outputOf(pod), pod, within.signal));
     // Earlier attempts of a run that the cluster tries again by itself.
-    const attempts = pod.metadata?.labels?.[label.schedule] === undefined ? [] : older.toReversed();
-    for (const attempt of attempts) await readLines(scope.api, attempt, { since }, { onLine: deliver, signal });
-    const restarts = statusOf(pod, container)?.restartCount ?? 0;
-    if (restarts > 0) await readLines(scope.api, pod, { since, previous: true, container }, { onLine: deliver, signal });
-    await readLines(scope.api, pod, { since, follow: true, container }, { onLine: deliver, signal });
+    const isRun = newest.metadata?.labels?.[label.schedule] !== undefined;
+    const attempts = isRun ? older.filter((pod) => !isLeaving(pod)).toReversed() : [];
+    for (const attempt of attempts) await outputOf(attempt).read();
+    const output = outputOf(newest);
+    if ((statusOf(newest, ofChart?.container)?.restartCount ?? 0) > 0) await output.read({ previous: true });
+    await output.read({ follow: true });
+    await Promise.all(leaving);
   } catch (error) {
     if (signal.aborted) return;
     throw translated(error, 'The output of an instance could not be read');
+  } finally {
+    // Whoever begins again does so after the last line that was told.
+    end.abort();
+    await Promise.all(leaving);
+  }
+}
+
+function isLeaving({ metadata }: Pod): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}
+
+/** The time of the last line of a pod that was read; null: none was. */
+function lastOf({ metadata }: Pod, position: LogPosition | null): string | null {
+  const own = position?.origins?.[metadata?.uid ?? ''] ?? null;
+  const any = position?.at ?? null;
+  return own === null || (any !== null && any > own) ? any : own;
+}
+
+/**
+ * Reads to its end what a pod prints that is to go, for as long as it may take to go. Never rejects: a node that does not answer
+ * is asked again, and holds up nothing else.
+ */
+async function readLeaving(output: PodOutput, { metadata }: Pod, signal: AbortSignal): Promise<void> {
+  const left = Math.max(Date.parse(metadata?.deletionTimestamp ?? '') - Date.now(), 0) + lateMilliseconds;
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(left)]);
+  while (!limited.aborted) {
+    try {
+      return await output.read({ follow: true }, limited);
+    } catch {
+      await pause(againMilliseconds, limited).catch(() => undefined);
+    }
+  }
+}
+
+/** What a pod has printed after a time, each line once in as many readings as it takes. */
+class PodOutput {
+  readonly #api: Api;
+  readonly #pod: Pod;
+  readonly #container: string | undefined;
+  readonly #sink: Sink;
+  #last: string | null;
+
+  constructor(
+    api: Api,
+    { pod, container, after }: { readonly pod: Pod; readonly container: string | undefined; readonly after: string | null },
+    sink: Sink,
+  ) {
+    this.#api = api;
+    this.#pod = pod;
+    this.#container = container;
+    this.#sink = sink;
+    this.#last = after;
+  }
+
+  /**
+   * Goes on after the latest line of the readings before: of a container that has crashed and waits nodes tell the same with `previous` and
+   * without it.
+   */
+  async read(
+    { follow = false, previous = false }: Pick<LogQuery, 'follow' | 'previous'> = {},
+    signal: AbortSignal = this.#sink.signal,
+  ): Promise<void> {
+    const since = this.#last;
+    const origin = this.#pod.metadata?.uid;
+    const onLine = (line: LogLine): void => {
+      // Not against the line before: what came from two streams at once is not always in the order of its times.
+      if (since !== null && line.timestamp <= since) return;
+      if (this.#last === null || line.timestamp > this.#last) this.#last = line.timestamp;
+      this.#sink.onLine({ ...line, ...(origin !== undefined && { origin }) });
+    };
+    await readLines(this.#api, this.#pod, { since, follow, previous, container: this.#container }, { onLine, signal });
   }
 }
 
@@ -72,7 +154,7 @@ async function readLines(
   api: Api,
   { metadata }: Pod,
   { since = null, tail, follow = false, previous = false, container = mainContainer }: LogQuery,
-  { onLine, signal }: { readonly onLine: (line: LogLine) => void; readonly signal: AbortSignal },
+  { onLine, signal }: Sink,
 ): Promise<void> {
   const path = `/api/v1/namespaces/${metadata?.namespace}/pods/${metadata?.name}/log`;
   const query = {

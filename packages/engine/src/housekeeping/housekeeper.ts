@@ -1,7 +1,7 @@
 import { Leadership } from '@davit/db';
 import type { EngineParts } from '../parts.ts';
 import { forgetRunners } from '../store/journal.ts';
-import { forgetLogPositions, trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
+import { forgetLogOrigins, forgetLogPositions, trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
 import type { ImageParts } from './built-images.ts';
 import { collectAll, diskWarning } from './images.ts';
 import { sweepWorkFolder } from './work-folder.ts';
@@ -9,6 +9,7 @@ import { sweepWorkFolder } from './work-folder.ts';
 const everyMilliseconds = 10 * 60_000;
 // Those that live are noted every day. A cluster, or Davit itself, may be away for weeks and find its instances still there.
 const positionDays = 30;
+const runDays = 2;
 
 /**
  * Keeps stored logs, the list of runners and the images of engines within their bounds, which of several processes one does at a time; and the
@@ -77,6 +78,7 @@ export class Housekeeper {
     const { database, settings } = this.#parts;
     await database.run(trimServiceLogs, [settings.logLinesPerService, settings.logRetentionDays]);
     await database.run(forgetLogPositions, [positionDays]);
+    await database.run(forgetLogOrigins, [positionDays, runDays]);
     await database.run(trimDeploymentLogs, [settings.logRetentionDays]);
     await database.run(forgetRunners);
   }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseUnavailable, statement, type Database } from '@davit/db';
-import { createFakeCluster, type ClusterDriver, type Instance, type LogLine } from '@davit/drivers';
+import { createFakeCluster, type ClusterDriver, type Instance, type LogLine, type LogPosition } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { EngineParts } from '../parts.ts';
-import { forgetLogPositions, insertServiceLog, trimServiceLogs } from '../store/logs.ts';
+import { forgetLogOrigins, forgetLogPositions, insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { config, instance as someInstance } from '../testing/config.ts';
 import { LogCollector } from './log-collector.ts';
 
@@ -23,12 +23,27 @@ const positions = statement<{ instance_id: string; is_recent: boolean }>(
   `SELECT instance_id, followed_at > clock_timestamp() - interval '1 hour' AS is_recent FROM log_position ORDER BY instance_id`,
 );
 const age = statement('testAgeLogPositions', `UPDATE log_position SET followed_at = followed_at - interval '31 days'`);
+const ageOrigins = statement(
+  'testAgeLogOrigins',
+  `UPDATE log_origin SET followed_at = followed_at - make_interval(days => $1) WHERE instance_id = $2`,
+);
+const origins = statement<{ instance_id: string; origin: string; is_recent: boolean }>(
+  'testLogOrigins',
+  `SELECT instance_id, origin, followed_at > clock_timestamp() - interval '1 hour' AS is_recent FROM log_origin ORDER BY instance_id, origin`,
+);
+/** As a program of the version before does. */
+const insertOldLine = statement(
+  'testInsertOldLine',
+  `INSERT INTO service_log (service_id, instance_id, instance_name, stream, message, source_at, at)
+   VALUES ($1, $2, '', 'stdout', $3, $4::text, $4::text::timestamptz)`,
+);
 
 /** One reading of the output of an instance. */
 interface Reading {
+  readonly position: LogPosition | null;
   readonly since: string | null;
   readonly signal: AbortSignal;
-  print(text: string): void;
+  print(text: string, origin?: string): void;
   /** The connection ends. */
   cut(error?: Error): void;
 }
@@ -70,13 +85,20 @@ afterEach(async () => {
   await db.drop();
 });
 
-function followLogs(_id: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
+function followLogs(
+  _id: string,
+  position: LogPosition | null,
+  onLine: (line: LogLine) => void,
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
     readings.push({
-      since,
+      position,
+      since: position?.at ?? null,
       signal,
-      print: (text) => onLine({ stream: 'stdout', text, timestamp: timeOf((minute += 1)) }),
+      print: (text, origin) =>
+        onLine({ stream: 'stdout', text, timestamp: timeOf((minute += 1)), ...(origin !== undefined && { origin }) }),
       cut: (error) => (error === undefined ? resolve() : reject(error)),
     });
   });
@@ -131,6 +153,81 @@ test('a reading that hangs when the instance lives anew gives way', async () => 
   expect(first.signal.aborted).toBe(true);
   second.print('after');
   await has('before', 'after');
+});
+
+test('where there are several that print as one instance, each is read on after its own last line', async () => {
+  const first = await reading(1);
+  expect(first.position).toEqual({ at: null, origins: {} });
+  first.print('start A', 'a');
+  await has('start A');
+  first.print('stopping A', 'a');
+  first.print('start B', 'b');
+  first.print('stop A', 'a');
+  await has('start A', 'stopping A', 'start B', 'stop A');
+  first.cut();
+  const second = await reading(2);
+  expect(second.position).toEqual({ at: null, origins: { a: timeOf(4), b: timeOf(3) } });
+  // The clock of its node is behind.
+  minute = 0;
+  second.print('start C', 'c');
+  await has('start A', 'stopping A', 'start B', 'stop A', 'start C');
+  second.cut();
+  expect((await reading(3)).position).toEqual({ at: null, origins: { a: timeOf(4), b: timeOf(3), c: timeOf(1) } });
+});
+
+test('one that gives way is followed by the next one at once', async () => {
+  const first = await reading(1);
+  first.print('start A', 'a');
+  follow({ ...instance, startedAt: '2026-01-01T01:00:00Z' });
+  await vi.waitFor(() => expect(readings).toHaveLength(2));
+  expect(first.signal.aborted).toBe(true);
+  expect(readings[1]?.position).toEqual({ at: null, origins: { a: timeOf(1) } });
+});
+
+test('what a program without origins has stored last counts for all, until there is a line with one after it', async () => {
+  const { service, id } = instance;
+  await db.database.run(insertOldLine, [service, id, 'old', timeOf((minute += 1))]);
+  const first = await reading(1);
+  expect(first.position).toEqual({ at: timeOf(1), origins: {} });
+  first.print('on A', 'a');
+  await has('old', 'on A');
+  first.cut();
+  const second = await reading(2);
+  expect(second.position).toEqual({ at: null, origins: { a: timeOf(2) } });
+  await db.database.run(insertOldLine, [service, id, 'older again', timeOf((minute += 1))]);
+  second.cut();
+  expect((await reading(3)).position).toEqual({ at: timeOf(3), origins: { a: timeOf(2) } });
+});
+
+test('what is known of origins outlives the lines, and is forgotten when nobody has followed for long; of runs sooner', async () => {
+  const run = randomUUID();
+  const job = { events: {}, schedule: null, maximumRestarts: 0, maximumSeconds: null };
+  await db.database.run(insertRelease, [run, instance.service, JSON.stringify(config({ job }))]);
+  const lineOf = (id: string, release: string): Promise<number> => {
+    const rows = [{ stream: 'stdout', message: 'one', source_at: timeOf(1), origin: 'x' }];
+    return db.database.run(insertServiceLog, [instance.service, release, id, id, JSON.stringify(rows)]);
+  };
+  await lineOf('gone', instance.release);
+  await lineOf('run', run);
+  await lineOf(instance.id, instance.release);
+  await trim(0);
+  const first = await reading(1);
+  expect(first.position).toEqual({ at: null, origins: { x: timeOf(1) } });
+  const left = async () => {
+    await db.database.run(forgetLogOrigins, [30, 2]);
+    return (await db.database.many(origins)).map(({ instance_id }) => instance_id);
+  };
+  const all = [instance.id, 'gone', 'run'].toSorted();
+  for (const id of all) await db.database.run(ageOrigins, [3, id]);
+  expect(await left()).toEqual([instance.id, 'gone'].toSorted());
+  for (const id of all) await db.database.run(ageOrigins, [28, id]);
+  // It is followed.
+  await vi.waitFor(
+    async () =>
+      expect(await db.database.many(origins)).toContainEqual({ instance_id: instance.id, origin: 'x', is_recent: true }),
+    10_000,
+  );
+  expect(await left()).toEqual([instance.id]);
 });
 
 const trim = (most: number, days = 14): Promise<number> => db.database.run(trimServiceLogs, [most, days]);

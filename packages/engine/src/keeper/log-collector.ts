@@ -9,7 +9,8 @@ import { secretIds } from '../workload.ts';
 const flushAfterMilliseconds = 150;
 const flushAtLines = 500;
 const defaultRetryMilliseconds = 1_000;
-// The output of a process ends within moments of the process, unless its node is lost.
+// The output of a process ends within moments of the process, unless its node is lost. Where others print as the same instance still (see
+// `LogLine.origin`), the next reading goes on with them.
 const defaultHangMilliseconds = 5_000;
 const defaultNoteMilliseconds = 24 * 3_600_000;
 // Far more than a cluster has at a time. What is forgotten is only asked for once more.
@@ -82,13 +83,20 @@ export class LogCollector {
     await Promise.all([...this.#following.values()].map(({ done }) => done));
   }
 
-  /** The one under way, or a new one. One that hangs, while the instance lives anew, ends soon. */
+  /** The one under way, or a new one. One that goes on, while the instance lives anew, soon gives way to another one. */
   #reading(instance: Instance, config: ReleaseConfig, term?: AbortSignal): Reading {
     const under = this.#following.get(instance.id);
     if (under === undefined) return this.#begin(instance, config, term);
     if (under.life !== null && under.life !== instance.startedAt)
-      under.hang ??= setTimeout(() => under.end.abort(), this.#hangMilliseconds);
+      under.hang ??= setTimeout(() => void this.#beginAnew(under, instance, config, term), this.#hangMilliseconds);
     return under;
+  }
+
+  /** At once: what has printed as this instance until now may be gone when somebody looks again. */
+  async #beginAnew(under: Reading, instance: Instance, config: ReleaseConfig, term?: AbortSignal): Promise<void> {
+    under.end.abort();
+    await under.done;
+    if (!this.#stop.signal.aborted && !this.#following.has(instance.id)) this.#begin(instance, config, term);
   }
 
   #begin(instance: Instance, config: ReleaseConfig, term?: AbortSignal): Reading {
@@ -110,14 +118,14 @@ export class LogCollector {
     const signal = AbortSignal.any([this.#stop.signal, broken.signal, end, ...(term === undefined ? [] : [term])]);
     try {
       const redact = await this.#redactor(instance.release, config);
-      const { source_at: since } = await database.one(store.logPosition, [instance.id]);
+      const { at, origins } = await database.one(store.logPosition, [instance.id]);
       const batch = new LogBatch(this.#parts, { instance, redact, term, onFailure: () => broken.abort() });
       const { cluster } = driversOf(this.#parts, this.#driver);
       // One that fails is made up for by those of the days after it.
       const note = (): void => void database.one(store.logPosition, [instance.id]).catch(() => undefined);
       const noting = setInterval(note, this.#noteMilliseconds);
       try {
-        await cluster.followLogs(instance.id, since, (line) => batch.add(line), signal);
+        await cluster.followLogs(instance.id, { at, origins: origins ?? {} }, (line) => batch.add(line), signal);
       } finally {
         clearInterval(noting);
         await batch.close();
@@ -172,7 +180,7 @@ interface LogBatchInput {
 class LogBatch {
   readonly #parts: EngineParts;
   readonly #input: LogBatchInput;
-  #lines: { stream: string; message: string; source_at: string }[] = [];
+  #lines: { stream: string; message: string; source_at: string; origin?: string | undefined }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #failure: { readonly error: unknown } | null = null;
@@ -188,6 +196,7 @@ class LogBatch {
       stream: line.stream,
       message: this.#input.redact(line.text).replaceAll('\0', '').toWellFormed(),
       source_at: line.timestamp,
+      origin: line.origin,
     });
     if (this.#lines.length >= flushAtLines) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), flushAfterMilliseconds);

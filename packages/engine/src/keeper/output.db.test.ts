@@ -3,13 +3,16 @@ import { statement } from '@davit/db';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { ClusterMaker } from '../clusters/drivers.ts';
 import { createEngine, type RequestedService } from '../index.ts';
-import { trimServiceLogs } from '../store/logs.ts';
+import { insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { notifyClusters, Sites, type Site } from '../testing/sites.ts';
 import { createWorld, eventually, service, type World } from '../testing/world.ts';
 
 /* Who follows what instances print, and for how long. */
 
-const positions = statement<{ service_id: string }>('testOutputPositions', 'SELECT service_id FROM log_position');
+const positions = statement<{ service_id: string }>(
+  'testOutputPositions',
+  'SELECT service_id FROM log_position UNION ALL SELECT service_id FROM log_origin',
+);
 
 let world: World;
 afterEach(() => world.close());
@@ -75,9 +78,9 @@ test('a process that has lost its way to a cluster leaves its output to one that
   const make: ClusterMaker = (access) => {
     const drivers = sites.make(access);
     const { cluster } = drivers;
-    const followLogs: typeof cluster.followLogs = async (id, since, onLine, signal) => {
+    const followLogs: typeof cluster.followLogs = async (id, position, onLine, signal) => {
       pass();
-      await cluster.followLogs(id, since, onLine, AbortSignal.any([signal, cut.signal]));
+      await cluster.followLogs(id, position, onLine, AbortSignal.any([signal, cut.signal]));
       pass();
     };
     const observe: typeof cluster.observe = async (selector, signal) => {
@@ -109,8 +112,11 @@ test('what is known of the output of a service goes with the service', async () 
   await world.reaches(shop.serviceId, 'DEPLOYED');
   world.fake.print(world.fake.instances[0]?.id ?? '', 'one');
   await vi.waitFor(async () => expect(await lines(shop)).toEqual(['one']));
+  const line = { stream: 'stdout', message: 'one', source_at: '2026-01-01T00:00:00Z', origin: 'pod' };
+  await database.run(insertServiceLog, [shop.serviceId, null, 'other', 'other', JSON.stringify([line])]);
   await database.run(trimServiceLogs, [0, 14]);
-  expect(await database.many(positions)).toEqual([{ service_id: shop.serviceId }]);
+  const service_id = shop.serviceId;
+  expect(await database.many(positions)).toEqual([{ service_id }, { service_id }, { service_id }]);
   const { release: _release, ...bare } = shop;
   await world.deploy([bare], { action: 'DELETE' });
   await eventually(async () => (world.deleted.includes(shop.serviceId) ? true : undefined), 'the deletion');

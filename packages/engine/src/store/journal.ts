@@ -273,7 +273,10 @@ export const releaseConfigs = statement<{ id: string; config: ReleaseConfig }>(
 
 export const removeReleases = statement('removeReleases', `DELETE FROM release WHERE service_id = $1`);
 export const removeServiceLog = statement('removeServiceLog', `DELETE FROM service_log WHERE service_id = $1`);
-export const removeLogPositions = statement('removeLogPositions', `DELETE FROM log_position WHERE service_id = $1`);
+export const removeLogPositions = statement(
+  'removeLogPositions',
+  `WITH origins AS (DELETE FROM log_origin WHERE service_id = $1) DELETE FROM log_position WHERE service_id = $1`,
+);
 export const removeDeployments = statement('removeDeployments', `DELETE FROM deployment WHERE environment_id = $1`);
 
 /** Environments in which a deployment runs now: the keeper leaves their instances alone. */

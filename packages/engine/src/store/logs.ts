@@ -53,11 +53,18 @@ export const findExecution = statement<{ id: string; execution_number: number }>
     ORDER BY execution_number DESC LIMIT 1`,
 );
 
+/** With the lines it is noted as far as where their origins were read, so that no line is there twice after a crash. */
 export const insertServiceLog = statement(
   'insertServiceLog',
-  `INSERT INTO service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
-   SELECT $1, $2, $3, $4, l.stream, l.message, l.source_at, l.source_at::timestamptz
-     FROM jsonb_to_recordset($5::jsonb) AS l(stream text, message text, source_at text)`,
+  `WITH line AS (
+     SELECT * FROM ROWS FROM (jsonb_to_recordset($5::jsonb) AS (stream text, message text, source_at text, origin text))
+       WITH ORDINALITY AS l(stream, message, source_at, origin, number)
+   ), noted AS (
+     INSERT INTO log_origin (instance_id, origin, service_id, release_id, source_at)
+     SELECT DISTINCT ON (origin) $3, origin, $1::uuid, $2::uuid, source_at FROM line WHERE origin IS NOT NULL ORDER BY origin, number DESC
+     ON CONFLICT (instance_id, origin) DO UPDATE SET source_at = excluded.source_at, followed_at = excluded.followed_at)
+   INSERT INTO service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
+   SELECT $1::uuid, $2::uuid, $3, $4, stream, message, source_at, source_at::timestamptz FROM line ORDER BY number`,
 );
 
 export interface ServiceLogRow {
@@ -94,13 +101,25 @@ export const readServiceLog = statement<ServiceLogRow>(
      SELECT * FROM service_log WHERE service_id = $1 ORDER BY id DESC LIMIT $2) newest ORDER BY newest.id`,
 );
 
-/** Instance: after what following it goes on, null: nothing of it was ever stored. Notes that somebody follows it. */
-export const logPosition = statement<{ source_at: string | null }>(
+/**
+ * Instance: after what following it goes on, by origin; and whatever the origin, where the last line has none that is noted, as of an engine
+ * without origins, or where a program that notes none has followed; nulls: there is no such line. Notes that somebody follows it; of
+ * origins only the newest, as an instance that lives for long has more and more of them.
+ */
+export const logPosition = statement<{ at: string | null; origins: Readonly<Record<string, string>> | null }>(
   'logPosition',
   `WITH without_lines AS (
-     UPDATE log_position SET followed_at = clock_timestamp() WHERE instance_id = $1 RETURNING source_at)
-   SELECT coalesce((SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1),
-                   (SELECT source_at FROM without_lines)) AS source_at`,
+     UPDATE log_position SET followed_at = clock_timestamp() WHERE instance_id = $1 RETURNING source_at
+   ), known AS (
+     UPDATE log_origin SET followed_at = clock_timestamp() WHERE instance_id = $1
+        AND origin IN (SELECT origin FROM log_origin WHERE instance_id = $1 ORDER BY source_at DESC LIMIT 20)
+     RETURNING origin, source_at
+   ), last AS (
+     SELECT coalesce((SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1),
+                     (SELECT source_at FROM without_lines)) AS source_at)
+   SELECT CASE WHEN NOT EXISTS (SELECT FROM known WHERE known.source_at = last.source_at) THEN last.source_at END AS at,
+          (SELECT jsonb_object_agg(origin, source_at) FROM known) AS origins
+     FROM last`,
 );
 
 /** Instance, number. Newest first. */
@@ -133,6 +152,14 @@ export const trimServiceLogs = statement(
 export const forgetLogPositions = statement(
   'forgetLogPositions',
   `DELETE FROM log_position WHERE followed_at < clock_timestamp() - make_interval(days => $1)`,
+);
+
+/** Days, and days of runs of jobs, which come often and end soon: origins of instances that nobody has followed for so long. */
+export const forgetLogOrigins = statement(
+  'forgetLogOrigins',
+  `DELETE FROM log_origin o WHERE followed_at < clock_timestamp() - make_interval(days => $1)
+      OR (followed_at < clock_timestamp() - make_interval(days => $2)
+          AND EXISTS (SELECT FROM release r WHERE r.id = o.release_id AND r.config -> 'job' IS NOT NULL))`,
 );
 
 export const trimDeploymentLogs = statement(

@@ -114,7 +114,7 @@ class OutputReader {
     try {
       await cluster.followLogs(
         instanceId,
-        this.until,
+        { at: this.until },
         ({ timestamp, text }) => {
           if (this.end !== null) return;
           this.#take(text);

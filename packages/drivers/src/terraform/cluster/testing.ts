@@ -35,7 +35,7 @@ export class ProcessCluster {
       observe: ({ rollout }) =>
         Promise.resolve([...this.#pods].filter(([id]) => rollout === undefined || id === rollout).map(toInstance)),
       retire: ({ rollout }) => this.#retire(rollout),
-      followLogs: (id, since, onLine, signal) => this.#follow(id, since, onLine, signal),
+      followLogs: (id, position, onLine, signal) => this.#follow(id, position?.at ?? null, onLine, signal),
       readFile: (id, { path }) => readFile(this.#here(id, path), 'utf8').catch(() => null),
       putInto: async (id, { folder: into, archive }) => {
         if (this.#pods.get(id)?.end !== null) {
