@@ -61,6 +61,8 @@ export const causes = {
     'The image runs as root, which this cluster does not allow. Give the image a user by its number (`USER 1000` in the Dockerfile), or have the operator set the cluster’s level to baseline.',
   AUTOSCALING_UNAVAILABLE:
     'The cluster cannot scale by events. Have its operator install what the message names (docs/scaling.md tells how), or leave autoscaling out of the service (null).',
+  SOURCES_UNRESTRICTED:
+    'On this cluster Davit restricts nobody. Restrict who is served at its ingress controller, as by a group of annotations with the scope INGRESS, and set network.ingress.whitelist_source_range and network.ingress.denylist_source_range back to their defaults (null).',
   VOLUME_UNAVAILABLE:
     'The volume could not be had from the cluster. Check its storage classes, that one is the default or named for the cluster, and that it has space.',
   ENGINE_UNREACHABLE: 'The container engine does not answer. Start it (for example `systemctl start docker`), then deploy again.',

@@ -28,6 +28,7 @@ export type * from './port/source.ts';
 export type * from './port/hooks.ts';
 export type * from './port/clusters.ts';
 export { helmArgumentFaults, helmSettingFault } from '@davit/drivers';
+export { sourceSettings } from './clusters/route-settings.ts';
 export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
   actionWord,

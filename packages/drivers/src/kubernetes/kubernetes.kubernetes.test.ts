@@ -193,6 +193,41 @@ describe.skipIf(cluster.missing !== null)(
       await driver.retire({ service: owner.service }, 0, context);
     });
 
+    test('a name leads to the service that is deployed under it, with an address or without, and stays with it', async () => {
+      const first = web({ hostnames: ['former', 'renamed'] });
+      await driver.start(first, context);
+      await driver.awaitReady(first, context);
+      const holder = async (): Promise<unknown[]> => {
+        const found = await find<Service>(api, pathOf('Service', { namespace, name: 'renamed' }), signal);
+        return [found?.metadata?.labels?.[label.service], found?.spec?.clusterIP === 'None'];
+      };
+      const portless = workload('exec sleep 1000', { hostnames: ['renamed'], takesNames: true });
+      await driver.start(portless, context);
+      expect(await holder()).toEqual([portless.owner.service, true]);
+      const lines: string[] = [];
+      await driver.start({ ...first, firstInstance: 1, instances: 2 }, { ...context, log: (line) => void lines.push(line) });
+      expect(await holder()).toEqual([portless.owner.service, true]);
+      expect(lines).toEqual([expect.stringContaining('The name renamed leads to another service')]);
+      expect((await once('wget -q -O - http://former:8080/')).output).toBe('first');
+      const second = web({ ...shell(serve('second')), hostnames: ['renamed'], takesNames: true });
+      await driver.start(second, context);
+      await driver.awaitReady(second, context);
+      expect(await holder()).toEqual([second.owner.service, false]);
+      expect((await once('wget -q -O - http://renamed:8080/')).output).toBe('second');
+      for (const { owner } of [first, portless, second]) await driver.retire({ service: owner.service }, 0, context);
+    });
+
+    test('several instances share a volume, on one node', async () => {
+      const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
+      const sharing = workload('touch /data/$(hostname); exec sleep 1000', { volumes, instances: 3 });
+      await driver.start(sharing, context);
+      expect(await driver.awaitReady(sharing, context)).toHaveLength(3);
+      const query = { labelSelector: `${label.rollout}=${sharing.rollout}` };
+      const { items } = await list<Pod>(api, { path: pathOf('Pod', { namespace }), query }, signal);
+      expect(new Set(items.map(({ spec }) => spec?.nodeName)).size).toBe(1);
+      await driver.removeService(environment, sharing.owner.service, context);
+    });
+
     test('a rollout that fails leaves the names with the one that serves', async () => {
       const first = web({ hostnames: ['kept'] });
       await driver.start(first, context);

@@ -12,7 +12,7 @@ import { label, labelSelector } from './labels.ts';
 import { isOtherwise, keepingPorts } from './manifests/addresses.ts';
 import { toManifests, type Manifests } from './manifests/index.ts';
 import type { ClusterSettings, ClusterTraits } from './manifests/settings.ts';
-import { isServiceName, serviceObjectName } from './names.ts';
+import { isServiceName, namespaceName, serviceObjectName } from './names.ts';
 import { apply, controllerKinds, pathOf, pathTo, remove, type Scope } from './objects.ts';
 import { podsOf } from './pods.ts';
 import { awaitStarted } from './progress.ts';
@@ -33,8 +33,9 @@ export async function startWorkload(scope: ClusterScope, workload: Workload, con
     const { signal } = context;
     const now = await servedNow(scope, workload, signal);
     const manifests = toManifests(workload, scope, now.served ?? workload.rollout);
-    const services = manifests.services.map((one) => besideServed(one, now));
-    tellRemarks(workload, context);
+    const mayHave = ({ metadata }: Service): boolean => workload.takesNames === true || !now.others.has(metadata?.name);
+    const services = manifests.services.filter(mayHave).map((one) => besideServed(one, now));
+    tellRemarks(workload, now, context);
     await ensureNamespace(scope, manifests.namespace, signal);
     await Promise.all([
       apply(scope, manifests.networkPolicy, signal),
@@ -50,15 +51,27 @@ export async function startWorkload(scope: ClusterScope, workload: Workload, con
   await awaitStarted(scope, workload, context);
 }
 
-function tellRemarks({ hostnames }: Workload, context: CallContext): void {
+function tellRemarks({ hostnames, takesNames }: Workload, { others }: Served, context: CallContext): void {
   for (const name of hostnames.filter((one) => !isServiceName(one))) {
     context.log(`Kubernetes takes no name such as ${name}: other services reach this one by its other names.`);
+  }
+  for (const name of new Set(hostnames)) {
+    const other = others.get(name);
+    if (other === undefined) continue;
+    const id = other.metadata?.labels?.[label.service];
+    context.log(
+      takesNames === true
+        ? `The name ${name} leads to this service from now on, and no more to the service ${id}, which was deployed under it.`
+        : `The name ${name} leads to another service by now (${id}), and stays with that: this one is reached by its other names.`,
+    );
   }
 }
 
 interface Served {
-  /** The Services that are there, by name. */
+  /** The service's own Services that are there, by name. */
   readonly addresses: ReadonlyMap<string | undefined, Service>;
+  /** Those of other services of its environment. */
+  readonly others: ReadonlyMap<string | undefined, Service>;
   /** The other rollout that they lead to; null: none that is there. */
   readonly served: string | null;
   /** They lead to nothing that is there. */
@@ -69,12 +82,18 @@ interface Served {
 async function servedNow(scope: ClusterScope, { owner, rollout }: Workload, signal: AbortSignal): Promise<Served> {
   const { api, installation } = scope;
   const { environment, service } = owner;
-  const query = { labelSelector: labelSelector(installation, 'address', { environment, service }) };
-  const { items } = await list<Service>(api, { path: pathOf('Service'), query }, signal);
-  const addresses = new Map(items.map((item) => [item.metadata?.name, item]));
+  const path = pathOf('Service', { namespace: namespaceName(installation, environment) });
+  const query = { labelSelector: labelSelector(installation, 'address', { environment }) };
+  const { items } = await list<Service>(api, { path, query }, signal);
+  const isOwn = ({ metadata }: Service): boolean => metadata?.labels?.[label.service] === service;
+  const [addresses, others] = [byName(items.filter(isOwn)), byName(items.filter((item) => !isOwn(item)))];
   const leads = addresses.get(serviceObjectName(owner))?.spec?.selector?.[label.rollout];
   const isThere = leads !== undefined && (await hasInstances(scope, { service, rollout: leads }, signal));
-  return { addresses, served: isThere && leads !== rollout ? leads : null, isIdle: !isThere };
+  return { addresses, others, served: isThere && leads !== rollout ? leads : null, isIdle: !isThere };
+}
+
+function byName(services: readonly Service[]): Served['addresses'] {
+  return new Map(services.map((service) => [service.metadata?.name, service]));
 }
 
 function besideServed(service: Service, { addresses, served, isIdle }: Served): Service {
@@ -83,11 +102,16 @@ function besideServed(service: Service, { addresses, served, isIdle }: Served): 
   return mustKeep ? keepingPorts(service, existing) : service;
 }
 
-// Whether it has an address cannot change: where nobody is led by it, it is made anew.
-async function ensureService(scope: Scope, service: Service, { addresses, isIdle }: Served, signal: AbortSignal): Promise<void> {
-  const existing = addresses.get(service.metadata?.name);
-  if (isIdle && isOtherwise(service, existing))
-    await remove(scope.api, pathTo(service), signal, { uid: existing?.metadata?.uid });
+// Whether it has an address cannot change: where nobody is led by it, or to another service whose name it was, it is made anew.
+async function ensureService(
+  scope: Scope,
+  service: Service,
+  { addresses, others, isIdle }: Served,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name } = service.metadata ?? {};
+  const replaced = others.get(name) ?? (isIdle ? addresses.get(name) : undefined);
+  if (isOtherwise(service, replaced)) await remove(scope.api, pathTo(service), signal, { uid: replaced?.metadata?.uid });
   await apply(scope, service, signal);
 }
 

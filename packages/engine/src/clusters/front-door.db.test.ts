@@ -71,6 +71,49 @@ test('a deployment that fails leaves requests with the release before it', async
   expect(site.led.get(one.serviceId)?.rollout).toBe(before?.rollout);
 });
 
+test('a release that restricts who is served fails before anything is touched, as the cluster would serve everybody', async () => {
+  const site = await open();
+  const one = shop();
+  expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
+  const before = site.fake.instances;
+  const gateway = { http: { allowedSources: ['10.0.0.0/8'] } };
+  // As it comes here with a rollback or a move; a deployment with them is refused when it is asked for.
+  for (const changes of [{}, { volumes: [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }] }]) {
+    const next = { ...shop({ options: { gateway }, ...changes }), serviceId: one.serviceId };
+    const seen = site.fake.calls.length;
+    expect(await ended(await world.deploy([next], { place: site.place }))).toBe('FAILED');
+    expect((await world.view(one.serviceId)).failure).toMatchObject({
+      code: 'SOURCES_UNRESTRICTED',
+      message: expect.stringContaining('network.ingress.whitelist_source_range'),
+      hint: expect.stringContaining('INGRESS'),
+    });
+    const calls = site.fake.calls.slice(seen).map(({ method }) => method);
+    for (const touching of ['pull', 'start']) expect(calls).not.toContain(touching);
+  }
+  expect(site.fake.instances).toEqual(before);
+  const everybody = shop({ options: { gateway: { http: { allowedSources: ['0.0.0.0/0', '::/0'] } } } });
+  const last = { ...everybody, serviceId: one.serviceId };
+  expect(await ended(await world.deploy([last], { place: site.place }))).toBe('SUCCEEDED');
+});
+
+test('a deployment takes the names of a service that is called as its release is, and no other one', async () => {
+  const site = await open();
+  const one = shop();
+  const taken = (): (boolean | undefined)[] => [...site.fake.workloads.values()].map(({ takesNames }) => takesNames);
+  expect(await ended(await world.deploy([one], { place: site.place }))).toBe('SUCCEEDED');
+  expect(taken()).toEqual([true]);
+  const renamed = { ...asIs(one), name: 'backend' };
+  expect(await ended(await world.deploy([renamed], { place: site.place, action: 'RESTART' }))).toBe('SUCCEEDED');
+  expect(taken()).toEqual([undefined]);
+  expect(await ended(await world.deploy([asIs(one)], { place: site.place, action: 'RESTART' }))).toBe('SUCCEEDED');
+  expect(taken()).toEqual([true]);
+  // What the keeper starts is no deployment.
+  await site.fake.cluster.retire({}, 0, { signal: new AbortController().signal, log: () => undefined });
+  await world.restart();
+  const again = await eventually(async () => [...site.fake.workloads.values()][0], 'the instance that was gone');
+  expect(again.takesNames).toBeUndefined();
+});
+
 test('what somebody else took away is led again after a restart of Davit', async () => {
   const site = await open();
   const one = shop();

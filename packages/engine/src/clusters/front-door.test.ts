@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { registryHost } from '../registry-image.ts';
 import { config, helmSource } from '../testing/config.ts';
+import type { ReleaseConfig } from '../model.ts';
 import { routeRemarks, routesOf } from './front-door.ts';
+import { sourceSettings } from './route-settings.ts';
 
 const [port] = config().ports;
 
@@ -20,6 +22,69 @@ test('only ports with host names are led in from outside, and the log says which
     'Port 5432 (TCP) is public, and is reached inside the cluster alone: this cluster leads only HTTP and gRPC in from outside.',
     'Port 80 (HTTP) is public, and is reached inside the cluster alone: no address is set for this cluster.',
   ]);
+});
+
+test('the log names what is set for routes and does nothing, as only the gateway does it', () => {
+  if (port === undefined) throw new Error('there is no port');
+  const crossOrigin = { origins: ['*'], methods: [], headers: [] };
+  const http = {
+    bodyLimitMebibytes: 1,
+    connectTimeoutSeconds: 2,
+    readTimeoutSeconds: 3,
+    sticky: true,
+    crossOrigin,
+    headers: { A: 'b' },
+  } as const;
+  const remark = (changes: Partial<ReleaseConfig>): string | undefined => {
+    const { ports, options } = config(changes);
+    return routeRemarks({ ports, options }, routesOf('1a2b3c4d-5', { ports, source: config().source }))[1];
+  };
+  expect(remark({})).toBeUndefined();
+  expect(remark({ options: { gateway: { http: { allowedSources: ['0.0.0.0/0', '::/0'] } } } })).toBeUndefined();
+  const all = remark({
+    ports: [{ ...port, pathPrefix: '/api', pathRewrite: '/' }],
+    options: { plainHttp: true, gateway: { http, grpc: { readTimeoutSeconds: 3 } } },
+  });
+  expect(all).toMatch(/^Without effect on this cluster, whose own controller leads requests in: /);
+  for (const name of [
+    'public_path_rewrite of port 3000',
+    'proxy_body_size_mb',
+    'proxy_connect_timeout_seconds',
+    'proxy_read_timeout_seconds',
+    'enable_sticky_session',
+    'enable_cors',
+    'extra_headers',
+    'force_ssl_redirect',
+  ])
+    expect(all).toContain(name);
+  expect(all).not.toContain('grpc_read');
+  const grpc = {
+    ports: [{ ...port, protocol: 'GRPC' as const }],
+    options: { gateway: { http, grpc: { readTimeoutSeconds: 3 } } },
+  };
+  expect(remark(grpc)).toContain(': network.ingress.grpc_read_timeout_seconds.');
+  expect(remark({ ports: [{ ...port, pathPrefix: '/api', pathRewrite: '/api' }] })).toBeUndefined();
+  // What nobody leads in has no route that anything could be set of.
+  expect(remark({ ports: [{ ...port, hosts: [] }], options: { gateway: { http } } })).toBeUndefined();
+});
+
+test.each([
+  [{ allowedSources: ['10.0.0.0/8'] }, ['network.ingress.whitelist_source_range']],
+  [{ allowedSources: ['::/0'] }, ['network.ingress.whitelist_source_range']],
+  [{ allowedSources: ['0.0.0.0/0', '2001:db8::/32'] }, ['network.ingress.whitelist_source_range']],
+  [{ allowedSources: ['0.0.0.0/0'] }, []],
+  [{ allowedSources: ['10.0.0.0/8', '0.0.0.0/0', '::/0'] }, []],
+  [{ deniedSources: ['10.0.0.1'] }, ['network.ingress.denylist_source_range']],
+  [
+    { allowedSources: ['10.0.0.0/8'], deniedSources: ['10.0.0.1'] },
+    ['network.ingress.whitelist_source_range', 'network.ingress.denylist_source_range'],
+  ],
+  [{ sticky: true as const }, []],
+])('%j of a public port restricts who is served by %j', (http, names) => {
+  const options = { gateway: { http } };
+  expect(sourceSettings(config({ options }))).toEqual(names);
+  const ports = config().ports.map((one) => ({ ...one, public: false }));
+  expect(sourceSettings(config({ options, ports }))).toEqual([]);
 });
 
 test('requests for a chart are led to the Services of the chart', () => {

@@ -1,7 +1,8 @@
-import type { ClusterRoute, Ownership } from '@davit/drivers';
+import { DriverError, type ClusterRoute, type Ownership } from '@davit/drivers';
 import { releaseName } from '../charts/place.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
+import { otherSettings, sourceSettings } from './route-settings.ts';
 
 /*
  * Clusters that lead requests from outside to services by themselves ("routes" of their drivers). All others have a gateway of Davit's.
@@ -52,11 +53,33 @@ export async function leadNone(
   await driversOf(parts, driver).cluster.routes?.remove(owner, signal);
 }
 
-/** For the deployment log: where requests come in, and which ports nobody outside reaches. */
-export function routeRemarks({ ports }: Pick<ReleaseConfig, 'ports'>, routes: readonly ClusterRoute[]): string[] {
+/**
+ * SOURCES_UNRESTRICTED where a release restricts who is served and its cluster leads requests in by itself, which would serve everybody. Asked
+ * before anything is touched.
+ */
+export function assertRestricts(parts: Pick<EngineParts, 'drivers'>, driver: string, config: ReleaseConfig): void {
+  const settings = sourceSettings(config);
+  if (settings.length === 0 || driversOf(parts, driver).cluster.routes === undefined) return;
+  throw new DriverError({
+    cause: 'SOURCES_UNRESTRICTED',
+    message: `${config.name} restricts who is served (${settings.join(', ')}), and the cluster of its environment would serve everybody: its own controller leads requests in`,
+  });
+}
+
+/** For the deployment log: where requests come in, which ports nobody outside reaches, and what of the settings nobody does. */
+export function routeRemarks(
+  { ports, options }: Pick<ReleaseConfig, 'ports' | 'options'>,
+  routes: readonly ClusterRoute[],
+): string[] {
   const led = new Set(routes.map(({ id }) => id));
   const hosts = [...new Set(routes.flatMap((route) => route.hosts))];
   const remarks = hosts.length === 0 ? [] : [`The cluster leads requests for ${hosts.join(', ')} to the new instances.`];
+  const unheeded = otherSettings({ ports: ports.filter(({ id }) => led.has(id)), ...(options !== undefined && { options }) });
+  if (unheeded.length > 0) {
+    remarks.push(
+      `Without effect on this cluster, whose own controller leads requests in: ${unheeded.join(', ')}. What that controller offers is set by groups of annotations with the scope INGRESS or GATEWAY_API_ROUTES.`,
+    );
+  }
   const left = ports.filter((port) => port.public && !led.has(port.id));
   for (const { internalPort, protocol } of left) {
     const isNamed = protocol === 'HTTP' || protocol === 'GRPC';

@@ -1,8 +1,8 @@
 import { assertSpace } from '../housekeeping/images.ts';
 import { pinnedName, pullImage, taggedName } from '../registry-image.ts';
-import { assertDecides } from '../scaling/by-cluster.ts';
 import * as store from '../store/journal.ts';
 import { configOf, type Step } from './step.ts';
+import { assertSuits } from './suits.ts';
 
 /**
  * Brings the image of a release that is not built. What its tag meant then is what the release runs from then on: a release that
@@ -17,7 +17,7 @@ export const pull: Step = {
     const { source } = configOf(task);
     if (source.type !== 'IMAGE') throw new Error(`${task.name} has no image to pull`);
     const reference = pinnedName(task.imageName) ?? taggedName(source);
-    await assertDecides(parts, task.driver, configOf(task), call.signal);
+    await assertSuits(context);
     await assertSpace(parts, task.driver, call);
     call.log(`Pulling ${reference}.`);
     const { driver } = task;

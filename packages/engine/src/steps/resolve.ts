@@ -1,10 +1,10 @@
-import { assertDecides } from '../scaling/by-cluster.ts';
 import * as store from '../store/journal.ts';
 import type { BuildCommit } from '../model.ts';
 import { builderOf } from '../parts.ts';
 import { findImage, imageName, recordImage } from './image.ts';
 import { sourceOf } from './source.ts';
 import { configOf, driverSet, type Step } from './step.ts';
+import { assertSuits } from './suits.ts';
 
 /** Finds out which commit is meant, and whether its image exists already. */
 export const resolve: Step = {
@@ -15,7 +15,7 @@ export const resolve: Step = {
     const { task, parts, call } = context;
     // Before anything is fetched for nothing.
     builderOf(parts, task.driver);
-    await assertDecides(parts, task.driver, configOf(task), call.signal);
+    await assertSuits(context);
     const id = task.commit?.id ?? (await driverSet(context).source.resolve(await sourceOf(context), call));
     const source = JSON.stringify(configOf(task).source);
     const known = await parts.database.maybe(store.knownCommit, [task.serviceId, id, source]);

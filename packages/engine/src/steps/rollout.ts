@@ -3,13 +3,14 @@ import { leadRequests } from '../clusters/front-door.ts';
 import { leaveOthers, moveNotes } from '../clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { needsHalt } from '../plan/plan.ts';
-import { assertDecides, letDecide } from '../scaling/by-cluster.ts';
+import { letDecide } from '../scaling/by-cluster.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import { startWithImage } from '../registry-image.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, noteDeployed, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
 import { undoChart } from './helm.ts';
+import { assertSuits } from './suits.ts';
 import { removeRun } from './terraform.ts';
 
 const undoGraceSeconds = 2;
@@ -27,11 +28,12 @@ export const halt: Step = {
   deadlineSeconds: (context) => 120 + graceSeconds(context),
   cancelable: true,
   async run(context) {
-    const { task, call, parts } = context;
-    await assertDecides(parts, task.driver, configOf(task), call.signal);
+    const { task, call, journal } = context;
+    await assertSuits(context);
     if (await isUnchanged(context)) return {};
     if (task.former?.desired === 'RUNNING' && task.former.driver === task.driver)
       call.log(`${reasonToHalt(configOf(task))}: the running instances stop first.`);
+    await journal.hold();
     await driverSet(context).cluster.retire(
       { service: task.serviceId, exceptRollout: task.rollout },
       graceSeconds(context),
@@ -54,7 +56,7 @@ export const start: Step = {
   async run(context) {
     const { task, call, parts } = context;
     const config = configOf(task);
-    await assertDecides(parts, task.driver, config, call.signal);
+    await assertSuits(context);
     const former = await runtimeNow(context);
     if (await isUnchanged(context)) {
       task.kept = true;

@@ -3,6 +3,7 @@ import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import type { Workload } from '../../workload.ts';
 import { annotation, distinctPorts, label, serviceLabels } from '../labels.ts';
 import { isServiceName, namespaceName, serviceObjectName } from '../names.ts';
+import { sharesVolumes } from './pod.ts';
 
 /** Names of a workload's Services: one of its own, by which routes know it, and one for each host name that Kubernetes can have. Pure. */
 export function addressNames({ owner, hostnames }: Pick<Workload, 'owner' | 'hostnames'>): string[] {
@@ -78,10 +79,11 @@ function toServicePorts({ ports }: Workload): ServicePort[] {
 
 /**
  * Lets a drain of nodes take away one instance of a service at a time; null for a single one, which would keep the node from being
- * drained for ever. Pure.
+ * drained for ever, and so would instances that share volumes: none of them can go elsewhere while another one stays. Pure.
  */
-export function toDisruptionBudget({ owner, instances, runsOnce }: Workload): PodDisruptionBudget | null {
-  if (instances < 2 || runsOnce === true) return null;
+export function toDisruptionBudget(workload: Workload): PodDisruptionBudget | null {
+  const { owner, instances, runsOnce } = workload;
+  if (instances < 2 || runsOnce === true || sharesVolumes(workload)) return null;
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',

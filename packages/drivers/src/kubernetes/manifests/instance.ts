@@ -13,9 +13,10 @@ import type { ClusterSettings, ClusterTraits } from './settings.ts';
 export type Controller = Deployment | StatefulSet | Job;
 
 /**
- * The controller of one instance: a Job for what runs once; a StatefulSet where there are volumes, as it never has two pods at a
- * time that could write to them; otherwise a Deployment, which replaces a pod of a lost node at once. One for each instance, so
- * that each has a number of its own and can be taken away by it. Pure.
+ * The controller of one instance: a Job for what runs once; a StatefulSet where there are volumes, as it makes
+ * no second pod of the same instance while the first one may still write to them; otherwise a Deployment, which replaces a pod of a lost
+ * node at once. One for each instance, so that each has a number of its own and can be taken away by it: several that share volumes all
+ * write to them, from one node. Pure.
  */
 export function toController(
   workload: Workload,

@@ -160,6 +160,37 @@ test('only instances from the first one on are asked for', () => {
   expect(controllers.map(({ metadata }) => metadata?.labels?.[label.index])).toEqual(['2', '3']);
 });
 
+describe('instances that share a volume', () => {
+  const volumes = [{ id: 'storage', mountPath: '/data', sizeGiB: 1 }];
+
+  test('run on one node, as it is on one at a time: each is put where those of its rollout are', () => {
+    const { controllers } = manifests(sampleWorkload({ instances: 2, volumes }));
+    for (const controller of controllers) {
+      expect(faultsOf(controller)).toEqual([]);
+      const { affinity, topologySpreadConstraints } = podOf(controller);
+      expect(topologySpreadConstraints).toBeUndefined();
+      expect(affinity?.podAntiAffinity).toBeUndefined();
+      const [term, ...more] = affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+      expect([term?.topologyKey, more]).toEqual(['kubernetes.io/hostname', []]);
+      // The first one is put anywhere, as it is one of those that it is to be with.
+      expect(controller.spec?.template.metadata?.labels).toMatchObject(term?.labelSelector?.matchLabels ?? { none: 'none' });
+      expect(term?.labelSelector?.matchLabels).toHaveProperty([label.service], sampleWorkload().owner.service);
+    }
+  });
+
+  test('leave a node together when it is drained: one that stays would keep the others from being put elsewhere', () => {
+    expect(manifests(sampleWorkload({ instances: 2, volumes })).disruptionBudget).toBeNull();
+  });
+
+  test('a single one, and instances without volumes, go wherever there is room', () => {
+    for (const changes of [{ volumes }, { instances: 2 }]) {
+      const [controller] = manifests(sampleWorkload(changes)).controllers;
+      expect(podOf(controller).affinity).toBeUndefined();
+      expect(podOf(controller).topologySpreadConstraints).toHaveLength(1);
+    }
+  });
+});
+
 describe('what a service becomes', () => {
   test('a web service', () => expect(objectsOf(manifests(sampleWorkload()))).toMatchSnapshot());
   test('a database: a volume, and no probe', () => {

@@ -41,7 +41,7 @@ export function toPodSpec(workload: Workload, settings: ClusterSettings, traits:
       sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }],
       ...(workload.volumes.length > 0 && { fsGroup: volumeGroup, fsGroupChangePolicy: 'OnRootMismatch' }),
     },
-    ...(workload.runsOnce !== true && { topologySpreadConstraints: [toSpread(workload)] }),
+    ...(workload.runsOnce !== true && toPlacement(workload)),
     containers: [toContainer(workload, mounts, { settings, traits }), ...(hasHelper ? [toHelper(workload, settings)] : [])],
     ...(volumes.length > 0 && { volumes }),
   };
@@ -50,6 +50,11 @@ export function toPodSpec(workload: Workload, settings: ClusterSettings, traits:
 /** Whether something must hold on to what the process of a workload leaves in its folders. */
 export function needsHelper({ runsOnce, folders = [] }: Workload): boolean {
   return runsOnce === true && folders.length > 0;
+}
+
+/** Whether several instances have the same volumes, each of which is on one node at a time. */
+export function sharesVolumes({ instances, runsOnce, volumes }: Workload): boolean {
+  return runsOnce !== true && instances > 1 && volumes.length > 0;
 }
 
 /** Whether anybody sends requests that a stop could lose. */
@@ -182,12 +187,14 @@ function helperUser({ podSecurity }: ClusterSettings): number {
   return podSecurity === 'baseline' ? 0 : 65_534;
 }
 
-/** On different nodes where there are some: one that is lost takes one instance with it. */
-function toSpread({ owner, rollout }: Workload): NonNullable<PodSpec['topologySpreadConstraints']>[number] {
-  return {
-    maxSkew: 1,
-    topologyKey: 'kubernetes.io/hostname',
-    whenUnsatisfiable: 'ScheduleAnyway',
-    labelSelector: { matchLabels: { [label.service]: owner.service, [label.rollout]: rollout } },
-  };
+/** On different nodes where there are some: one that is lost takes one instance with it. Those that share volumes all on one. */
+function toPlacement(workload: Workload): Pick<PodSpec, 'affinity' | 'topologySpreadConstraints'> {
+  const { owner, rollout } = workload;
+  const topologyKey = 'kubernetes.io/hostname';
+  const labelSelector = { matchLabels: { [label.service]: owner.service, [label.rollout]: rollout } };
+  if (!sharesVolumes(workload)) {
+    return { topologySpreadConstraints: [{ maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector }] };
+  }
+  // Where there is none yet the scheduler lets the first one go anywhere, as its own labels are what it asks for.
+  return { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector }] } } };
 }

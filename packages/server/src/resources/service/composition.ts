@@ -1,6 +1,6 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
-import type { ReleaseConfig } from '@davit/engine/port';
+import { sourceSettings, type ReleaseConfig } from '@davit/engine/port';
 import type { Deps } from '../../deps.ts';
 import {
   cycle,
@@ -61,17 +61,29 @@ export async function releasable(
 
 /**
  * VARIABLE_CYCLE where a variable's value leads back to itself: wider scopes can make such a cycle with narrower ones.
- * CLUSTER_KIND_UNSUPPORTED for what its kind cannot run here, NOT_SUPPORTED for what its kind cannot be deployed with anywhere.
+ * CLUSTER_KIND_UNSUPPORTED for what its kind cannot run here, or with what it is set to; NOT_SUPPORTED for what its kind cannot be deployed
+ * with anywhere.
  */
 export function assertResolvable(
   facts: Pick<ServiceFacts, 'name' | 'type' | 'spec' | 'driver'>,
-  { circles }: ComposedRelease,
+  { config, circles }: ComposedRelease,
 ): void {
   const kind = kindOf(facts.type);
   const obstacle = kind.obstacle?.(facts.spec, facts.driver) ?? null;
   if (obstacle !== null) throw new AppError({ code: 'CLUSTER_KIND_UNSUPPORTED', message: `${facts.name} ${obstacle}` });
+  const restricting = isOnGateway(facts.driver) ? [] : sourceSettings(config);
+  if (restricting.length > 0) throw restrictsNobody(facts.name, restricting);
   const fault = kind.fault?.(facts.spec) ?? null;
   if (fault !== null) throw new AppError({ code: 'NOT_SUPPORTED', message: `${facts.name} ${fault}` });
   const [way] = circles;
   if (way !== undefined) throw cycle(way, `at the service ${facts.name}`);
+}
+
+/** Deployed all the same it would be taken for restricted. */
+function restrictsNobody(name: string, settings: readonly string[]): AppError {
+  const words = settings.join(' and ');
+  return new AppError({
+    code: 'CLUSTER_KIND_UNSUPPORTED',
+    message: `${name} restricts who is served by ${words}, and the cluster of its environment would serve everybody: its own ingress controller leads requests in, and does not know such settings. Restrict who is served there, as by a group of annotations with the scope INGRESS, and set ${words} back to the default (null)`,
+  });
 }

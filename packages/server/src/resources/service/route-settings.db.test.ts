@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createEngine } from '@davit/engine';
+import type { Client } from '@davit/client';
+import { startTestServer, type TestServer } from '@davit/testkit/server';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+/* Settings of routes through the API, on a cluster in memory that leads requests in by itself. */
+
+let server: TestServer;
+let client: Client;
+let far: FakeCluster;
+let near: FakeCluster;
+let projectId: string;
+let clusterId: string;
+
+beforeAll(async () => {
+  [far, near] = [createFakeCluster(), createFakeCluster()];
+  const routes = { apply: async () => [], remove: async () => undefined };
+  const cluster = { ...far.cluster, routes };
+  const drivers = { docker: near };
+  server = await startTestServer({
+    engine: (parts) => createEngine({ ...parts, drivers, makeCluster: () => ({ cluster, builder: far.builder }) }),
+    environment: { DAVIT_DRAIN_SECONDS: '1' },
+  });
+  await server.api.engine.start();
+  client = server.client();
+  const params = { organizationId: (await server.organization()).id };
+  const body = { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
+  ({ id: clusterId } = await client.call('createCluster', { params, body }));
+  const kubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n';
+  await client.call('editClusterKubeconfig', { params: { ...params, clusterId }, body: kubeconfig });
+  projectId = (await client.call('createProject', { params, body: { name: 'shop' } })).id;
+});
+afterAll(async () => {
+  await server.api.engine.stop();
+  await server.close();
+});
+
+const whitelist = 'network.ingress.whitelist_source_range';
+const denylist = 'network.ingress.denylist_source_range';
+const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
+const at = (applicationId: string) => ({ params: { applicationId } });
+
+const environment = async (place: object): Promise<string> =>
+  (await client.call('createEnvironment', { params: { projectId }, body: { name: `live ${randomUUID()}`, ...place } })).id;
+
+async function application(environmentId: string, settings: object, publicly_accessible = true): Promise<string> {
+  const ports = [{ internal_port: 3000, publicly_accessible }];
+  const body = { name: 'shop', git_repository, healthchecks: {}, ports };
+  const { id } = await client.call('createApplication', { params: { environmentId }, body });
+  await client.call('editAdvancedSettings', { ...at(id), body: settings });
+  return id;
+}
+
+async function ended(id: string, act: () => Promise<unknown>) {
+  const before = (await client.call('getApplicationStatus', at(id))).execution_id;
+  await act();
+  const isOver = ['DEPLOYED', 'DEPLOYMENT_ERROR', 'BUILD_ERROR'];
+  const status = () => client.call('getApplicationStatus', at(id));
+  await expect.poll(async () => (await status()).execution_id).not.toBe(before);
+  await expect.poll(async () => (await status()).state).toSatisfy((state: string) => isOver.includes(state));
+  return status();
+}
+
+test('a deployment that restricts who is served is refused where nobody would hold to it, alone and with its environment', async () => {
+  const environmentId = await environment({ cluster_id: clusterId });
+  const id = await application(environmentId, { [whitelist]: '10.0.0.0/8', [denylist]: '10.0.0.1' });
+  const refusal = {
+    status: 409,
+    code: 'CLUSTER_KIND_UNSUPPORTED',
+    message: expect.stringMatching(/^shop restricts .*whitelist_source_range and .*denylist_source_range.*scope INGRESS/),
+  };
+  const calls = await Promise.allSettled([
+    client.call('deployApplication', { ...at(id), body: {} }),
+    client.call('deployApplication', { ...at(id), body: {}, query: { dry_run: true } }),
+    client.call('redeployApplication', at(id)),
+    client.call('deployEnvironment', { params: { environmentId } }),
+    client.call('deployAllServices', { params: { environmentId }, body: { applications: [{ application_id: id }] } }),
+  ]);
+  for (const call of calls) expect(call).toMatchObject({ status: 'rejected', reason: refusal });
+  await client.call('editAdvancedSettings', { ...at(id), body: { [whitelist]: '0.0.0.0/0,::/0', [denylist]: null } });
+  const status = await ended(id, () => client.call('deployApplication', { ...at(id), body: {} }));
+  expect(status).toMatchObject({ state: 'DEPLOYED', failure: null });
+});
+
+test('what nobody outside reaches, or Davit’s own gateway serves, may be restricted', async () => {
+  const hidden = await application(await environment({ cluster_id: clusterId }), { [whitelist]: '10.0.0.0/8' }, false);
+  const local = await application(await environment({}), { [whitelist]: '10.0.0.0/8' });
+  for (const id of [hidden, local]) {
+    const status = await ended(id, () => client.call('deployApplication', { ...at(id), body: {} }));
+    expect(status).toMatchObject({ state: 'DEPLOYED', failure: null });
+  }
+});
+
+test('a rollback to a release that restricts who is served fails, and what serves goes on', async () => {
+  const environmentId = await environment({});
+  const id = await application(environmentId, { [whitelist]: '10.0.0.0/8' });
+  const first = await ended(id, () => client.call('deployApplication', { ...at(id), body: {} }));
+  await client.call('editAdvancedSettings', { ...at(id), body: { [whitelist]: null } });
+  await client.call('editEnvironment', { params: { environmentId }, body: { cluster_id: clusterId } });
+  const second = await ended(id, () => client.call('deployApplication', { ...at(id), body: {} }));
+  expect(second).toMatchObject({ state: 'DEPLOYED', failure: null });
+  const before = far.instances;
+  const body = { release_id: first.release_id ?? '' };
+  const third = await ended(id, () => client.call('deployApplication', { ...at(id), body }));
+  expect(third.failure).toMatchObject({ code: 'SOURCES_UNRESTRICTED', message: expect.stringContaining(whitelist) });
+  expect(far.instances).toEqual(before);
+});
