@@ -120,7 +120,11 @@ export function builderOf(parts: Pick<EngineParts, 'drivers'>, driver: string): 
 }
 
 /** Whether a cluster does not answer and is waited for: what is for it must not take the places of others meanwhile. */
-export function isAwaited({ clusters, settings }: Pick<EngineParts, 'clusters' | 'settings'>, driver: string): boolean {
-  const away = clusters.awayFor(driver);
-  return away > 0 && away < settings.clusterWaitSeconds * 1_000;
+export function isAwaited(parts: Pick<EngineParts, 'clusters' | 'settings'>, driver: string): boolean {
+  return parts.clusters.awayFor(driver) > 0 && !isWaitedOut(parts, driver);
+}
+
+/** Whether a cluster has not answered for as long as it is waited for. One that was away for a moment may answer others by now. */
+export function isWaitedOut({ clusters, settings }: Pick<EngineParts, 'clusters' | 'settings'>, driver: string): boolean {
+  return clusters.awayFor(driver) >= settings.clusterWaitSeconds * 1_000;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterEach, expect, test, vi } from 'vitest';
-import { call, unreachable, type Api, type KubernetesObject } from './api.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { call, stream, unreachable, type Api, type KubernetesObject } from './api.ts';
 import { follow, type Change } from './follow.ts';
 import { startTestApi } from './testing/api-server.ts';
 
@@ -30,6 +30,12 @@ async function busy(...statuses: readonly number[]): Promise<{ readonly api: Api
   return { api, methods };
 }
 
+async function refusing(status: number, words: string): Promise<Api> {
+  return serve((_, response) => {
+    response.writeHead(status, { 'retry-after': '0' }).end(JSON.stringify({ message: words }));
+  });
+}
+
 test('what a busy server did not do is asked again, in the time that it tells', async () => {
   const { api, methods } = await busy(429, 429);
   await call(api, { method: 'POST', path: '/', body: {}, signal });
@@ -44,10 +50,79 @@ test('what may have been done is not asked again, nor what is refused again and 
   await expect(call(api, { method: 'POST', path: '/', body: {}, signal })).rejects.toMatchObject({ status: 500 });
   expect(methods).toEqual(['POST']);
   const away = await busy(503, 503, 503);
-  await expect(call(away.api, { method: 'GET', path: '/', signal })).rejects.toMatchObject({ status: 503 });
+  await expect(call(away.api, { method: 'GET', path: '/', signal })).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE' });
+  expect(away.methods).toHaveLength(3);
+  const full = await busy(429, 429, 429);
+  await expect(call(full.api, { method: 'GET', path: '/', signal })).rejects.toMatchObject({ status: 429 });
   const denied = await busy(403);
   await expect(call(denied.api, { method: 'GET', path: '/', signal })).rejects.toMatchObject({ status: 403 });
   expect(denied.methods).toEqual(['GET']);
+});
+
+describe('a server that can do nothing is away', () => {
+  const pods = '/api/v1/namespaces/davit-1/pods';
+  const away = { code: 'ENGINE_UNREACHABLE', retryable: true };
+
+  test.each([
+    [502, 'Bad Gateway'],
+    [503, 'the server is currently unable to handle the request'],
+    [504, 'Gateway Timeout'],
+    [500, 'etcdserver: request timed out'],
+    [500, 'Internal error occurred: etcdserver: no leader'],
+    [500, 'rpc error: code = Unavailable desc = transport is closing'],
+  ])('when it answers %i %s, and its words are told', async (status, words) => {
+    const api = await refusing(status, words);
+    const told = { ...away, message: expect.stringContaining(`answers with ${status}: ${words}`) };
+    for (const path of [
+      pods,
+      '/version',
+      '/apis/apps/v1/deployments',
+      '/apis/networking.k8s.io/v1/ingresses',
+      '/apis/keda.sh/v1alpha1/x',
+    ])
+      await expect(call(api, { method: 'PATCH', path, body: {}, signal })).rejects.toMatchObject(told);
+    await expect(stream(api, { method: 'GET', path: pods, signal })).rejects.toMatchObject(told);
+  });
+
+  test.each([
+    [500, 'Internal error occurred: failed calling webhook "x": context deadline exceeded'],
+    [503, 'failed calling webhook "x": no endpoints available'],
+    [500, 'etcdserver: request is too large'],
+    [500, 'etcdserver: mvcc: database space exceeded'],
+    [500, 'Internal error occurred'],
+    [429, 'too many requests'],
+  ])('but not when it answers %i %s', async (status, words) => {
+    const api = await refusing(status, words);
+    await expect(call(api, { method: 'PATCH', path: pods, body: {}, signal })).rejects.toMatchObject({ status, words });
+  });
+
+  test.each([
+    ['a node', `${pods}/web/log`],
+    ['a node', `${pods}/web/exec`],
+    ['a server behind it', '/apis/metrics.k8s.io/v1beta1/pods'],
+    ['a server behind it', '/apis/custom.metrics.k8s.io/v1beta1/x'],
+    ['a server behind it', '/apis/packages.example.org/v1'],
+  ])('nor where %s was asked: %s', async (_, path) => {
+    const api = await refusing(503, 'error trying to reach service: dial tcp 10.0.0.9:10250: connection refused');
+    await expect(stream(api, { method: 'GET', path, signal })).rejects.toMatchObject({ status: 503 });
+    await expect(call(api, { method: 'POST', path, body: {}, signal })).rejects.toMatchObject({ status: 503 });
+  });
+
+  test('nor for a moment, in which a watch is asked for again', async () => {
+    const { api, methods } = await busy(503, 500);
+    (await stream(api, { method: 'GET', path: pods, signal })).destroy();
+    expect(methods).toHaveLength(3);
+    const log = await busy(503);
+    await expect(stream(log.api, { method: 'GET', path: `${pods}/web/log`, signal })).rejects.toMatchObject({ status: 503 });
+    expect(log.methods).toHaveLength(1);
+  });
+
+  test('when it says so in a watch', async () => {
+    const { following } = await followed((response) => {
+      response.end('{"type":"ERROR","object":{"code":500,"message":"etcdserver: no leader"}}\n');
+    });
+    await expect(following).rejects.toMatchObject(away);
+  });
 });
 
 interface Followed {

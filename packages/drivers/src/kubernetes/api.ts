@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import { DriverError } from '../errors.ts';
 import { pause } from '../shared/pause.ts';
+import { asksNode, tellsAbsence } from './absence.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
 /** A connection to an API server. */
@@ -104,37 +105,46 @@ export function urlOf({ access }: Api, { path, query }: Pick<ApiRequest, 'path' 
 }
 
 /**
- * A request and its whole answer, made again a few times where the server is too busy for it: one moment of that is no news of a cluster. Ends with an answer, an `ApiRefusal`, a `DriverError` ENGINE_UNREACHABLE (retryable), or the
- * signal's reason. `Body` is what the API promises for a status of 2xx.
+ * A request and its whole answer, made again a few times where the server is too busy for it: one moment of that is no news of a cluster. Ends with
+ * an answer, an `ApiRefusal`, a `DriverError` ENGINE_UNREACHABLE (retryable), or the signal's reason. `Body` is what the API promises for a status
+ * of 2xx.
  */
 export async function call<Body = unknown>(api: Api, request: ApiRequest): Promise<ApiAnswer<Body>> {
   const deadline = AbortSignal.timeout(timeoutMilliseconds);
   const signal = AbortSignal.any([request.signal, deadline]);
   try {
-    const { status, text } = await answered(api, { ...request, signal });
-    if (!isAnswer(request, status)) throw new ApiRefusal(request, status, wordsOf(text));
-    const answer = { status, body: parse(text) };
+    const response = await answered(api, api.agent, { ...request, signal });
+    const answer = { status: response.statusCode ?? 0, body: parse(await bodyOf(response)) };
     return answer as ApiAnswer<Body>; // oxlint-disable-line typescript/no-unsafe-type-assertion -- the API is trusted
   } catch (error) {
     request.signal.throwIfAborted();
-    if (error instanceof ApiRefusal) throw error;
+    if (error instanceof ApiRefusal || error instanceof DriverError) throw error;
     throw unreachable(deadline.aborted ? `gave no answer within ${timeoutMilliseconds / 1000} s` : 'does not answer', error);
   }
 }
 
-async function answered(api: Api, request: ApiRequest): Promise<{ readonly status: number; readonly text: string }> {
+/** Ends with the beginning of an answer, or as `refused` where there is none. */
+async function answered(api: Api, agent: https.Agent, request: ApiRequest): Promise<IncomingMessage> {
   for (let repeats = 0; ; repeats += 1) {
-    const response = await send(api, api.agent, request);
-    const text = await bodyOf(response);
+    const response = await send(api, agent, request);
     const status = response.statusCode ?? 0;
-    if (repeats >= mostRepeats || isAnswer(request, status) || !isBusy(request, status)) return { status, text };
+    if (isAnswer(request, status)) return response;
+    const words = wordsOf(await bodyOf(response));
+    if (repeats >= mostRepeats || !isBusy(request, status)) throw refused(request, status, words);
     await pause(repeatAfter(response), request.signal);
   }
 }
 
+/** What a refusal is: one of a server that works, or ENGINE_UNREACHABLE. */
+export function refused(request: Pick<ApiRequest, 'method' | 'path'>, status: number, words: string): ApiRefusal | DriverError {
+  if (tellsAbsence(request.path, status, words)) return unreachable(`answers with ${status}`, words);
+  return new ApiRefusal(request, status, words);
+}
+
 // What has no room (429) was not begun; what failed in the server may have been done, which is the same only for what is read.
-function isBusy({ method }: ApiRequest, status: number): boolean {
-  return status === 429 || (method === 'GET' && status >= 500);
+// A node that is away is dialled for half a minute each time.
+function isBusy({ method, path }: ApiRequest, status: number): boolean {
+  return status === 429 || (method === 'GET' && status >= 500 && !asksNode(path));
 }
 
 function repeatAfter({ headers }: IncomingMessage): number {
@@ -145,13 +155,10 @@ function repeatAfter({ headers }: IncomingMessage): number {
 /** As `call`, for an answer that is read as it comes: the caller reads the response to its end or destroys it. */
 export async function stream(api: Api, request: ApiRequest): Promise<IncomingMessage> {
   try {
-    const response = await send(api, api.streams, request);
-    const status = response.statusCode ?? 0;
-    if (isAnswer(request, status)) return response;
-    throw new ApiRefusal(request, status, wordsOf(await bodyOf(response)));
+    return await answered(api, api.streams, request);
   } catch (error) {
     request.signal.throwIfAborted();
-    if (error instanceof ApiRefusal) throw error;
+    if (error instanceof ApiRefusal || error instanceof DriverError) throw error;
     throw unreachable('does not answer', error);
   }
 }

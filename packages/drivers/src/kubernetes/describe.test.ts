@@ -29,6 +29,12 @@ test('a cluster that takes no credentials says so when it is asked whether it an
   await expect(pingCluster(testApi.api, signal)).rejects.toMatchObject({ code: 'CLUSTER_ACCESS_DENIED' });
 });
 
+test.each([502, 503, 504])('a cluster whose server says %i, and can do nothing, does not answer', async (status) => {
+  const asked = await serve(status);
+  await expect(pingCluster(testApi.api, signal)).rejects.toMatchObject({ code: 'ENGINE_UNREACHABLE' });
+  expect(asked).toHaveLength(3);
+});
+
 test('how large a cluster is, is read from what the server has in memory', async () => {
   const asked = await serve();
   const description = await describeCluster(testApi.api, signal);

@@ -10,7 +10,7 @@ import { lastEnd, mainStatus } from './instances.ts';
 import { evidenceMilliseconds, lastLines } from './logs.ts';
 import { mainContainer } from './manifests/pod.ts';
 import type { Scope } from './objects.ts';
-import { meaningOf } from './refusals.ts';
+import { meaningOf } from './meanings.ts';
 
 /** Why an instance does not come up, as far as its objects tell. */
 export type Suspicion =

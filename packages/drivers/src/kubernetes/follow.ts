@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { DriverError } from '../errors.ts';
 import { pause } from '../shared/pause.ts';
-import { ApiRefusal, call, stream, unreachable, type Api, type KubernetesObject, type ListOf } from './api.ts';
+import { ApiRefusal, call, refused, stream, unreachable, type Api, type KubernetesObject, type ListOf } from './api.ts';
 
 /** A list of the API, and which of its objects are meant. */
 export interface Listed {
@@ -115,7 +115,7 @@ async function watchOnce<T extends KubernetesObject>(
     for await (const line of linesOf<T>(response, either)) {
       if (line.type === 'ERROR') {
         const { code = 500, message = 'the watch failed' } = line.object ?? {};
-        throw new ApiRefusal({ method: 'GET', path }, code, message);
+        throw refused({ method: 'GET', path }, code, message);
       }
       onLine(line);
     }

@@ -7,7 +7,8 @@ import { gather, toInstance } from './instances.ts';
 import { faultOf, imageFault, judgeReady, judgeStart, lasting, type Seen } from './judge.ts';
 import { label } from './labels.ts';
 import { toNumber } from './quantity.ts';
-import { meaningOf, translated } from './refusals.ts';
+import { meaningOf } from './meanings.ts';
+import { translated } from './refusals.ts';
 import { ApiRefusal, closeApi, openApi } from './api.ts';
 import { sampleWorkload } from './testing/workloads.ts';
 import { eventsOf } from './watch.ts';
@@ -73,6 +74,55 @@ describe('an instance has been started', () => {
     const busy = pod({ state: waiting('CreateContainerError', 'context deadline exceeded') });
     expect(start(busy)).toEqual({ type: 'WAIT', againAt: 20_000 });
     expect(start(busy, late)).toMatchObject({ type: 'FAILED' });
+  });
+
+  describe('where a runtime could not start its program', () => {
+    const refused = (message?: string, reason = 'StartError'): ContainerState => ({
+      terminated: { exitCode: 128, reason, ...(message !== undefined && { message }) },
+    });
+    const shapes = (end: ContainerState): [string, Pod][] => [
+      ['it has ended', pod({ state: end })],
+      ['the next start is refused', pod({ state: waiting('RunContainerError', end.terminated?.message), lastState: end })],
+      ['the next start is waited for', pod({ state: waiting('CrashLoopBackOff', 'back-off 10s'), lastState: end })],
+    ];
+    const passing = [
+      'failed to create containerd task: context deadline exceeded',
+      "failed to create shim task: OCI runtime create failed: runc create failed: can't get final child's PID from pipe: EOF",
+      'failed to start containerd task: device or resource busy',
+    ];
+    const staying = [
+      undefined,
+      'runc create failed: exec: "nope": executable file not found in $PATH: unknown',
+      'runc create failed: exec: "/run.sh": permission denied: unknown',
+      'runc create failed: exec: "/nope": stat /nope: no such file or directory: unknown',
+      'runc create failed: exec /run.sh: exec format error: unknown',
+    ];
+
+    test.each(passing)('after a while, as the node tries again: %s', (message) => {
+      for (const [, one] of shapes(refused(message))) {
+        expect(start(one)).toEqual({ type: 'WAIT', againAt: 20_000 });
+        expect(ready(one)).toEqual({ type: 'WAIT', againAt: 20_000 });
+        expect(start(one, { now: 20_000 })).toEqual({
+          type: 'FAILED',
+          suspicion: { type: 'UNSTARTABLE', reason: 'StartError', words: message },
+        });
+      }
+      expect(start(pod({ state: refused(message, 'ContainerCannotRun') }))).toEqual({ type: 'WAIT', againAt: 20_000 });
+    });
+
+    test.each(staying)('never where it will not be another time: %s', (message) => {
+      for (const [, one] of shapes(refused(message)))
+        expect(start(one)).toMatchObject({ type: 'FAILED', suspicion: { words: message ?? 'exit code 128' } });
+    });
+
+    test('once another start has succeeded', () => {
+      for (const message of [...passing, ...staying]) {
+        const one = pod({ state: running, lastState: refused(message), restartCount: 1, ready: true });
+        expect(start(one, late).type).toBe('DONE');
+        expect(ready(one, late).type).toBe('DONE');
+        expect(ready(pod({ state: running, lastState: refused(message), restartCount: 1 })).type).toBe('WAIT');
+      }
+    });
   });
 
   test('never when a policy refuses its pod, and after a while when a quota does', () => {

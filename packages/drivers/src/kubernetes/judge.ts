@@ -5,7 +5,7 @@ import type { Suspicion } from './failures.ts';
 import { isRejected, lastEnd, mainStatus } from './instances.ts';
 import { label } from './labels.ts';
 import { helperContainer, mainContainer } from './manifests/pod.ts';
-import { meaningOf } from './refusals.ts';
+import { meaningOf } from './meanings.ts';
 
 /** What is known of one instance. */
 export interface Seen {
@@ -244,9 +244,10 @@ function heldUp(seen: Seen, pod: Pod): Fault | null {
 
 /** A node tries again what its runtime could not do; a program that is not there, or must not run as it would, stays so. */
 function unstartable(reason: string, words: string, seen: Seen): Fault {
-  const stays = /runAsNonRoot|run as root|no such file|executable file|exec format|permission denied|no command specified/i.test(
-    words,
-  );
+  const stays =
+    /runAsNonRoot|run as root|no such file|executable file|exec: \S+ not found|exec format|permission denied|no command specified/i.test(
+      words,
+    );
   return toFault(seen, stays ? 0 : unstartableMilliseconds, { type: 'UNSTARTABLE', reason, words });
 }
 
@@ -298,11 +299,15 @@ function withoutImage(reason: string, message: string, { seen, pod }: { readonly
   return toFault(seen, passes ? registryMilliseconds : 0, { type: 'IMAGE', fault: fault ?? 'UNREACHABLE', words });
 }
 
-/** The kernel refused the program: the container has ended without its process having begun. */
+/** The container has ended without its process having begun: the kernel refused the program, or the runtime could not start it then. */
 function refusedProgram(seen: Seen, pod: Pod): Fault | null {
-  const end = lastEnd(mainStatus(pod));
+  const status = mainStatus(pod);
+  const end = lastEnd(status);
+  // Another start has succeeded since.
+  if (status?.state?.running !== undefined) return null;
   if (end?.reason !== 'StartError' && end?.reason !== 'ContainerCannotRun') return null;
-  return toFault(seen, 0, { type: 'UNSTARTABLE', reason: end.reason, words: end.message ?? `exit code ${end.exitCode}` });
+  if (end.message !== undefined) return unstartable(end.reason, end.message, seen);
+  return toFault(seen, 0, { type: 'UNSTARTABLE', reason: end.reason, words: `exit code ${end.exitCode}` });
 }
 
 /** Whether the pod has its volumes and its network, so that images are pulled: what was said before has passed. */

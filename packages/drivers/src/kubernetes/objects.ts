@@ -1,6 +1,7 @@
 import type { Pod } from 'kubernetes-types/core/v1.js';
 import { call, find, type Api, type KubernetesObject } from './api.ts';
 import { DriverError } from '../errors.ts';
+import { pause } from '../shared/pause.ts';
 import { label } from './labels.ts';
 
 /** The cluster, and whose objects on it are ours. */
@@ -54,28 +55,64 @@ export function pathTo({ kind = '', metadata }: KubernetesObject): string {
 }
 
 /**
+ * For how long what is being deleted is waited for. A controller takes away what it made outside, as a load balancer, in some ten seconds; steps of
+ * deployments try again several times, and keepers must not be held up for long.
+ */
+const leavingMilliseconds = 10_000;
+const lookAgainMilliseconds = 200;
+
+/**
  * Makes an object be as it is given (server-side apply; all that Davit says of an object it says as the field manager `davit`). One of
- * that name that is not ours is left as it is: fails with ENGINE_FAILED.
+ * that name that is not ours is left as it is: fails with ENGINE_FAILED. One that is being deleted would take with it what is written to it: it is
+ * waited for, for `patience`; where it stays, fails with ENGINE_FAILED (retryable).
  */
 export async function apply<T extends KubernetesObject>(
   { api, installation }: Scope,
   object: T,
   signal: AbortSignal,
+  patience = leavingMilliseconds,
 ): Promise<T> {
   const path = pathTo(object);
-  const found = await find<KubernetesObject>(api, path, signal);
-  if (found !== null && found.metadata?.labels?.[label.installation] !== installation) throw foreign(object);
   const query = { fieldManager: 'davit', force: 'true' };
   const contentType = 'application/apply-patch+yaml';
-  return (await call<T>(api, { method: 'PATCH', path, query, body: object, contentType, signal })).body;
+  const until = Date.now() + patience;
+  for (;;) {
+    const found = await find<KubernetesObject>(api, path, signal);
+    if (found !== null && found.metadata?.labels?.[label.installation] !== installation) throw foreign(object);
+    if (found === null || !isLeaving(found)) {
+      const { body } = await call<T>(api, { method: 'PATCH', path, query, body: object, contentType, signal });
+      // Its deletion may have begun since it was looked at.
+      if (!isLeaving(body)) return body;
+    } else if (Date.now() > until) throw staying({ ...object, ...found });
+    await pause(lookAgainMilliseconds, signal);
+  }
+}
+
+/** Whether an object is being deleted: it is there until nobody's finalizer holds it. Pure. */
+function isLeaving({ metadata }: KubernetesObject): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}
+
+function staying({ kind, metadata }: KubernetesObject): DriverError {
+  const finalizers = metadata?.finalizers ?? [];
+  const held = finalizers.length === 0 ? 'and is not gone yet' : `and held by finalizers: ${finalizers.join(', ')}`;
+  return new DriverError({
+    cause: 'ENGINE_FAILED',
+    message: `The ${kind} ${metadata?.name}${placeOf(metadata)} is being deleted, ${held}.`,
+    hint: 'Each finalizer is taken away by the controller that it is named for: have the operator of the cluster see whether that runs. Deploy again when the object is gone.',
+    retryable: true,
+  });
 }
 
 export function foreign({ kind, metadata }: KubernetesObject): DriverError {
-  const place = metadata?.namespace === undefined ? '' : ` in namespace ${metadata.namespace}`;
   return new DriverError({
     cause: 'ENGINE_FAILED',
-    message: `The cluster has a ${kind} ${metadata?.name}${place} that Davit did not make. Remove or rename it.`,
+    message: `The cluster has a ${kind} ${metadata?.name}${placeOf(metadata)} that Davit did not make. Remove or rename it.`,
   });
+}
+
+function placeOf(metadata: KubernetesObject['metadata']): string {
+  return metadata?.namespace === undefined ? '' : ` in namespace ${metadata.namespace}`;
 }
 
 interface RemoveOptions {
@@ -105,8 +142,8 @@ export async function remove(
 
 /** Pods, newest first, those that are being deleted last. One that failed comes after what was made for it in the same second. */
 export function byAge(pods: readonly Pod[]): Pod[] {
-  const isLeaving = (pod: Pod): number => (pod.metadata?.deletionTimestamp === undefined ? 0 : 1);
+  const leaves = (pod: Pod): number => (isLeaving(pod) ? 1 : 0);
   const hasFailed = (pod: Pod): number => (pod.status?.phase === 'Failed' ? 1 : 0);
   const made = (pod: Pod): string => pod.metadata?.creationTimestamp ?? '';
-  return [...pods].sort((a, b) => isLeaving(a) - isLeaving(b) || made(b).localeCompare(made(a)) || hasFailed(a) - hasFailed(b));
+  return [...pods].sort((a, b) => leaves(a) - leaves(b) || made(b).localeCompare(made(a)) || hasFailed(a) - hasFailed(b));
 }

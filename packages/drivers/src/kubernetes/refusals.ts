@@ -1,46 +1,18 @@
 import { DriverError, type Cause } from '../errors.ts';
 import { ApiRefusal } from './api.ts';
-
-interface Meaning {
-  readonly pattern: RegExp;
-  readonly cause: Cause;
-  readonly retryable?: true;
-}
-
-/** What the words of an API server, or of the controllers that tell of its refusals in events, mean. The first match counts. */
-const meanings: readonly Meaning[] = [
-  { pattern: /because it is being terminated|object is being deleted/i, cause: 'ENGINE_FAILED', retryable: true },
-  // The account that each namespace gets comes a moment after it.
-  { pattern: /error looking up service account [^\s/]+\/default:.* not found/i, cause: 'ENGINE_FAILED', retryable: true },
-  {
-    pattern: /exceeded quota|failed quota|insufficient quota|maximum (?:cpu|memory) usage|minimum (?:cpu|memory) usage/i,
-    cause: 'QUOTA_EXCEEDED',
-  },
-  {
-    pattern:
-      /violates PodSecurity|admission webhook|denied the request|ValidatingAdmissionPolicy|unable to validate against any security context/i,
-    cause: 'ADMISSION_REFUSED',
-  },
-  // Who is to be asked is away: nobody has refused anything.
-  { pattern: /failed calling webhook|failed to call webhook/i, cause: 'ENGINE_FAILED', retryable: true },
-];
-
-/** What the words of a refusal mean; null: nothing that is known. Pure. */
-export function meaningOf(words: string): Pick<Meaning, 'cause' | 'retryable'> | null {
-  return meanings.find(({ pattern }) => pattern.test(words)) ?? null;
-}
+import { meaningOf } from './meanings.ts';
 
 /** The failure of a call, in our words. What is no refusal (unreachable, aborted, a bug) passes through. */
 export function translated(error: unknown, doing: string): unknown {
   if (!(error instanceof ApiRefusal)) return error;
   const { status, words } = error;
   const known = meaningOf(words);
-  const byStatus: Meaning['cause'] = status === 401 || status === 403 ? 'CLUSTER_ACCESS_DENIED' : 'ENGINE_FAILED';
+  const byStatus: Cause = status === 401 || status === 403 ? 'CLUSTER_ACCESS_DENIED' : 'ENGINE_FAILED';
   return new DriverError({
     cause: known?.cause ?? byStatus,
     message: `${doing}: ${words}`,
     evidence: { original: words },
-    // Too many requests, or the server has no leader or is starting.
+    // Too many requests, or what was asked (a node, a server behind this one, a webhook) is away.
     retryable: known?.retryable ?? (status === 409 || status === 429 || status >= 500),
     error,
   });

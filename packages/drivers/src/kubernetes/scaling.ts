@@ -63,9 +63,10 @@ async function missing({ api }: Scope, by: 'USE' | 'EVENTS', signal: AbortSignal
   const absent = found.flat();
   return absent.length > 0 ? absent : refusedAmong(api, scalingPermissions(by), signal);
 
-  // An API that others serve answers 503 while they are away.
+  // The metrics server's API answers 503 while that is away; the others are the API server's own.
   async function isThere(path: string): Promise<boolean> {
-    return (await call(api, { method: 'GET', path, signal, accept: [403, 404, 503] })).status === 200;
+    const accept = path.includes('metrics.k8s.io') ? [403, 404, 503] : [403, 404];
+    return (await call(api, { method: 'GET', path, signal, accept })).status === 200;
   }
 }
 

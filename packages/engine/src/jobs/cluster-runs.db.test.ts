@@ -262,6 +262,64 @@ test('a cluster that is away runs on, and what it did is known when it is back',
   expect(await logOf(tick)).toEqual(['alone']);
 });
 
+describe('a run that the cluster goes on with, though its end is recorded,', () => {
+  const looks = (): number => east.fake.calls.filter(({ method }) => method === 'scheduledRuns').length;
+  const lookedTwice = async (): Promise<void> => {
+    const before = looks();
+    await eventually(async () => (looks() > before + 1 ? true : undefined), 'two more looks');
+  };
+
+  test('stays where Davit lost sight of it, until it is over', async () => {
+    const tick = await armed();
+    east.onCall = ({ method, service: of }) => {
+      if (method === 'observe' && of === tick.serviceId) throw new DriverError({ cause: 'ENGINE_FAILED', message: 'not now' });
+    };
+    const { id } = due(tick);
+    expect(await statuses(tick, 'FAILED')).toMatchObject([{ failure: { code: 'ENGINE_FAILED' } }]);
+    east.onCall = null;
+    expect(await world.engine.port.clearEndedRuns({ driver: east.id, serviceIds: [tick.serviceId] })).toEqual([]);
+    expect(east.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
+    await world.restart();
+    await lookedTwice();
+    expect(east.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
+    east.fake.kill(id, 0);
+    await nothingLeft(east);
+    due(tick);
+    await statuses(tick, 'FAILED', 'RUNNING');
+  });
+
+  test.each([
+    ['its time was over', 'JOB_TIMEOUT', 1],
+    ['it cannot begin', 'IMAGE_NOT_FOUND', 600],
+  ])('goes where %s', async (_why, code, maximumSeconds) => {
+    const tick = await armed(cron({ maximumSeconds }));
+    east.onCall = ({ method }) => {
+      if (method === 'retire') throw new DriverError({ cause: 'ENGINE_FAILED', message: 'not now' });
+      if (method === 'awaitRunStarted' && code === 'IMAGE_NOT_FOUND')
+        throw new DriverError({ cause: code, message: 'no such tag' });
+    };
+    const { id } = due(tick);
+    expect(await statuses(tick, 'FAILED')).toMatchObject([{ failure: { code } }]);
+    expect(east.fake.instances).toMatchObject([{ id, state: 'RUNNING' }]);
+    east.onCall = null;
+    await nothingLeft(east);
+  });
+});
+
+test('a cluster that was away for one question does not make its run fail', async () => {
+  const tick = await armed();
+  let refusals = 0;
+  east.onCall = ({ method, service: of }) => {
+    if (method !== 'observe' || of !== tick.serviceId || (refusals += 1) > 3) return;
+    throw new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'answers with 503', retryable: true });
+  };
+  const { id, rollout } = due(tick);
+  await eventually(async () => (refusals > 3 ? true : undefined), 'an answer');
+  expect(await statuses(tick, 'RUNNING')).toMatchObject([{ id: rollout }]);
+  east.fake.kill(id, 0);
+  await statuses(tick, 'SUCCEEDED');
+});
+
 test('a run that began for a release that is gone keeps no later run from being noted', async () => {
   const tick = await armed();
   const { armed: schedules } = east.fake.schedules;

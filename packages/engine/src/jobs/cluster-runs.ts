@@ -5,6 +5,7 @@ import { placedWorkload } from '../placed-workload.ts';
 import * as store from '../store/jobs.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { schedulesOf, toClusterSchedule } from './arming.ts';
+import { isEndKnown, type RecordedEnd } from './known-end.ts';
 
 /*
  * Clusters that start runs by themselves: notes the runs that they have begun, also those that have ended long ago, and sees to it that they have
@@ -81,7 +82,7 @@ export class ClusterRuns {
     const valid = runs.filter(({ id, service, release }) => [id, service, release].every((text) => uuid.test(text)));
     if (valid.length === 0) return;
     const rows = await this.#parts.database.many(store.knownRuns, [valid.map(({ id }) => id)]);
-    const known = new Map(rows.map(({ id, status }) => [id, status]));
+    const known = new Map(rows.map((row) => [row.id, row]));
     for (const own of Map.groupBy(valid, ({ service }) => service).values()) {
       try {
         await this.#noteNext(driver, own, known, signal);
@@ -96,14 +97,15 @@ export class ClusterRuns {
   async #noteNext(
     driver: string,
     own: readonly ScheduledRun[],
-    known: ReadonlyMap<string, string>,
+    known: ReadonlyMap<string, RecordedEnd>,
     signal: AbortSignal,
   ): Promise<void> {
     for (const run of own) {
-      if (!known.has(run.id) || known.get(run.id) === 'RUNNING') continue;
+      const recorded = known.get(run.id);
+      if (recorded === undefined || recorded.status === 'RUNNING') continue;
       if (this.#isUnderWay(run.id)) return;
-      // Whoever recorded its end did not come to remove it.
-      await this.#remove(driver, run, signal);
+      // Whoever recorded its end did not come to remove it, or did not know whether it had come.
+      if (run.isOver || isEndKnown(recorded)) await this.#remove(driver, run, signal);
     }
     // One whose release is gone (it began while its service was uninstalled) cannot be noted, and keeps no later one from it.
     for (const run of own) if (!known.has(run.id) && (await this.#noteOne(driver, run))) return;

@@ -4,6 +4,7 @@ import { DriverError, type Instance } from '@davit/drivers';
 import type { ClearedRuns } from '../port.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { knownRuns, openRollouts } from '../store/jobs.ts';
+import { isEndKnown } from './known-end.ts';
 
 const timeoutMilliseconds = 60_000;
 
@@ -28,10 +29,15 @@ export async function clearEndedRuns(
     const found = await Promise.all(serviceIds.map((service) => cluster.observe({ service }, signal)));
     const open = new Set((await database.many(openRollouts, [serviceIds])).map(({ id }) => id));
     const scheduled = found.flat().filter((instance) => instance.scheduled === true);
-    // A run that the cluster began is noted a moment later.
-    const known = new Set((await database.many(knownRuns, [scheduled.map(({ rollout }) => rollout)])).map(({ id }) => id));
-    const isNew = (instance: Instance): boolean => instance.scheduled === true && !known.has(instance.rollout);
-    const left = found.flat().filter((instance) => !open.has(instance.rollout) && !isNew(instance));
+    const rows = await database.many(knownRuns, [scheduled.map(({ rollout }) => rollout)]);
+    const known = new Map(rows.map((row) => [row.id, row]));
+    const isLeft = (instance: Instance): boolean => {
+      if (instance.scheduled !== true) return true;
+      const recorded = known.get(instance.rollout);
+      // A run that the cluster began is noted a moment later.
+      return recorded !== undefined && (instance.state === 'EXITED' || isEndKnown(recorded));
+    };
+    const left = found.flat().filter((instance) => !open.has(instance.rollout) && isLeft(instance));
     const byRun = Map.groupBy(left, ({ service, rollout }) => `${service} ${rollout}`);
     await Promise.all(
       [...byRun.values()].map(async ([one]) => {

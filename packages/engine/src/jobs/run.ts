@@ -6,13 +6,17 @@ import { driversOf, type EngineParts } from '../parts.ts';
 import { pause } from '../run/pause.ts';
 import { secondsSince } from '../store/jobs.ts';
 import { lastLogLines } from '../store/logs.ts';
+import type { RunTurns } from './turns.ts';
 
 /** Of jobs that name no limit of their own: nothing may run for ever. */
 export const longestRunSeconds = 86_400;
 
 const evidenceLines = 50;
-// The end of the output tells that a process ended; this is for an engine that does not end it.
+// The end of the output tells that a process ended; this is for an engine that does not end it. Less often the longer it runs (a twentieth of
+// that), as looks are what many long runs cost; a cluster holds what a run left for half a minute at least.
 const lookEveryMilliseconds = 2_000;
+const longestPauseOfLooksMilliseconds = 10_000;
+const pauseOfLooksShare = 0.05;
 const settleMilliseconds = 50;
 // A cluster tells times in whole seconds, and counts from the start of the pod.
 const lateMarginMilliseconds = 1_000;
@@ -32,6 +36,8 @@ export interface StartedRun {
   workload?(attempt: number): Promise<Workload>;
   /** When the cluster began it, by its own clock, ISO 8601. Of a run whose attempts the cluster starts. */
   readonly begunAt?: string | null;
+  /** At its cluster, where many runs are waited for at once. Left out: nothing of it waits for others. */
+  readonly turns?: RunTurns;
   readonly call: CallContext;
 }
 
@@ -39,6 +45,8 @@ export interface StartedRun {
  * Waits until a run has succeeded, and stores its output meanwhile; answers the attempt that did. How far it is, the cluster says: ended attempts stay there until
  * the run is cleared, so that whoever goes on after a crash neither repeats nor miscounts one. Fails with JOB_FAILED, JOB_TIMEOUT or
  * OUT_OF_MEMORY with the last lines; what is left of the run is the caller's to remove.
+ *
+ * That costs a connection on which the output comes, as each instance of a service does, and a look now and then.
  */
 export async function awaitRun(run: StartedRun): Promise<Instance> {
   const collector = new LogCollector(run.parts, run.driver);
@@ -53,7 +61,9 @@ async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<I
   const { job } = run.config;
   if (job === undefined) throw new Error(`${run.service.name} is no job`);
   const limitSeconds = job.maximumSeconds ?? longestRunSeconds;
-  const until = performance.now() + limitSeconds * 1_000 - (await ranMilliseconds(run));
+  const began = performance.now() - (await ranMilliseconds(run));
+  const until = began + limitSeconds * 1_000;
+  let output: Output | null = null;
   for (;;) {
     const instance = await latestAttempt(run);
     if (instance.state === 'EXITED') {
@@ -65,14 +75,31 @@ async function untilSuccess(run: StartedRun, collector: LogCollector): Promise<I
     } else if (run.workload === undefined && instance.state === 'CREATED') {
       await pause(lookEveryMilliseconds, run.call.signal);
     } else {
-      const wait = Math.min(lookEveryMilliseconds, Math.max(0, until - performance.now()));
-      // The output ends a moment before the engine says that the process did.
-      const ended = collector.followToEnd(instance, run.config).then(() => pause(settleMilliseconds, run.call.signal));
-      await Promise.race([ended, pause(wait, run.call.signal)]);
+      output = followed(collector.followToEnd(instance, run.config), output, run.call.signal);
+      await pause(Math.min(pauseOfLooks(performance.now() - began), Math.max(0, until - performance.now())), output.over);
     }
     run.call.signal.throwIfAborted();
     if (performance.now() >= until) await refuseLate(run, collector, limitSeconds);
   }
+}
+
+interface Output {
+  readonly done: Promise<void>;
+  /** Aborted when there is something to look at: the output has ended, or the run is let go of. */
+  readonly over: AbortSignal;
+}
+
+/** One for each reading: to wait for `done` itself with each look would leave something at it that stays until the run ends. */
+function followed(done: Promise<void>, former: Output | null, signal: AbortSignal): Output {
+  if (former?.done === done) return former;
+  const ended = new AbortController();
+  // The output ends a moment before the engine says that the process did.
+  void done.then(() => pause(settleMilliseconds, signal)).then(() => ended.abort());
+  return { done, over: AbortSignal.any([signal, ended.signal]) };
+}
+
+function pauseOfLooks(ranMilliseconds: number): number {
+  return Math.min(longestPauseOfLooksMilliseconds, Math.max(lookEveryMilliseconds, ranMilliseconds * pauseOfLooksShare));
 }
 
 /** For how long it has run, read once by the clock that its launch was noted by: this machine's may be another. */
@@ -82,9 +109,10 @@ async function ranMilliseconds({ parts, launchedAt }: StartedRun): Promise<numbe
 }
 
 async function latestAttempt(run: StartedRun): Promise<Instance> {
-  const { cluster } = driversOf(run.parts, run.driver);
+  const { signal } = run.call;
   const selector = { service: run.service.id, rollout: run.rollout };
-  const instances = await cluster.observe(selector, run.call.signal);
+  const look = (): Promise<readonly Instance[]> => driversOf(run.parts, run.driver).cluster.observe(selector, signal);
+  const instances = await (run.turns === undefined ? look() : run.turns.looks.use(look, signal));
   const latest = instances.toSorted((a, b) => b.index - a.index)[0];
   if (latest !== undefined) return latest;
   throw new DriverError({
@@ -100,9 +128,11 @@ async function restart(run: StartedRun, ended: Instance, until: number): Promise
   run.call.log(`The process ended with ${endOf(ended)}; restart ${attempt} of ${run.config.job?.maximumRestarts ?? 0}.`);
   await pause(Math.min(milliseconds, Math.max(0, until - performance.now())), run.call.signal);
   run.call.signal.throwIfAborted();
-  if (performance.now() >= until) return;
-  if (run.workload === undefined) return;
-  await driversOf(run.parts, run.driver).cluster.start(await run.workload(attempt), run.call);
+  const start = async (): Promise<void> => {
+    if (performance.now() >= until || run.workload === undefined) return;
+    await driversOf(run.parts, run.driver).cluster.start(await run.workload(attempt), run.call);
+  };
+  await (run.turns === undefined ? start() : run.turns.changes.use(start, run.call.signal));
 }
 
 async function failed(run: StartedRun, instance: Instance): Promise<DriverError> {

@@ -1,22 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { redactor, retry } from '@davit/base';
 import { Leadership } from '@davit/db';
-import type { CallContext, Workload } from '@davit/drivers';
+import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
-import { driversOf, isAwaited, type EngineParts } from '../parts.ts';
+import { driversOf, isAwaited, isWaitedOut, type EngineParts } from '../parts.ts';
 import { isDatabaseAway, isPassing } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
-import { Semaphore } from '../run/semaphore.ts';
 import * as store from '../store/jobs.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import { secretIds, terminationGrace } from '../workload.ts';
 import { toAttempt } from './attempt.ts';
 import { ClusterRuns } from './cluster-runs.ts';
-import { nextRun } from './cron.ts';
+import { isTimeZone, nextRun } from './cron.ts';
+import { isEndKnown } from './known-end.ts';
 import { publishOutputs } from './outputs.ts';
 import { awaitRun } from './run.ts';
+import { StuckSchedules } from './stuck-schedules.ts';
+import { createRunTurns, type RunTurns } from './turns.ts';
 
 /*
  * Runs cron jobs at their times. One process of an installation does it: the one that holds a lock of the database, which
@@ -25,11 +27,12 @@ import { awaitRun } from './run.ts';
  *
  * A schedule that came due while nobody was there is run once, however often it was due. One that comes due while its job still
  * runs is left out. Where a cluster starts runs by itself it does so by its own rules; they are noted (`ClusterRuns`) and waited for here.
+ *
+ * Any number of runs is waited for at once, as they may take a day: only what loads their cluster waits for its turn (`turns.ts`). What is wrong with
+ * one schedule concerns that one alone.
  */
 
 const lookEveryMilliseconds = 1_000;
-// Long ones must not keep all others waiting, many at midnight must not choke the engine.
-const runsAtOnce = 64;
 const rememberedRuns = 20;
 // Beyond the grace of an instance.
 const retireSeconds = 120;
@@ -38,7 +41,9 @@ export class Scheduler {
   readonly #parts: EngineParts;
   readonly #leadership: Leadership;
   readonly #clusterRuns: ClusterRuns;
-  readonly #places = new Semaphore(runsAtOnce);
+  readonly #stuck = new StuckSchedules();
+  /** By cluster. */
+  readonly #turns = new Map<string, RunTurns>();
   readonly #running = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
@@ -75,17 +80,56 @@ export class Scheduler {
       const term = await this.#leadership.take();
       if (term === null) return;
       this.#clusterRuns.look(term);
-      for (const due of await this.#parts.database.many(store.dueSchedules)) await this.#claim(due);
-      for (const run of await this.#parts.database.many(store.openRuns)) this.#begin(run, term);
+      for (const driver of this.#turns.keys()) if (this.#parts.drivers[driver] === undefined) this.#turns.delete(driver);
+      // Before anything that could go wrong with a schedule.
+      await this.#beginOpen(term);
+      if (await this.#claimDue()) await this.#beginOpen(term);
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'the schedules of jobs could not be looked at');
+    }
+  }
+
+  async #beginOpen(term: AbortSignal): Promise<void> {
+    for (const run of await this.#parts.database.many(store.openRuns, [[...this.#running.keys()]])) this.#begin(run, term);
+  }
+
+  /** Whether there was any that could be moved on. */
+  async #claimDue(): Promise<boolean> {
+    let isAny = false;
+    for (const due of await this.#parts.database.many(store.dueSchedules, [this.#stuck.releases])) {
+      try {
+        await this.#claim(due);
+        this.#stuck.forget(due.release_id);
+        isAny = true;
+      } catch (error) {
+        if (isDatabaseAway(error)) throw error;
+        await this.#noteStuck(due, error);
+      }
+    }
+    return isAny;
+  }
+
+  /** It stays due, and goes on when whatever is wrong has passed. */
+  async #noteStuck(due: store.DueRow, error: unknown): Promise<void> {
+    if (!this.#stuck.note(due.release_id)) return;
+    const { service_id: service, release_id: release } = due;
+    this.#parts.log.warn({ err: error, service, release }, 'the schedule of a job could not be moved on');
+    const reason = error instanceof Uncomputable ? error.message : toFailure(error, service).message;
+    const hint = 'It begins when that has passed, or the job is deployed with another schedule.';
+    try {
+      await this.#tell(due, `The run of ${due.next_at} has not begun: ${reason} ${hint}`);
+    } catch (failure) {
+      if (!isDatabaseAway(failure)) return;
+      // So that it is told when the database is back.
+      this.#stuck.forget(release);
+      throw failure;
     }
   }
 
   /** Moves a schedule on and notes the run that it asks for, together: neither is lost, and none is noted twice. */
   async #claim(due: store.DueRow): Promise<void> {
     const schedule = due.config.job?.schedule ?? null;
-    const next = schedule === null ? null : nextRun(schedule, new Date(due.now));
+    const next = nextOf(due);
     const begun = await this.#parts.database.transaction(async (tx) => {
       const moved =
         next === null
@@ -101,8 +145,7 @@ export class Scheduler {
 
   #begin(run: store.RunRow, signal: AbortSignal): void {
     if (this.#running.has(run.id) || this.#parts.drivers[run.driver] === undefined || isAwaited(this.#parts, run.driver)) return;
-    const done = this.#places
-      .use(() => this.#execute(run, signal))
+    const done = this.#execute(run, signal)
       .catch((error: unknown) => {
         if (!signal.aborted)
           this.#parts.log.warn({ err: error, run: run.id }, 'a run of a job was interrupted; it is taken up again');
@@ -121,7 +164,7 @@ export class Scheduler {
     if (signal.aborted) return;
     const { database, log } = this.#parts;
     const call: CallContext = { signal, log: (line) => log.info({ service: run.service_id, run: run.id }, line) };
-    await database.run(store.setJobStatus, [run.service_id, 'RUNNING']);
+    if (isLaunched(run)) await database.run(store.setJobStatus, [run.service_id, 'RUNNING']);
     const failure = await this.#attempt(run, call);
     signal.throwIfAborted();
     const ended = await database.maybe(store.endRun, [
@@ -133,18 +176,34 @@ export class Scheduler {
       await database.run(store.setJobStatus, [run.service_id, failure === null ? 'COMPLETED' : 'ERROR']);
       if (failure !== null) await this.#tell(run, `The run of ${run.due_at} failed (${failure.code}): ${failure.message}`);
     }
-    const { cluster } = driversOf(this.#parts, run.driver);
+    const status = ended?.status ?? (failure === null ? 'SUCCEEDED' : 'FAILED');
+    // What its cluster goes on with is removed when that is over.
+    if (run.by_cluster && !isEndKnown({ status, code: failure?.code ?? null })) return;
     // All that is left of a cluster's own run that has ended is what holds its folders.
     const isOver = run.by_cluster && failure?.code !== 'JOB_TIMEOUT';
-    const grace = isOver ? 0 : terminationGrace(run.config, this.#parts.settings);
-    // What is held up longer is left to the keeper: it must not take the place of other runs.
-    const limit = AbortSignal.timeout((grace + retireSeconds) * 1_000);
-    const within = { ...call, signal: AbortSignal.any([signal, limit]) };
-    await cluster.retire({ service: run.service_id, rollout: run.id }, grace, within);
+    await this.#turnsAt(run).changes.use(
+      () => this.#retire(run, isOver ? 0 : terminationGrace(run.config, this.#parts.settings), call),
+      signal,
+    );
+  }
+
+  /** What is held up longer is left to the keeper. */
+  async #retire(run: store.RunRow, graceSeconds: number, call: CallContext): Promise<void> {
+    const { cluster } = driversOf(this.#parts, run.driver);
+    const limit = AbortSignal.timeout((graceSeconds + retireSeconds) * 1_000);
+    const within = { ...call, signal: AbortSignal.any([call.signal, limit]) };
+    await cluster.retire({ service: run.service_id, rollout: run.id }, graceSeconds, within);
+  }
+
+  #turnsAt({ driver }: store.RunRow): RunTurns {
+    const turns = this.#turns.get(driver) ?? createRunTurns();
+    this.#turns.set(driver, turns);
+    return turns;
   }
 
   /** Null: it succeeded. Throws when it was told to let go, or when its cluster or the database is away: it is taken up again. */
   async #attempt(run: store.RunRow, call: CallContext): Promise<ReturnType<typeof toFailure> | null> {
+    let launchedAt = run.launched_at;
     try {
       await retry(
         {
@@ -154,12 +213,16 @@ export class Scheduler {
           signal: call.signal,
           isRetryable: (error) => !call.signal.aborted && isPassing(error),
         },
-        () => this.#launchAndAwait(run, call),
+        async () => {
+          if (run.by_cluster) await this.#awaitStarted(run, call);
+          else launchedAt ??= await this.#launch(run, call);
+          await this.#awaitEnd(run, launchedAt, call);
+        },
       );
       return null;
     } catch (error) {
       call.signal.throwIfAborted();
-      if (isDatabaseAway(error) || (error instanceof ClusterAway && isAwaited(this.#parts, run.driver))) throw error;
+      if (isDatabaseAway(error) || (error instanceof ClusterAway && !isWaitedOut(this.#parts, run.driver))) throw error;
       const failure = toFailure(error, run.id);
       if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, reference: run.id }, 'a run of a job failed');
       const redact = redactor((await this.#parts.hooks.secrets(secretIds(run.config))).values());
@@ -167,34 +230,39 @@ export class Scheduler {
     }
   }
 
-  async #launchAndAwait(run: store.RunRow, call: CallContext): Promise<void> {
-    const { database } = this.#parts;
-    const workload = (attempt: number): Promise<Workload> => this.#workload(run, attempt);
-    let launchedAt = run.launched_at;
-    if (run.by_cluster) await this.#awaitStarted(run, call);
-    else if (launchedAt === null) {
+  /** At its turn; answers when that was. */
+  #launch(run: store.RunRow, call: CallContext): Promise<string | null> {
+    const parts = this.#parts;
+    const launch = async (): Promise<string | null> => {
+      // Whoever stopped the job while this waited found nothing to end.
+      if ((await parts.database.run(store.setJobStatus, [run.service_id, 'RUNNING'])) === 0) throw stopped(run);
       // Found again by its label when this is done a second time.
-      const first = await workload(0);
+      const first = await this.#workload(run, 0);
       const { source, name } = run.config;
       const image = { driver: run.driver, serviceName: name, source, imageName: run.image_name };
-      await startWithImage(this.#parts, image, call, () => driversOf(this.#parts, run.driver).cluster.start(first, call));
-      launchedAt = (await database.maybe(store.markLaunched, [run.id]))?.launched_at ?? null;
-    }
+      await startWithImage(parts, image, call, () => driversOf(parts, run.driver).cluster.start(first, call));
+      return (await parts.database.maybe(store.markLaunched, [run.id]))?.launched_at ?? null;
+    };
+    return this.#turnsAt(run).changes.use(launch, call.signal);
+  }
+
+  async #awaitEnd(run: store.RunRow, launchedAt: string | null, call: CallContext): Promise<void> {
+    const turns = this.#turnsAt(run);
     const { service_id: id, driver, config } = run;
-    const service = { id, name: config.name };
-    const { signal } = call;
     const instance = await awaitRun({
       parts: this.#parts,
       driver,
-      service,
+      service: { id, name: config.name },
       rollout: run.id,
       config,
       // The cluster's own limit counts from the begin by its clock.
       launchedAt: run.by_cluster ? run.created_at : launchedAt,
-      ...(run.by_cluster ? { begunAt: run.launched_at } : { workload }),
+      ...(run.by_cluster ? { begunAt: run.launched_at } : { workload: (attempt: number) => this.#workload(run, attempt) }),
+      turns,
       call,
     });
-    const told = await publishOutputs({ parts: this.#parts, driver, serviceId: id, instance, signal });
+    const ended = { parts: this.#parts, driver, serviceId: id, instance, signal: call.signal };
+    const told = await turns.reads.use(() => publishOutputs(ended), call.signal);
     if (told === null) return;
     call.log(told);
     if (instance.foldersLost === true) await this.#tell(run, `The run of ${run.due_at}: ${told}`);
@@ -224,4 +292,28 @@ export class Scheduler {
     const lines = [{ stream: 'stderr', message, source_at: new Date().toISOString() }];
     await this.#parts.database.run(insertServiceLog, [service_id, release_id, 'davit', 'davit', JSON.stringify(lines)]);
   }
+}
+
+class Uncomputable extends Error {}
+
+/** Whoever armed the schedule could compute it: another process, or this one with other data of time zones. */
+function nextOf({ config, now }: store.DueRow): Date | null {
+  const schedule = config.job?.schedule ?? null;
+  if (schedule === null) return null;
+  try {
+    return nextRun(schedule, new Date(now));
+  } catch (cause) {
+    const { expression, timezone } = schedule;
+    const words = cause instanceof Error ? cause.message : String(cause);
+    const reason = isTimeZone(timezone) ? words : `Davit's machine does not know the time zone ${timezone}`;
+    throw new Uncomputable(`its schedule ${expression} cannot be computed: ${reason}.`, { cause });
+  }
+}
+
+function isLaunched({ by_cluster, launched_at }: store.RunRow): boolean {
+  return by_cluster || launched_at !== null;
+}
+
+function stopped({ config }: store.RunRow): DriverError {
+  return new DriverError({ cause: 'JOB_FAILED', message: `${config.name} was stopped before its turn came` });
 }

@@ -55,12 +55,12 @@ export interface DueRow extends Placed {
   readonly now: string;
 }
 
-/** Schedules that are due, the oldest first. */
+/** Releases whose schedules are left alone for now: others that are due, the oldest first. */
 export const dueSchedules = statement<DueRow>(
   'dueJobSchedules',
   `SELECT ${placedColumns}, t.driver, s.next_at, clock_timestamp() AS now
      FROM job_schedule s JOIN service_runtime t ON t.service_id = s.service_id JOIN release r ON r.id = t.release_id
-    WHERE s.next_at <= clock_timestamp() AND t.desired = 'RUNNING' ORDER BY s.next_at LIMIT 100`,
+    WHERE s.next_at <= clock_timestamp() AND t.desired = 'RUNNING' AND r.id <> ALL($1::uuid[]) ORDER BY s.next_at LIMIT 100`,
 );
 
 /** Service, its next time. No row: another one has done it, or it was disarmed. */
@@ -93,12 +93,12 @@ export interface RunRow extends Placed {
   readonly by_cluster: boolean;
 }
 
-/** Runs that have not ended, of jobs that are still deployed. */
+/** Ids of runs that somebody waits for already: the others that have not ended, of jobs that are still deployed. */
 export const openRuns = statement<RunRow>(
   'openJobRuns',
   `SELECT ${placedColumns}, coalesce(j.driver, t.driver) AS driver, j.id, j.due_at, j.launched_at, j.created_at, j.by_cluster
      FROM job_run j JOIN service_runtime t ON t.service_id = j.service_id JOIN release r ON r.id = j.release_id
-    WHERE j.status = 'RUNNING' ORDER BY j.created_at`,
+    WHERE j.status = 'RUNNING' AND j.id <> ALL($1::uuid[]) ORDER BY j.created_at`,
 );
 
 /** Service: whether a run that Davit began is under way. */
@@ -141,7 +141,7 @@ export const trimRuns = statement(
       AND id NOT IN (SELECT id FROM job_run WHERE service_id = $1 ORDER BY created_at DESC LIMIT $2)`,
 );
 
-/** Service, word. Of a job that was stopped meanwhile it stays. */
+/** Service, word. Of a job that was stopped meanwhile it stays: then no row is changed. */
 export const setJobStatus = statement(
   'setJobStatus',
   `UPDATE service_runtime SET running_status = $2 WHERE service_id = $1 AND desired = 'RUNNING'`,
@@ -164,10 +164,10 @@ export const clusterSchedules = statement<ClusterScheduleRow>(
     WHERE s.driver = $1 AND s.next_at = 'infinity' AND t.driver = $1 AND t.desired = 'RUNNING'`,
 );
 
-/** Ids of runs: those that are known. */
-export const knownRuns = statement<{ id: string; status: string }>(
+/** Ids of runs: those that are known, with the code of what failed. */
+export const knownRuns = statement<{ id: string; status: string; code: string | null }>(
   'knownJobRuns',
-  'SELECT id, status FROM job_run WHERE id = ANY($1::uuid[])',
+  `SELECT id, status, failure ->> 'code' AS code FROM job_run WHERE id = ANY($1::uuid[])`,
 );
 
 /** Id, service, release, due, driver, when it was started. No row: another one runs still, it is known, or the job does not run there. */

@@ -4,7 +4,7 @@ import { describeExit } from '../../shared/exit-code.ts';
 import { pushFailure } from '../../shared/registry-words.ts';
 import type { ClusterBuildRequest } from '../../image-builder.ts';
 import type { Suspicion } from '../failures.ts';
-import { meaningOf } from '../refusals.ts';
+import { meaningOf } from '../meanings.ts';
 import type { PodEnd } from './pod.ts';
 
 /** Why a build did not begin. Pure. */
