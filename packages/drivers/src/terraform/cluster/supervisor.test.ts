@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,15 +13,19 @@ const until = { timeout: 10_000, interval: 20 };
 
 let folder: string;
 let child: ChildProcess;
+let closed: Promise<unknown>;
 let output: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'supervisor-'));
   output = '';
   child = spawn('/bin/sh', ['-c', here(supervisor), 'davit', runId], { stdio: ['ignore', 'pipe', 'inherit'] });
+  closed = once(child, 'close');
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
 });
 afterEach(async () => {
   child.kill('SIGKILL');
+  // What it began holds its output, and may be writing to the folder.
+  await closed;
   await rm(folder, { recursive: true, force: true });
 });
 
