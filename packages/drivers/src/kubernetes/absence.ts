@@ -15,14 +15,22 @@ const ofServer = /^\/apis\/(?:[^./]+|(?!(?:[^/]+\.)?metrics\.)[^/]+\.k8s\.io|dav
 /** Its storage does not answer. The other words of etcd refuse a request, or want an operator. */
 const withoutStorage = /etcdserver: (?!request is too large|mvcc: )|rpc error: code = Unavailable/;
 
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+}
+
 /** Whether a request leads through the API server to the node of a pod. Pure. */
 export function asksNode(path: string): boolean {
   return ofNode.test(path);
 }
 
+/** What a write is answered whose webhooks have used up its time, each of which may be passed over. */
+const outOfTime = /^Timeout: request did not complete/;
+
 /** Whether a refusal is that of a server that can do nothing. Pure. */
-export function tellsAbsence(path: string, status: number, words: string): boolean {
+export function tellsAbsence({ method, path }: Asked, status: number, words: string): boolean {
   const isOwn = !asksNode(path) && (!path.startsWith('/apis/') || ofServer.test(path));
-  if (!isOwn || meaningOf(words) !== null) return false;
+  if (!isOwn || meaningOf(words) !== null || (method !== 'GET' && outOfTime.test(words))) return false;
   return (status >= 502 && status <= 504) || (status === 500 && withoutStorage.test(words));
 }

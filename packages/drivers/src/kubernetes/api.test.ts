@@ -89,6 +89,7 @@ describe('a server that can do nothing is away', () => {
     [503, 'failed calling webhook "x": no endpoints available'],
     [500, 'etcdserver: request is too large'],
     [500, 'etcdserver: mvcc: database space exceeded'],
+    [504, 'Timeout: request did not complete within requested timeout - context deadline exceeded'],
     [500, 'Internal error occurred'],
     [429, 'too many requests'],
   ])('but not when it answers %i %s', async (status, words) => {

@@ -137,7 +137,7 @@ async function answered(api: Api, agent: https.Agent, request: ApiRequest): Prom
 
 /** What a refusal is: one of a server that works, or ENGINE_UNREACHABLE. */
 export function refused(request: Pick<ApiRequest, 'method' | 'path'>, status: number, words: string): ApiRefusal | DriverError {
-  if (tellsAbsence(request.path, status, words)) return unreachable(`answers with ${status}`, words);
+  if (tellsAbsence(request, status, words)) return unreachable(`answers with ${status}`, words);
   return new ApiRefusal(request, status, words);
 }
 

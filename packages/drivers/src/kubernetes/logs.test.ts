@@ -161,6 +161,18 @@ test('attempts of a run that the cluster repeats are told one after the other, e
   expect(texts()).toEqual(['two', 'three']);
 });
 
+test('a run that has ended is not held up by an attempt of it on a node that is lost', async () => {
+  const labels = { [label.schedule]: 's' };
+  const a: Printer = { uid: 'a', labels, isLeaving: true, printed: [[line(0, 'one')]], status: 502 };
+  const b: Printer = { uid: 'b', labels, printed: [[line(1, 'two')]] };
+  const { done, texts } = await follow([a, b]);
+  const began = performance.now();
+  await done;
+  // It is to go in ten seconds, and read for half a minute more.
+  expect(performance.now() - began).toBeLessThan(9_000);
+  expect(texts()).toEqual(['two']);
+}, 60_000);
+
 test('the lines of a container that has crashed, and waits for its next start, are told once', async () => {
   // Two of them have the same time.
   const printed = [[line(0, 'start'), line(1, 'one'), line(1, 'two')]];

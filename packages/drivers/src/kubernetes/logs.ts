@@ -13,6 +13,8 @@ import { translated } from './refusals.ts';
 
 /** Between two readings of a pod that is to go and whose node does not answer. */
 const againMilliseconds = 1_000;
+/** What a run printed is the run's last attempt: what ends beside it must not keep others from what that left. */
+const besideRunMilliseconds = 3_000;
 /** So much longer than it is given to end a pod that is to go is read: by then its node has ended it, or does not answer. */
 const lateMilliseconds = 30_000;
 
@@ -47,7 +49,8 @@ export async function followLogs(scope: Scope, instanceId: string, position: Log
     const output = outputOf(newest);
     if ((statusOf(newest, ofChart?.container)?.restartCount ?? 0) > 0) await output.read({ previous: true });
     await output.read({ follow: true });
-    await Promise.all(leaving);
+    const left = Promise.all(leaving);
+    await (isRun ? Promise.race([left, pause(besideRunMilliseconds, within.signal)]) : left);
   } catch (error) {
     if (signal.aborted) return;
     throw translated(error, 'The output of an instance could not be read');

@@ -16,9 +16,11 @@ let testApi: TestApi;
 let objects: Map<string, KubernetesObject & Service>;
 let deleted: string[];
 let lines: string[];
+/** What was read, in order. */
+let looks: string[];
 
 beforeEach(async () => {
-  [objects, deleted, lines] = [new Map(), [], []];
+  [objects, deleted, lines, looks] = [new Map(), [], [], []];
   testApi = await startTestApi((request, response) => void answer(request, response));
 });
 afterEach(() => testApi.close());
@@ -29,6 +31,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const say = (status: number, body: object): void => void response.writeHead(status).end(JSON.stringify(body));
   const sent = await text(request);
   const existing = objects.get(pathname);
+  if (request.method === 'GET') looks.push(pathname);
   if (request.method === 'PATCH') {
     const body: KubernetesObject & Service = JSON.parse(sent);
     if (existing !== undefined && body.kind === 'Service' && isHeadless(existing) !== isHeadless(body)) {
@@ -115,6 +118,19 @@ describe('a name that a service has no longer, and another one has', () => {
     expect(leadsTo('app-z1')).toEqual([other.service, 'theirs']);
     expect(lines).toEqual([expect.stringContaining('The name api leads to another service')]);
   });
+});
+
+test('a volume that is being removed is made anew when it is gone', async () => {
+  const volumes = [{ id: 'storage', mountPath: '/data', sizeGiB: 1 }];
+  await start({ volumes });
+  const claims = () => [...objects].filter(([path]) => path.includes('/persistentvolumeclaims/'));
+  const [[path, claim] = ['', {}]] = claims();
+  objects.set(path, { ...claim, metadata: { ...claim.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  const again = start({ volumes });
+  await expect.poll(() => looks.filter((one) => one === path).length).toBeGreaterThan(3);
+  objects.delete(path);
+  await again;
+  expect(claims()).toEqual([[path, claim]]);
 });
 
 test('a name that is free is had by whoever starts, deployed or not', async () => {

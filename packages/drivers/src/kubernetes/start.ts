@@ -144,7 +144,9 @@ export async function ensureNamespace(scope: Scope, namespace: Namespace, signal
 
 // A claim can grow where its storage class allows that, and nothing else of it can change.
 async function ensureClaim(scope: Scope, claim: PersistentVolumeClaim, context: CallContext): Promise<void> {
-  const found = await find<PersistentVolumeClaim>(scope.api, pathTo(claim), context.signal);
+  const there = await find<PersistentVolumeClaim>(scope.api, pathTo(claim), context.signal);
+  // One that is being deleted is waited for, and made anew.
+  const found = there?.metadata?.deletionTimestamp === undefined ? there : null;
   const size = (one: PersistentVolumeClaim): string => one.spec?.resources?.requests?.['storage'] ?? '';
   if (found !== null && size(found) === size(claim)) return;
   // What the cluster chose for it stays, whatever the settings say by now.

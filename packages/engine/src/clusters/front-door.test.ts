@@ -83,8 +83,11 @@ test.each([
 ])('%j of a public port restricts who is served by %j', (http, names) => {
   const options = { gateway: { http } };
   expect(sourceSettings(config({ options }))).toEqual(names);
-  const ports = config().ports.map((one) => ({ ...one, public: false }));
-  expect(sourceSettings(config({ options, ports }))).toEqual([]);
+  // Not public, and without an address that anybody could ask.
+  for (const change of [{ public: false }, { hosts: [] }]) {
+    const ports = config().ports.map((one) => ({ ...one, ...change }));
+    expect(sourceSettings(config({ options, ports }))).toEqual([]);
+  }
 });
 
 test('requests for a chart are led to the Services of the chart', () => {

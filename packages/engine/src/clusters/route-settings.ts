@@ -31,8 +31,9 @@ export function otherSettings({ ports, options }: Routed): string[] {
   ];
 }
 
-function isRouted({ public: isPublic, protocol }: ReleasePort): boolean {
-  return isPublic && (protocol === 'HTTP' || protocol === 'GRPC');
+/** Whether requests are led to it from outside: not where its cluster has no address for it. */
+function isRouted({ public: isPublic, protocol, hosts, customHosts = [] }: ReleasePort): boolean {
+  return isPublic && (protocol === 'HTTP' || protocol === 'GRPC') && hosts.length + customHosts.length > 0;
 }
 
 function optionsOf({ protocol }: ReleasePort, options: ReleaseOptions | undefined): RouteOptions {

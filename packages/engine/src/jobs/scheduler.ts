@@ -8,6 +8,7 @@ import { isDatabaseAway, isPassing } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
+import { readableSecrets } from '../run/readable.ts';
 import * as store from '../store/jobs.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import { secretIds, terminationGrace } from '../workload.ts';
@@ -225,7 +226,7 @@ export class Scheduler {
       if (isDatabaseAway(error) || (error instanceof ClusterAway && !isWaitedOut(this.#parts, run.driver))) throw error;
       const failure = toFailure(error, run.id);
       if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, reference: run.id }, 'a run of a job failed');
-      const redact = redactor((await this.#parts.hooks.secrets(secretIds(run.config))).values());
+      const redact = redactor(await readableSecrets(this.#parts.hooks, secretIds(run.config)));
       return { ...failure, message: redact(failure.message) };
     }
   }

@@ -175,6 +175,17 @@ test('where there are several that print as one instance, each is read on after 
   expect((await reading(3)).position).toEqual({ at: null, origins: { a: timeOf(4), b: timeOf(3), c: timeOf(1) } });
 });
 
+test('where there were very many, those that are not remembered are not told from their start', async () => {
+  const first = await reading(1);
+  const names = Array.from({ length: 22 }, (_, index) => `p${index}`);
+  for (const name of names) first.print(`line of ${name}`, name);
+  await has(...names.map((name) => `line of ${name}`));
+  first.cut();
+  const { position } = await reading(2);
+  expect(Object.keys(position?.origins ?? {})).toHaveLength(20);
+  expect(position?.at).toBe(timeOf(3));
+});
+
 test('one that gives way is followed by the next one at once', async () => {
   const first = await reading(1);
   first.print('start A', 'a');

@@ -1,8 +1,6 @@
-import { isAppError } from '@davit/base';
 import type { EngineHooks } from '../port.ts';
 import type { ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
-import { isDatabaseAway } from '../passing.ts';
 import { eventOf, planStages, stepMetrics, type PlannedTask, type StepName } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 import { steps, type Task } from '../steps/index.ts';
@@ -10,6 +8,7 @@ import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { secretIds } from '../workload.ts';
 import type { Journal } from './journal.ts';
+import { readableSecrets, unlessRefused } from './readable.ts';
 
 /** One service in a deployment: what it is, which steps it has, and how far it has come. */
 export interface TaskState {
@@ -84,24 +83,7 @@ export async function valuesToHide(hooks: EngineHooks, members: readonly TaskSta
   const configs = members.flatMap(({ task }) => [task.config, task.former?.config ?? null]);
   const ids = [...new Set(configs.flatMap((config) => (config === null ? [] : secretIds(config))))];
   const credentials = await Promise.all(configs.map((config) => credentialsOf(hooks, config)));
-  return [...(await secretsOf(hooks, ids)), ...credentials.flat().map((one) => one.password)];
-}
-
-async function secretsOf(hooks: EngineHooks, ids: readonly string[]): Promise<readonly string[]> {
-  if (ids.length === 0) return [];
-  const all = await unlessRefused(hooks.secrets(ids));
-  if (all !== null) return [...all.values()];
-  // One of them cannot be read.
-  const each = await Promise.all(ids.map((id) => unlessRefused(hooks.secrets([id]))));
-  return each.flatMap((found) => (found === null ? [] : [...found.values()]));
-}
-
-/** null: what is asked for is refused, and will be again. */
-function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
-  return asked.catch((error: unknown) => {
-    if (!isAppError(error) || isDatabaseAway(error)) throw error;
-    return null;
-  });
+  return [...(await readableSecrets(hooks, ids)), ...credentials.flat().map((one) => one.password)];
 }
 
 /** Whether former instances are stopped behind the service's success. */

@@ -20,10 +20,22 @@ const logOf = statement<{ message: string; level: string }>(
   'SELECT message, level FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
 );
 const schedules = statement<{ service_id: string }>('testSchedules', 'SELECT service_id FROM job_schedule');
+const setDue = statement('testDue', 'UPDATE job_schedule SET next_at = clock_timestamp() WHERE service_id = $1');
+const failureOfRun = statement<{ code: string | null }>(
+  'testFailureOfRun',
+  `SELECT failure ->> 'code' AS code FROM job_run WHERE service_id = $1`,
+);
 const places = statement<{ service_id: string }>('testPlaces', 'SELECT service_id FROM service_place');
 
 const image = (registryId: string | null): RequestedService =>
   service({ config: config({ source: { type: 'IMAGE', image: 'registry.example/shop', tag: '1', registryId } }) });
+
+const tick: JobRelease = {
+  maximumRestarts: 0,
+  maximumSeconds: null,
+  schedule: { expression: '0 0 1 1 *', timezone: 'Etc/UTC' },
+  events: { CRON: { entrypoint: ['/tick'], arguments: [] } },
+};
 
 async function log(deploymentId: string): Promise<string> {
   return (await world.database.database.many(logOf, [deploymentId]))
@@ -95,6 +107,22 @@ describe('what keeps a deployment from beginning', () => {
     await stop();
   });
 
+  test('nor does it a run of a schedule', async () => {
+    const refusal = new AppError({ code: 'SECRET_UNREADABLE', message: 'The secret cannot be read with this key.' });
+    const bad = randomUUID();
+    const stop = await withHooks({
+      secrets: (ids) => (ids.includes(bad) ? Promise.reject(refusal) : Promise.resolve(new Map())),
+    });
+    const environment = [{ name: 'A', parts: [{ secret: bad }] }];
+    const source = { type: 'IMAGE', image: 'registry.example/tick', tag: '1', registryId: null } as const;
+    const job = service({ serviceType: 'JOB', config: config({ source, environment, ports: [], instances: 0, job: tick }) });
+    expect(await world.ends(await world.deploy([job]))).toBe('SUCCEEDED');
+    await world.database.database.run(setDue, [job.serviceId]);
+    const failure = async () => (await world.database.database.maybe(failureOfRun, [job.serviceId]))?.code ?? undefined;
+    expect(await eventually(failure, 'the end of the run')).toBe('SECRET_UNREADABLE');
+    await stop();
+  });
+
   test('what nobody expects fails it after some tries, and the next one works', async () => {
     let failures = Number.POSITIVE_INFINITY;
     const stop = await withHooks({
@@ -156,14 +184,8 @@ describe('a cancel', () => {
   test('during the builds of a stage deploys nothing of it, also not what is built already', async () => {
     world = await createWorld();
     const stage = { id: randomUUID(), name: 'JOB DEFAULT', position: 2 };
-    const job: JobRelease = {
-      maximumRestarts: 0,
-      maximumSeconds: null,
-      schedule: { expression: '0 0 1 1 *', timezone: 'Etc/UTC' },
-      events: { CRON: { entrypoint: ['/tick'], arguments: [] } },
-    };
     const cron = (name: string): RequestedService =>
-      service({ name, serviceType: 'JOB', stage, config: config({ name, ports: [], instances: 0, job }) });
+      service({ name, serviceType: 'JOB', stage, config: config({ name, ports: [], instances: 0, job: tick }) });
     const [quick, slow] = [cron('quick'), cron('slow')];
     let held = false;
     let built = false;

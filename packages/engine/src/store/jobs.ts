@@ -134,10 +134,14 @@ export const endRun = statement<{ status: 'SUCCEEDED' | 'FAILED' | 'CANCELED' }>
     WHERE j.id = $1 AND j.status = 'RUNNING' RETURNING j.status`,
 );
 
-/** Service, number of runs that are remembered. */
+/**
+ * Service, number of runs that are remembered. What a cluster began and failed is remembered for two days: it may be there still, and what is not known
+ * would be noted again.
+ */
 export const trimRuns = statement(
   'trimJobRuns',
   `DELETE FROM job_run WHERE service_id = $1 AND status <> 'RUNNING'
+      AND NOT (by_cluster AND status = 'FAILED' AND finished_at > clock_timestamp() - interval '2 days')
       AND id NOT IN (SELECT id FROM job_run WHERE service_id = $1 ORDER BY created_at DESC LIMIT $2)`,
 );
 

@@ -104,7 +104,7 @@ export const readServiceLog = statement<ServiceLogRow>(
 /**
  * Instance: after what following it goes on, by origin; and whatever the origin, where the last line has none that is noted, as of an engine
  * without origins, or where a program that notes none has followed; nulls: there is no such line. Notes that somebody follows it; of
- * origins only the newest, as an instance that lives for long has more and more of them.
+ * origins only the newest, as an instance that lives for long has more and more of them: then the least of these counts for all others.
  */
 export const logPosition = statement<{ at: string | null; origins: Readonly<Record<string, string>> | null }>(
   'logPosition',
@@ -117,7 +117,8 @@ export const logPosition = statement<{ at: string | null; origins: Readonly<Reco
    ), last AS (
      SELECT coalesce((SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1),
                      (SELECT source_at FROM without_lines)) AS source_at)
-   SELECT CASE WHEN NOT EXISTS (SELECT FROM known WHERE known.source_at = last.source_at) THEN last.source_at END AS at,
+   SELECT CASE WHEN NOT EXISTS (SELECT FROM known WHERE known.source_at = last.source_at) THEN last.source_at
+               WHEN (SELECT count(*) FROM known) = 20 THEN (SELECT min(known.source_at) FROM known) END AS at,
           (SELECT jsonb_object_agg(origin, source_at) FROM known) AS origins
      FROM last`,
 );

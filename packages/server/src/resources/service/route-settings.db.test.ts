@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createFakeCluster, type FakeCluster } from '@davit/drivers';
 import { createEngine } from '@davit/engine';
 import type { Client } from '@davit/client';
@@ -7,34 +10,53 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /* Settings of routes through the API, on a cluster in memory that leads requests in by itself. */
 
+const folder = mkdtempSync(join(tmpdir(), 'davit-routes-'));
+let first: TestServer;
 let server: TestServer;
 let client: Client;
 let far: FakeCluster;
+let hidden: FakeCluster;
 let near: FakeCluster;
 let projectId: string;
+/** Its operator says where its controller answers. */
 let clusterId: string;
+/** Nobody outside reaches what runs there. */
+let hiddenId: string;
 
 beforeAll(async () => {
-  [far, near] = [createFakeCluster(), createFakeCluster()];
+  first = await startTestServer();
+  const params = { organizationId: (await first.organization()).id };
+  const kubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n';
+  const make = async (name: string): Promise<string> => {
+    const body = { name, region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
+    const { id } = await first.client().call('createCluster', { params, body });
+    await first.client().call('editClusterKubeconfig', { params: { ...params, clusterId: id }, body: kubeconfig });
+    return id;
+  };
+  [clusterId, hiddenId] = [await make('rack'), await make('cellar')];
+  const file = join(folder, 'clusters.json');
+  writeFileSync(file, JSON.stringify({ [clusterId]: { address: 'https://apps.example.org' } }));
+  [far, hidden, near] = [createFakeCluster(), createFakeCluster(), createFakeCluster()];
   const routes = { apply: async () => [], remove: async () => undefined };
-  const cluster = { ...far.cluster, routes };
   const drivers = { docker: near };
+  const makeCluster = ({ id }: { readonly id: string }) => {
+    const { cluster, builder } = id === clusterId ? far : hidden;
+    return { cluster: { ...cluster, routes }, builder };
+  };
   server = await startTestServer({
-    engine: (parts) => createEngine({ ...parts, drivers, makeCluster: () => ({ cluster, builder: far.builder }) }),
-    environment: { DAVIT_DRAIN_SECONDS: '1' },
+    beside: first,
+    engine: (parts) => createEngine({ ...parts, drivers, makeCluster }),
+    environment: { DAVIT_DRAIN_SECONDS: '1', DAVIT_CLUSTER_SETTINGS: file },
   });
   await server.api.engine.start();
   client = server.client();
-  const params = { organizationId: (await server.organization()).id };
-  const body = { name: 'rack', region: 'basement', cloud_provider: 'ON_PREMISE' } as const;
-  ({ id: clusterId } = await client.call('createCluster', { params, body }));
-  const kubeconfig = 'apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n';
-  await client.call('editClusterKubeconfig', { params: { ...params, clusterId }, body: kubeconfig });
   projectId = (await client.call('createProject', { params, body: { name: 'shop' } })).id;
 });
 afterAll(async () => {
   await server.api.engine.stop();
   await server.close();
+  await first.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const whitelist = 'network.ingress.whitelist_source_range';
@@ -85,9 +107,10 @@ test('a deployment that restricts who is served is refused where nobody would ho
 });
 
 test('what nobody outside reaches, or Davit’s own gateway serves, may be restricted', async () => {
-  const hidden = await application(await environment({ cluster_id: clusterId }), { [whitelist]: '10.0.0.0/8' }, false);
+  const unasked = await application(await environment({ cluster_id: clusterId }), { [whitelist]: '10.0.0.0/8' }, false);
+  const unled = await application(await environment({ cluster_id: hiddenId }), { [whitelist]: '10.0.0.0/8' });
   const local = await application(await environment({}), { [whitelist]: '10.0.0.0/8' });
-  for (const id of [hidden, local]) {
+  for (const id of [unasked, unled, local]) {
     const status = await ended(id, () => client.call('deployApplication', { ...at(id), body: {} }));
     expect(status).toMatchObject({ state: 'DEPLOYED', failure: null });
   }
