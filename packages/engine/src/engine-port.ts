@@ -60,7 +60,7 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
       return new Map(rows.flatMap(({ service_id, config }) => (config === null ? [] : [[service_id, config] as const])));
     },
     hash: hashOf,
-    isKnown: async (db, serviceId) => (await db.one(requests.isOpen, [serviceId])).known,
+    isKnown: async (db, serviceId) => (await db.one(requests.isKnown, [serviceId])).known,
     readSource: (question) => parts.source.readSource(question),
     source: parts.source,
     clearEndedRuns: (which) => parts.clearEndedRuns(which),

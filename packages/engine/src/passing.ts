@@ -13,3 +13,6 @@ export function isPassing(error: unknown): boolean {
   if (error instanceof DriverError) return error.retryable;
   return isDatabaseAway(error);
 }
+
+/** How often, and how soon, what may pass is tried again by whoever has little time: some twelve seconds in all. See `retry`. */
+export const patience = { attempts: 6, firstPauseMilliseconds: 500, maximumPauseMilliseconds: 4_000 } as const;

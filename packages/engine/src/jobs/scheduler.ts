@@ -4,7 +4,7 @@ import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
 import { driversOf, isAwaited, isWaitedOut, type EngineParts } from '../parts.ts';
-import { isDatabaseAway, isPassing } from '../passing.ts';
+import { isDatabaseAway, isPassing, patience } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
@@ -208,9 +208,7 @@ export class Scheduler {
     try {
       await retry(
         {
-          attempts: 6,
-          firstPauseMilliseconds: 500,
-          maximumPauseMilliseconds: 4_000,
+          ...patience,
           signal: call.signal,
           isRetryable: (error) => !call.signal.aborted && isPassing(error),
         },

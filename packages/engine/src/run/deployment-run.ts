@@ -52,11 +52,11 @@ export class DeploymentRun {
   /** Aborts with the run that has to be given up in the middle, so that nothing of it goes on beside the run that takes it up. */
   readonly #abandon = new AbortController();
   /** From outside: the lease is lost, or the process stops. */
-  readonly #abandonedBefore: AbortSignal;
+  readonly #abandonedFromOutside: AbortSignal;
 
   constructor(input: DeploymentRunInput) {
     this.#input = { ...input, abandon: AbortSignal.any([input.abandon, this.#abandon.signal]) };
-    this.#abandonedBefore = input.abandon;
+    this.#abandonedFromOutside = input.abandon;
     const { deployment, parts } = input;
     this.#journal = new Journal(parts.database, deployment.id, deployment.fence);
     this.#log = new DeploymentLog(parts.database, deployment.id, (text) => text);
@@ -71,7 +71,7 @@ export class DeploymentRun {
     try {
       await this.#work();
     } catch (error) {
-      const isOver = error instanceof LeaseLost || this.#abandonedBefore.aborted || this.waiting !== null;
+      const isOver = error instanceof LeaseLost || this.#abandonedFromOutside.aborted || this.waiting !== null;
       if (isOver || isDatabaseAway(error) || !this.#input.isLastTry) throw error;
       await this.#giveUp(error);
     }
@@ -253,7 +253,7 @@ export class DeploymentRun {
           return null;
         }
       }
-      return this.#log.redacted(this.#failureOf(error, `${this.#input.deployment.id}/${member.task.serviceId}`));
+      return this.#failureOf(error, `${this.#input.deployment.id}/${member.task.serviceId}`);
     }
   }
 
@@ -390,21 +390,22 @@ export class DeploymentRun {
     const { deployment, parts, abandon } = this.#input;
     const refusal = await removeEnvironment({ parts, deployment, abandon, log: this.#log, wait: this.#wait });
     if (refusal === null) return true;
-    const failure = this.#log.redacted(this.#failureOf(refusal, deployment.id));
+    const failure = this.#failureOf(refusal, deployment.id);
     this.#log.add('end', `The environment could not be removed: ${failure.message}`, { level: 'ERROR', error: failure });
     return false;
   }
 
+  /** As users may see it. */
   #failureOf(error: unknown, reference: string): FailureRecord {
     const failure = toFailure(error, reference);
     if (failure.code === 'INTERNAL') this.#input.parts.log.error({ err: error, reference }, 'a step failed in an unexpected way');
-    return failure;
+    return this.#log.redacted(failure);
   }
 
   /** Fails all that has not ended, so that the environment is not held up for ever. What is left of instances the keeper removes. */
   async #giveUp(error: unknown): Promise<void> {
     const { deployment, parts } = this.#input;
-    const failure = this.#log.redacted(this.#failureOf(error, deployment.id));
+    const failure = this.#failureOf(error, deployment.id);
     this.#log.add('end', failure.message, { level: 'ERROR', error: failure });
     await this.#log.flush();
     await this.#journal.transaction(async (tx) => {

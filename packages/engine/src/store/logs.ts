@@ -101,6 +101,9 @@ export const readServiceLog = statement<ServiceLogRow>(
      SELECT * FROM service_log WHERE service_id = $1 ORDER BY id DESC LIMIT $2) newest ORDER BY newest.id`,
 );
 
+// Pods of one instance that print at a time are a few.
+const rememberedOrigins = 20;
+
 /**
  * Instance: after what following it goes on, by origin; and whatever the origin, where the last line has none that is noted, as of an engine
  * without origins, or where a program that notes none has followed; nulls: there is no such line. Notes that somebody follows it; of
@@ -112,13 +115,13 @@ export const logPosition = statement<{ at: string | null; origins: Readonly<Reco
      UPDATE log_position SET followed_at = clock_timestamp() WHERE instance_id = $1 RETURNING source_at
    ), known AS (
      UPDATE log_origin SET followed_at = clock_timestamp() WHERE instance_id = $1
-        AND origin IN (SELECT origin FROM log_origin WHERE instance_id = $1 ORDER BY source_at DESC LIMIT 20)
+        AND origin IN (SELECT origin FROM log_origin WHERE instance_id = $1 ORDER BY source_at DESC LIMIT ${rememberedOrigins})
      RETURNING origin, source_at
    ), last AS (
      SELECT coalesce((SELECT source_at FROM service_log WHERE instance_id = $1 ORDER BY id DESC LIMIT 1),
                      (SELECT source_at FROM without_lines)) AS source_at)
    SELECT CASE WHEN NOT EXISTS (SELECT FROM known WHERE known.source_at = last.source_at) THEN last.source_at
-               WHEN (SELECT count(*) FROM known) = 20 THEN (SELECT min(known.source_at) FROM known) END AS at,
+               WHEN (SELECT count(*) FROM known) = ${rememberedOrigins} THEN (SELECT min(known.source_at) FROM known) END AS at,
           (SELECT jsonb_object_agg(origin, source_at) FROM known) AS origins
      FROM last`,
 );

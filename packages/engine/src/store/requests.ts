@@ -68,7 +68,7 @@ export const everDeployed = statement<{ service_id: string }>(
 );
 
 /** Whether something of the service may be on a cluster, also what a first deployment that failed left there, or a deployment may still put it there. */
-export const isOpen = statement<{ known: boolean }>(
+export const isKnown = statement<{ known: boolean }>(
   'serviceIsKnown',
   `SELECT EXISTS (SELECT 1 FROM service_runtime WHERE service_id = $1)
        OR EXISTS (SELECT 1 FROM service_place WHERE service_id = $1)
