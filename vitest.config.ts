@@ -23,6 +23,14 @@ const onCluster = {
   hookTimeout: 180_000,
   globalSetup: ['packages/testkit/src/global-database.ts', 'packages/testkit/src/global-engines.ts'],
 };
+const onDatabase = {
+  expect,
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  globalSetup: ['packages/testkit/src/global-database.ts'],
+};
+// Those that need PostgreSQL and many seconds: real processes that are killed, or a time that passes.
+const slow = '**/*.slow.db.test.ts';
 export default defineConfig({
   test: {
     projects: [
@@ -38,13 +46,27 @@ export default defineConfig({
       },
       {
         test: {
+          ...onDatabase,
           name: 'db',
-          expect,
-          include: ['packages/*/src/**/*.db.test.ts', 'e2e/**/*.db.test.ts'],
+          include: ['packages/*/src/**/*.db.test.ts'],
+          exclude: [...exclude, slow],
+          // The modules of the server and the engine take two seconds to load: once for each worker, not for each file.
+          isolate: false,
+          restoreMocks: true,
+          unstubEnvs: true,
+          unstubGlobals: true,
+          // They wait for PostgreSQL most of the time.
+          maxWorkers: 3,
+        },
+      },
+      {
+        test: {
+          ...onDatabase,
+          name: 'slow',
+          include: [`packages/*/src/${slow}`, `e2e/${slow}`],
           exclude,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
-          globalSetup: ['packages/testkit/src/global-database.ts'],
+          testTimeout: 60_000,
+          maxWorkers: 2,
         },
       },
       {

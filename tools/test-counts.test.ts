@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countTests, failures, type TestReport } from './test-counts.ts';
+import { countTests, failures, slowestFiles, type TestReport } from './test-counts.ts';
 
 const report = (change: Partial<TestReport>): TestReport => ({
   numPassedTests: 3,
@@ -49,4 +49,13 @@ test('what failed is named with why, a file that could not be loaded too', () =>
   expect(others).toEqual([]);
   expect(failures(report({}))).toEqual([]);
   expect(failures(undefined)).toEqual([]);
+});
+
+test('the slowest files come first, and no more than are asked for', () => {
+  const file = (name: string, endTime: number) => ({ name, status: 'passed', assertionResults: [], startTime: 1_000, endTime });
+  const reports = [report({ testResults: [file('a', 2_500), file('b', 4_000)] }), report({ testResults: [file('c', 3_000)] })];
+  expect(slowestFiles(reports, 2)).toEqual([
+    { name: 'b', seconds: 3 },
+    { name: 'c', seconds: 2 },
+  ]);
 });

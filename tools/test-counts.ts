@@ -7,6 +7,9 @@ export interface TestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
+    /** When the first test began and the last one ended, in milliseconds since 1970. */
+    readonly startTime?: number;
+    readonly endTime?: number;
     readonly message?: string;
     readonly assertionResults: readonly {
       readonly status: string;
@@ -48,6 +51,18 @@ export function failures(report: TestReport | undefined): string[] {
     if (status === 'failed' && failed.length === 0) return [`${name}\n${excerpt(message ?? '')}`];
     return failed.map(({ fullName, failureMessages }) => `${name}: ${fullName}\n${excerpt((failureMessages ?? []).join('\n'))}`);
   });
+}
+
+/** The files that took longest, longest first. A file that several runs had is there once for each. */
+export function slowestFiles(
+  reports: readonly TestReport[],
+  count: number,
+): { readonly name: string; readonly seconds: number }[] {
+  return reports
+    .flatMap(({ testResults }) => testResults)
+    .map(({ name, startTime = 0, endTime = 0 }) => ({ name, seconds: (endTime - startTime) / 1_000 }))
+    .toSorted((one, other) => other.seconds - one.seconds)
+    .slice(0, count);
 }
 
 const shownLines = 12;

@@ -3,33 +3,110 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { countTests, failures, type Counts, type TestReport } from './test-counts.ts';
+import { testEngineKinds, testEnginesFolder, type EngineKind } from '@davit/testkit/engines';
+import { countTests, failures, slowestFiles, type Counts, type TestReport } from './test-counts.ts';
+import { onOneEngine } from './test-files.ts';
 
 /*
- * What ./test runs when everything is ready: the checks, then vitest, engine tests after the others as they need the machine
- * for themselves. Whatever happens, the last lines name what failed, and the very last tells how much passed and failed.
+ * What ./test runs when everything is ready. Whatever happens, the last lines name what failed, the slowest files and the time
+ * of each part, and the very last line counts the tests that passed and failed.
  */
 
+/** A run of vitest, or the checks. */
+interface Part {
+  readonly name: string;
+  readonly run: () => Promise<Counts>;
+}
+
 const root = fileURLToPath(new URL('..', import.meta.url));
-const kinds = ['unit', 'db', 'engine'];
-const asked = process.argv.slice(2);
-const isFilter = asked.length > 0 && !(asked.length === 1 && [...kinds, 'check'].includes(asked[0] ?? ''));
-const wants = (kind: string): boolean => asked.length === 0 || asked[0] === kind;
+const [wanted = 'all', ...rest] = process.argv.slice(2);
 
 const failed: string[] = [];
+const reports: TestReport[] = [];
+const times: string[] = [];
 const total = { passed: 0, failed: 0, skipped: 0 };
-if (isFilter) add(await runVitest(kinds, asked));
-else {
-  if (wants('check')) add(await runCheck());
-  const light = kinds.filter((kind) => kind !== 'engine' && wants(kind));
-  if (light.length > 0) add(await runVitest(light, []));
-  // On a cluster only where it is asked for by name: here those tests are shown as skipped.
-  if (wants('engine')) add(await runVitest(['engine', 'kubernetes'], []));
+/** Programs whose output is shown as it is printed: one at most, so that the lines of two do not mix. */
+let showing = 0;
+
+const check: Part = { name: 'check', run: runCheck };
+const unit = vitest('unit', ['--project', 'unit']);
+const db = vitest('db', ['--project', 'db']);
+const slow = vitest('slow', ['--project', 'slow']);
+/** Parts in the order in which they run; those of one list run side by side. */
+const plans: Readonly<Record<string, () => readonly (readonly Part[])[]>> = {
+  all: () => [[check], [unit], [db], [slow, ...engines('ONCE'), onCluster]],
+  quick: () => [[check], [unit], [db]],
+  changed: () => [[check], [vitest('changed', ['--project', 'unit', '--project', 'db', '--changed', '--passWithNoTests'])]],
+  check: () => [[check]],
+  unit: () => [[unit]],
+  db: () => [[db], [slow]],
+  engine: () => [engines('ONCE')],
+  nightly: () => [
+    [check],
+    [unit],
+    [db],
+    [slow],
+    engines('EACH'),
+    ...engineKinds().map((kind) => [vitest(`crash on ${kind}`, ['--project', 'crash'], environmentOf(kind))]),
+    [vitest('nightly', ['--project', 'nightly'])],
+  ],
+};
+// On a cluster only where that is asked for by name: here those tests are shown as skipped.
+const onCluster = vitest('kubernetes', ['--project', 'kubernetes*']);
+
+const plan = plans[wanted];
+if (plan === undefined) await runParts([filtered([wanted, ...rest])]);
+else for (const parts of plan()) await runParts(parts);
+report();
+
+function filtered(filters: readonly string[]): Part {
+  return vitest('files', [...['unit', 'db', 'slow', 'engine'].flatMap((project) => ['--project', project]), ...filters]);
 }
-for (const failure of failed) console.log(`FAILED ${failure}`);
-const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`;
-console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
-process.exitCode = total.failed === 0 ? 0 : 1;
+
+/**
+ * The tests on container engines, a process for each engine. What does not depend on the engine runs on the first one only
+ * (`ONCE`), unless all of it is wanted on each (`EACH`).
+ */
+function engines(which: 'ONCE' | 'EACH'): Part[] {
+  return engineKinds().map((kind, position) => {
+    const left = which === 'ONCE' && position > 0 ? onOneEngine.flatMap((file) => ['--exclude', file]) : [];
+    return vitest(kind ?? 'engine', ['--project', 'engine', ...left], environmentOf(kind));
+  });
+}
+
+/** Null: there is no engine, and the tests say so. */
+function engineKinds(): readonly (EngineKind | null)[] {
+  const kinds = testEngineKinds();
+  return kinds.length === 0 ? [null] : kinds;
+}
+
+function environmentOf(kind: EngineKind | null): NodeJS.ProcessEnv {
+  if (kind === null) return {};
+  return { DAVIT_TEST_ENGINES: kind, DAVIT_TEST_ENGINES_FOLDER: `${testEnginesFolder()}-${kind}` };
+}
+
+/** Runs parts side by side. The first one's output is shown as it comes, that of the others when they have ended. */
+async function runParts(parts: readonly Part[]): Promise<void> {
+  await Promise.all(
+    parts.map(async ({ name, run }) => {
+      const began = Date.now();
+      add(await run());
+      times.push(`${name} ${Math.round((Date.now() - began) / 1_000)} s`);
+    }),
+  );
+}
+
+function report(): void {
+  console.log('The slowest files:');
+  for (const { seconds, name } of slowestFiles(reports, 20)) {
+    console.log(`${seconds.toFixed(1).padStart(7)} s  ${path.relative(root, name)}`);
+  }
+  console.log(`Time: ${times.join(', ')}`);
+  for (const failure of failed) console.log(`FAILED ${failure}`);
+  const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`;
+  console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+  process.exitCode = total.failed === 0 ? 0 : 1;
+}
 
 function add(counts: Counts): void {
   total.passed += counts.passed;
@@ -38,58 +115,69 @@ function add(counts: Counts): void {
 }
 
 async function runCheck(): Promise<Counts> {
-  const { output, isGood } = await run(process.execPath, ['tools/check.ts']);
+  const { output, isGood } = await run([path.join(root, 'tools/check.ts')], {});
   const passed = output.match(/^ok /gm)?.length ?? 0;
-  const failed = output.match(/^FAILED /gm)?.length ?? 0;
+  const wrong = output.match(/^FAILED /gm)?.length ?? 0;
   // It may have ended before it could say what is wrong.
-  return { passed, failed: isGood ? failed : Math.max(1, failed), skipped: 0 };
+  return { passed, failed: isGood ? wrong : Math.max(1, wrong), skipped: 0 };
 }
 
-async function runVitest(projects: readonly string[], filters: readonly string[]): Promise<Counts> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'davit-report-'));
-  const report = path.join(folder, 'report.json');
-  try {
-    const { isGood } = await run(process.execPath, [
-      'node_modules/vitest/vitest.mjs',
-      'run',
-      ...projects.flatMap((project) => ['--project', project]),
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-      ...filters,
-    ]);
-    const found = readReport(report);
-    failed.push(...failures(found));
-    return countTests(found, isGood);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+function vitest(name: string, options: readonly string[], environment: NodeJS.ProcessEnv = {}): Part {
+  return {
+    name,
+    run: async () => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'davit-report-'));
+      const file = path.join(folder, 'report.json');
+      const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+      try {
+        const { isGood } = await run(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...options], environment);
+        const found = readReport(file);
+        if (found !== undefined) reports.push(found);
+        failed.push(...failures(found));
+        const isEmpty = found !== undefined && found.testResults.length === 0 && options.includes('--passWithNoTests');
+        return isEmpty && isGood ? { passed: 0, failed: 0, skipped: 0 } : countTests(found, isGood);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+  };
 }
 
 function readReport(file: string): TestReport | undefined {
   try {
-    const report: TestReport = JSON.parse(readFileSync(file, 'utf8'));
-    return report;
+    const found: TestReport = JSON.parse(readFileSync(file, 'utf8'));
+    return found;
   } catch {
     // Vitest ended before it could write one.
     return undefined;
   }
 }
 
-/** Runs a program, showing what it says as it says it. */
-function run(program: string, commandLine: readonly string[]): Promise<{ output: string; isGood: boolean }> {
-  const child = spawn(program, commandLine, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+/** Runs a program of Node.js to its end. Signals to this process are handed on to it. */
+function run(
+  commandLine: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<{ readonly output: string; readonly isGood: boolean }> {
+  const child = spawn(process.execPath, commandLine, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...environment },
+  });
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, forward);
+  const isShown = showing === 0;
+  if (isShown) showing += 1;
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
-    process.stdout.write(chunk);
+    if (isShown) process.stdout.write(chunk);
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, forward);
+      if (isShown) showing -= 1;
+      else process.stdout.write(output);
       resolve({ output, isGood: code === 0 });
     });
   });

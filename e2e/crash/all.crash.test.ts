@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { testEngineKinds } from '../../packages/testkit/src/engines.ts';
-import { crashCases } from './cases.ts';
+import { crashCases } from '../../packages/engine/src/testing/crash/cases.ts';
 import { describeCrashes } from './matrix.ts';
 import { engineDisk } from './survival.ts';
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { crashCases } from './cases.ts';
+import { crashCases } from '../../packages/engine/src/testing/crash/cases.ts';
 
 /*
  * `npm run test:crash`: the whole crash matrix. With `-- --list` the cases, a line each, without running any; with `-- TEXT` those

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasTerraform } from '../../packages/drivers/src/terraform/testing.ts';
 import type { EngineKind } from '../../packages/testkit/src/engines.ts';
-import type { CrashCase } from './cases.ts';
+import type { CrashCase, EngineSubjectName } from '../../packages/engine/src/testing/crash/cases.ts';
 import { openMatrix } from './open.ts';
 import { ends, type Survived } from './survival.ts';
 
 /** Tests of these cases on an engine, in their order: the services that they are about go through all of them. */
-export function describeCrashes(kind: EngineKind, cases: readonly CrashCase[]): void {
+export function describeCrashes(kind: EngineKind, cases: readonly CrashCase<EngineSubjectName>[]): void {
   describe(`what is interrupted on ${kind} comes to its end by itself`, () => {
     let matrix: Awaited<ReturnType<typeof openMatrix>>;
     const survived: Survived[] = [];

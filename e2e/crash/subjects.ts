@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { statement } from '../../packages/db/src/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { busybox, type Stage } from '../support/stage.ts';
-import type { SubjectName } from './cases.ts';
+import type { EngineSubjectName as SubjectName } from '../../packages/engine/src/testing/crash/cases.ts';
 
 /** A kind of service of the crash matrix: how one is made and changed, and what tells that it runs as it was deployed last. */
 export interface Subject {

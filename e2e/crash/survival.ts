@@ -6,8 +6,13 @@ import { serverAddress } from '../../packages/testkit/src/database.ts';
 import { testEnginesFolder } from '../../packages/testkit/src/engines.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Stage } from '../support/stage.ts';
-import type { CrashCase, SubjectName } from './cases.ts';
+import type {
+  CrashCase as AnyCrashCase,
+  EngineSubjectName as SubjectName,
+} from '../../packages/engine/src/testing/crash/cases.ts';
 import type { Subject } from './subjects.ts';
+
+type CrashCase = AnyCrashCase<SubjectName>;
 
 const paths = { DEPLOY: '/deploy', RESTART: '/restart-service', STOP: '/stop', UNINSTALL: '/uninstall', DELETE: '' } as const;
 /** The state that each action leaves. */

@@ -20,6 +20,7 @@ export type { FakeCall, FakeScript } from './fake/calls.ts';
 export { createFakeCluster, type FakeCluster, type FakeUse } from './fake/fake-cluster.ts';
 export type { FakeScaled, FakeScaling } from './fake/fake-scaling.ts';
 export { createFakeCharts, type FakeCharts } from './fake/fake-charts.ts';
+export { FakeTerraform } from './fake/fake-terraform.ts';
 export * from './docker/build/index.ts';
 export * from './source/index.ts';
 export * from './terraform/index.ts';

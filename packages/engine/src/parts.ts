@@ -37,6 +37,11 @@ export interface DriverSet {
 }
 
 export interface EngineSettings {
+  /**
+   * How often runner, scheduler and backups look for work without being notified, and how long a runner waits after an
+   * interruption. Default: 1,000. Clusters that start runs by themselves are asked every three such times.
+   */
+  readonly lookEveryMilliseconds?: number;
   /** Checked-out sources live in `<workFolder>/<deployment>/<service>` while they are built. */
   readonly workFolder: string;
   /** Labels of everything that is made. */
@@ -127,4 +132,10 @@ export function isAwaited(parts: Pick<EngineParts, 'clusters' | 'settings'>, dri
 /** Whether a cluster has not answered for as long as it is waited for. One that was away for a moment may answer others by now. */
 export function isWaitedOut({ clusters, settings }: Pick<EngineParts, 'clusters' | 'settings'>, driver: string): boolean {
   return clusters.awayFor(driver) >= settings.clusterWaitSeconds * 1_000;
+}
+
+const defaultLookEveryMilliseconds = 1_000;
+
+export function lookEveryMilliseconds(settings: EngineSettings): number {
+  return settings.lookEveryMilliseconds ?? defaultLookEveryMilliseconds;
 }

@@ -1,6 +1,6 @@
 import { Leadership } from '@davit/db';
 import { DriverError } from '@davit/drivers';
-import { isAwaited } from '../parts.ts';
+import { isAwaited, lookEveryMilliseconds } from '../parts.ts';
 import { toFailure } from '../run/failure.ts';
 import { Semaphore } from '../run/semaphore.ts';
 import * as store from '../store/backups.ts';
@@ -13,8 +13,6 @@ import { makeBackup, restoreBackup, type BackupParts } from './work.ts';
  * one is begun anew, a restore is done again from its start. Each attempt has a number that its writes name, so that a process that
  * only seemed dead can write nothing more. What finds its cluster away is let go of in the same way, and begins anew when that is back.
  */
-
-const lookEveryMilliseconds = 1_000;
 
 interface Running {
   readonly done: Promise<void>;
@@ -41,7 +39,7 @@ export class BackupRunner {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#wake(), lookEveryMilliseconds);
+    this.#timer = setInterval(() => this.#wake(), lookEveryMilliseconds(this.#parts.engine.settings));
     this.#wake();
   }
 

@@ -1,6 +1,6 @@
 import type { ArmedSchedule, ClusterSchedules, ScheduledRun } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, lookEveryMilliseconds, type EngineParts } from '../parts.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import * as store from '../store/jobs.ts';
 import { busyEnvironments } from '../store/journal.ts';
@@ -15,8 +15,9 @@ import { isEndKnown, type RecordedEnd } from './known-end.ts';
  * recorded, and nothing else of that job is noted before: so a run that is there twice is known, however few the database remembers.
  */
 
-const lookEveryMilliseconds = 3_000;
-const keepEveryMilliseconds = 15_000;
+// Of the times in which the scheduler looks.
+const ticksPerLook = 3;
+const ticksPerKeep = 15;
 const lookWithinMilliseconds = 60_000;
 const rememberedRuns = 20;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -31,11 +32,14 @@ export class ClusterRuns {
   readonly #parts: EngineParts;
   readonly #isUnderWay: (run: string) => boolean;
   readonly #looked = new Map<string, Looked>();
+  /** Between two looks of the scheduler, in milliseconds. */
+  readonly #tick: number;
 
   /** `isUnderWay`: whether somebody in this process waits for the end of a run, and removes it then. */
   constructor(parts: EngineParts, isUnderWay: (run: string) => boolean) {
     this.#parts = parts;
     this.#isUnderWay = isUnderWay;
+    this.#tick = lookEveryMilliseconds(parts.settings);
   }
 
   /** Looks at each cluster that it has not looked at for a while; one that does not answer keeps no other waiting. */
@@ -44,7 +48,7 @@ export class ClusterRuns {
     for (const driver of Object.keys(this.#parts.drivers)) {
       const schedules = schedulesOf(this.#parts, driver);
       const looked = this.#looked.get(driver) ?? { at: -Infinity, keptAt: -Infinity, under: null };
-      if (schedules === undefined || looked.under !== null || performance.now() - looked.at < lookEveryMilliseconds) continue;
+      if (schedules === undefined || looked.under !== null || performance.now() - looked.at < ticksPerLook * this.#tick) continue;
       this.#looked.set(driver, looked);
       looked.under = this.#lookAt(driver, schedules, looked, signal).finally(() => {
         looked.under = null;
@@ -68,7 +72,7 @@ export class ClusterRuns {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(lookWithinMilliseconds)]);
     try {
       await this.#note(driver, await schedules.runs({}, limited), limited);
-      if (performance.now() - looked.keptAt < keepEveryMilliseconds) return;
+      if (performance.now() - looked.keptAt < ticksPerKeep * this.#tick) return;
       await this.#keep(driver, schedules, limited);
       looked.keptAt = performance.now();
     } catch (error) {

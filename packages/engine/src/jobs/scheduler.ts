@@ -3,7 +3,7 @@ import { redactor, retry } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
-import { driversOf, isAwaited, isWaitedOut, type EngineParts } from '../parts.ts';
+import { driversOf, isAwaited, isWaitedOut, lookEveryMilliseconds, type EngineParts } from '../parts.ts';
 import { isDatabaseAway, isPassing, patience } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
@@ -33,7 +33,6 @@ import { createRunTurns, type RunTurns } from './turns.ts';
  * one schedule concerns that one alone.
  */
 
-const lookEveryMilliseconds = 1_000;
 const rememberedRuns = 20;
 // Beyond the grace of an instance.
 const retireSeconds = 120;
@@ -56,7 +55,7 @@ export class Scheduler {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#wake(), lookEveryMilliseconds);
+    this.#timer = setInterval(() => this.#wake(), lookEveryMilliseconds(this.#parts.settings));
     this.#wake();
   }
 

@@ -10,7 +10,18 @@ import { setTimeout as pause } from 'node:timers/promises';
  */
 const file = process.env['DAVIT_TEST_ORDERS'];
 
+/** Called at each point with its name; the point is passed when it resolves, and fails with what it throws. */
+export type Interruption = (point: string) => Promise<void>;
+
+let interruption: Interruption | null = null;
+
+/** The same for tests whose engine runs in their own process: they cannot kill it, but they can stop it at its points. */
+export function interruptAtPoints(action: Interruption | null): void {
+  interruption = action;
+}
+
 export async function crashPoint(point: string): Promise<void> {
+  await interruption?.(point);
   if (file === undefined || !existsSync(file)) return;
   const [wanted, order] = readFileSync(file, 'utf8').trim().split(' ');
   if (wanted !== point) return;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
-import type { EngineParts } from '../parts.ts';
+import { lookEveryMilliseconds, type EngineParts } from '../parts.ts';
 import { isDatabaseAway } from '../passing.ts';
 import * as store from '../store/journal.ts';
 import type { Waiting } from './cluster-wait.ts';
@@ -20,7 +20,6 @@ import { Semaphore } from './semaphore.ts';
 
 const renewEveryMilliseconds = 3_000;
 // Notifications wake a runner; this is for the ones that a lost connection swallowed, and for runners that died.
-const lookEveryMilliseconds = 1_000;
 
 // What interrupts a deployment so often, one after the other, will not pass by itself.
 const mostInterruptions = 8;
@@ -54,12 +53,14 @@ export class Runner {
   /** Since then the leases hold, by this machine's clock that only goes forward. */
   #renewedAt = performance.now();
   #stopping = false;
+  readonly #lookEveryMilliseconds: number;
   #looking: Promise<void> | null = null;
   #again = false;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#builds = new Semaphore(parts.settings.maximumBuilds);
+    this.#lookEveryMilliseconds = lookEveryMilliseconds(parts.settings);
   }
 
   /** Resolves once it is ready to take work; what a dead runner left is taken over right away. Where it fails it may be called again. */
@@ -76,7 +77,7 @@ export class Runner {
       onNotification: ({ payload }) => this.#onNotification(payload),
       onReconnect: () => this.wake(),
     });
-    this.#lookTimer = setInterval(() => this.wake(), lookEveryMilliseconds);
+    this.#lookTimer = setInterval(() => this.wake(), this.#lookEveryMilliseconds);
     this.#renewTimer = setInterval(() => {
       this.#renewing = this.#renew();
     }, renewEveryMilliseconds);
@@ -228,7 +229,7 @@ export class Runner {
     if (!isDatabaseAway(error) && !abandon.aborted)
       this.#interruptions.set(deployment.id, 1 + (this.#interruptions.get(deployment.id) ?? 0));
     // Whatever interrupted it is probably not over yet.
-    await pause(lookEveryMilliseconds, abandon);
+    await pause(this.#lookEveryMilliseconds, abandon);
   }
 
   #onNotification(payload: string): void {
@@ -309,7 +310,7 @@ export class Runner {
       await this.#renew();
       this.wake();
     } catch {
-      this.#relockTimer = setTimeout(() => void this.#relock(), lookEveryMilliseconds);
+      this.#relockTimer = setTimeout(() => void this.#relock(), this.#lookEveryMilliseconds);
     }
   }
 }

@@ -236,6 +236,7 @@ export const settings: EngineSettings = {
   backupsAtOnce: 2,
   backupTimeoutSeconds: 60,
   keptBackups: 2,
+  lookEveryMilliseconds: 100,
 };
 
 /** Waits for a condition, at most ten seconds. */

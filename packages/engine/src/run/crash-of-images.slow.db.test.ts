@@ -1,0 +1,3 @@
+import { describeCrashesInMemory } from '../testing/crash/matrix.ts';
+
+describeCrashesInMemory(['container', 'container with three instances', 'database']);

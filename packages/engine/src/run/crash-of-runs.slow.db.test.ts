@@ -1,0 +1,3 @@
+import { describeCrashesInMemory } from '../testing/crash/matrix.ts';
+
+describeCrashesInMemory(['job', 'cron job', 'terraform', 'chart']);

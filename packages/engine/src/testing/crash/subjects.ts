@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import type { FakeTerraform, Instance } from '@davit/drivers';
+import { releaseName } from '../../charts/place.ts';
+import type { JobEvent, ReleaseConfig, RequestedService } from '../../port.ts';
+import { config, helmSource, terraformSource } from '../config.ts';
+import { service, type World } from '../world.ts';
+import type { SubjectName } from './cases.ts';
+
+/** A kind of service of the crash matrix on the cluster in memory. */
+export interface Subject {
+  readonly serviceType: string;
+  /** The release of a service that shows this text once it is deployed. */
+  config(serviceId: string, text: string): ReleaseConfig;
+  /** The text that each part of what runs shows; none where nothing of it is there. */
+  shown(serviceId: string): readonly string[];
+  /** How many texts `shown` gives of one that is deployed. */
+  readonly parts: number;
+  /** Whether a STOP keeps what `shown` gives. */
+  readonly staysWhenStopped?: true;
+  /** Whether requests reach it at the gateway while it is deployed. */
+  readonly isPublic?: true;
+  /** Whether it has a volume. */
+  readonly hasVolume?: true;
+  /** Whether its actions run a command to its end. */
+  readonly runs?: true;
+}
+
+const image = { type: 'IMAGE', tag: '1', registryId: null } as const;
+
+/** All of them, on one world. */
+export function makeSubjects(world: World, terraform: FakeTerraform): Readonly<Record<SubjectName, Subject>> {
+  const texts = (serviceId: string): readonly string[] =>
+    running(world, serviceId).map(
+      ({ id }) =>
+        world.fake.workloads
+          .get(id)
+          ?.environment.find(({ name }) => name === 'TEXT')
+          ?.value.reveal() ?? '',
+    );
+  const process = (serviceType: string, more: (serviceId: string, text: string) => Partial<ReleaseConfig>): Subject => ({
+    serviceType,
+    config: (serviceId, text) => config({ ...shows(text), ports: [portOf(serviceId)], ...more(serviceId, text) }),
+    shown: texts,
+    parts: 1,
+    isPublic: true,
+  });
+  const volumes = (serviceId: string) => [{ id: `volume-${serviceId}`, mountPath: '/data', sizeGiB: 1 }];
+  return {
+    application: process('APPLICATION', (_id, text) => ({ source: repositoryOf(text) })),
+    'application with a volume': {
+      ...process('APPLICATION', (id, text) => ({ source: repositoryOf(text), volumes: volumes(id) })),
+      hasVolume: true,
+    },
+    container: process('CONTAINER', (_id, text) => ({ source: { ...image, image: `registry.example/${text}` } })),
+    'container with three instances': {
+      ...process('CONTAINER', (_id, text) => ({ source: { ...image, image: `registry.example/${text}` }, instances: 3 })),
+      parts: 3,
+    },
+    database: {
+      ...process('DATABASE', (id) => ({ source: { ...image, image: 'registry.example/redis' }, volumes: volumes(id) })),
+      hasVolume: true,
+    },
+    job: {
+      serviceType: 'JOB',
+      config: (_id, text) => jobConfig(text, ['START', 'STOP', 'DELETE']),
+      shown: () => [],
+      parts: 0,
+      runs: true,
+    },
+    'cron job': { serviceType: 'JOB', config: (_id, text) => jobConfig(text, ['CRON']), shown: () => [], parts: 0 },
+    terraform: {
+      serviceType: 'TERRAFORM',
+      config: (_id, text) => {
+        const source = terraformSource({ variables: [{ name: 'text', parts: [text] }] });
+        return config({ source, ports: [], instances: 0 });
+      },
+      shown: (serviceId) => [terraform.resources.get(serviceId)?.text].filter((text) => text !== undefined),
+      parts: 1,
+    },
+    chart: {
+      serviceType: 'HELM',
+      config: (_id, text) => {
+        const values = { set: [['text', text] as const], set_string: [], set_json: [], file: null };
+        return config({ source: helmSource({ values }), ports: [], instances: 0 });
+      },
+      shown: (serviceId) => [world.charts.live(releaseName(serviceId))?.values.set[0]?.[1]].filter((text) => text !== undefined),
+      parts: 1,
+      staysWhenStopped: true,
+    },
+  };
+}
+
+const { ports: plainPorts } = config();
+const gitSource = {
+  type: 'GIT',
+  branch: 'main',
+  rootPath: '/',
+  dockerfilePath: 'Dockerfile',
+  targetStage: null,
+  gitTokenId: null,
+} as const;
+
+const shows = (text: string): Partial<ReleaseConfig> => ({ environment: [{ name: 'TEXT', parts: [text] }] });
+
+/** Another repository for each text, so that there is something to build. */
+function repositoryOf(text: string): ReleaseConfig['source'] {
+  return { ...gitSource, url: `https://git.example/shop-${text}` };
+}
+
+/** The gateway takes no two routes of one id or host. */
+function portOf(serviceId: string): ReleaseConfig['ports'][number] {
+  const [port] = plainPorts;
+  if (port === undefined) throw new Error('the configuration of tests has no port');
+  return { ...port, id: routeOf(serviceId), hosts: [`${serviceId}.localhost`] };
+}
+
+/** The id of the route of a public service. */
+export function routeOf(serviceId: string): string {
+  return `port-${serviceId}`;
+}
+
+function jobConfig(text: string, events: readonly JobEvent[]): ReleaseConfig {
+  return config({
+    ...shows(text),
+    source: repositoryOf(text),
+    ports: [],
+    instances: 0,
+    job: {
+      events: Object.fromEntries(events.map((event) => [event, { entrypoint: [], arguments: [] }])),
+      schedule: events.includes('CRON') ? { expression: '0 0 1 1 *', timezone: 'Etc/UTC' } : null,
+      maximumRestarts: 0,
+      maximumSeconds: null,
+    },
+  });
+}
+
+export function running(world: World, serviceId?: string): readonly Instance[] {
+  return world.fake.instances.filter(
+    (instance) => (serviceId === undefined || instance.service === serviceId) && instance.state === 'RUNNING',
+  );
+}
+
+/** What is asked for to deploy a service of that kind so that it shows this text. */
+export function requestOf(subject: Subject, serviceId: string, text: string): RequestedService {
+  return {
+    ...service({ serviceType: subject.serviceType, name: 'shop', config: subject.config(serviceId, text) }),
+    serviceId,
+    stage: { id: stageId, name: 'DEFAULT', position: 1 },
+  };
+}
+
+const stageId = randomUUID();

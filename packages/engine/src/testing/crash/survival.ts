@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { statement } from '@davit/db';
+import { DriverError, FakeTerraform, type FakeCall } from '@davit/drivers';
+import type { EngineInput } from '../../index.ts';
+import { interruptAtPoints } from '../../run/crash-point.ts';
+import { createWorld, eventually, type World } from '../world.ts';
+import type { CrashCase, SubjectName } from './cases.ts';
+import { createMortal, type MortalEngine } from './mortal-engine.ts';
+import { makeSubjects, requestOf, routeOf, running, type Subject } from './subjects.ts';
+
+/** The state that each action leaves. A service that was deleted has none. */
+const ends = { DEPLOY: 'DEPLOYED', RESTART: 'RESTARTED', STOP: 'STOPPED', UNINSTALL: 'READY', DELETE: 'gone' } as const;
+/** Calls to the engine that fail when its disk is full, by the step that makes them. */
+const fillingCalls: Readonly<Record<string, string>> = { build: 'build', pull: 'pull', start: 'start', launch: 'start' };
+/** What a client may see of a fault that the platform cannot undo by itself. */
+const failingFaults: readonly string[] = ['engine restarted', 'disk full', 'canceled'];
+
+const openRows = statement<{ id: string; status: string }>(
+  'testCrashOpenDeployments',
+  `SELECT id, status FROM deployment WHERE status IN ('QUEUED', 'RUNNING')`,
+);
+
+/** A service that the cases of its kind share, and what is known of it. */
+interface Life {
+  readonly id: string;
+  /** What it shows while it is deployed. */
+  text: string;
+}
+
+/** Brings cases over one world, one after the other. */
+export class Survival {
+  readonly #world: World;
+  readonly #input: EngineInput;
+  readonly #subjects: Readonly<Record<SubjectName, Subject>>;
+  readonly #lives = new Map<SubjectName, Life>();
+  /** Services of cases that failed. They are as that case left them. */
+  readonly #given: string[] = [];
+  /** How many runs of commands began, by service. */
+  readonly #runs = new Map<string, number>();
+  readonly #watching = new AbortController();
+  #engine: MortalEngine;
+  #count = 0;
+
+  static async open(): Promise<Survival> {
+    const world = await createWorld({ lookEveryMilliseconds: 50 });
+    await world.engine.stop();
+    const terraform = new FakeTerraform();
+    Object.assign(world.fake.cluster, { charts: world.charts.charts });
+    const survival = new Survival(world, { input: { ...world.input, terraform }, subjects: makeSubjects(world, terraform) });
+    await survival.#engine.start();
+    return survival;
+  }
+
+  private constructor(world: World, parts: { input: EngineInput; subjects: Readonly<Record<SubjectName, Subject>> }) {
+    this.#world = world;
+    this.#input = parts.input;
+    this.#engine = createMortal(parts.input);
+    this.#subjects = parts.subjects;
+    void world.fake.cluster.watch((event) => {
+      if (event.type === 'STARTED') this.#endRun(event.service, event.instance);
+    }, this.#watching.signal);
+  }
+
+  async close(): Promise<void> {
+    interruptAtPoints(null);
+    this.#watching.abort();
+    await this.#engine.stop();
+    await this.#world.close();
+  }
+
+  /**
+   * Does the action with the fault in it. It must come to an end by itself, and leave the world as if nothing had happened; where
+   * the fault may fail it, it leaves what was there before, and succeeds when it is asked for again.
+   */
+  async run(one: CrashCase): Promise<void> {
+    try {
+      await this.#run(one);
+    } catch (error) {
+      // The next case begins with another service and with an engine that works.
+      const life = this.#lives.get(one.subject);
+      if (life !== undefined) this.#given.push(life.id);
+      this.#lives.delete(one.subject);
+      this.#world.fake.script = {};
+      this.#engine.isCut = false;
+      throw error;
+    } finally {
+      interruptAtPoints(null);
+    }
+  }
+
+  async #run(one: CrashCase): Promise<void> {
+    const subject = this.#subjects[one.subject];
+    const life = await this.#prepared(one.subject);
+    const former = life.text;
+    const runsBefore = this.#runs.get(life.id) ?? 0;
+    if (one.action === 'DEPLOY') life.text = this.#text();
+    const fault = this.#arrange(one);
+    const deployment = await this.#ask(subject, life, one.action);
+    await fault.suffered;
+    const outcome = await this.#world.ends(deployment);
+    this.#world.fake.script = {};
+    const mayFail = failingFaults.includes(one.fault);
+    if (mayFail && outcome !== 'SUCCEEDED') {
+      assert.equal(outcome, one.fault === 'canceled' ? 'CANCELED' : 'FAILED');
+      if (one.fault === 'canceled' && one.action !== 'RESTART') await this.#isAsBefore(one, { ...life, text: former });
+      assert.equal(await this.#world.ends(await this.#ask(subject, life, one.action)), 'SUCCEEDED');
+    }
+    assert.equal(await this.#state(life.id), ends[one.action], await this.#log(deployment));
+    await this.#check(one, life);
+    // A run that its engine interrupts is done again by the next request, and only then.
+    if (!mayFail && subject.runs === true) {
+      const expected = one.action === 'RESTART' ? 0 : 1;
+      assert.equal((this.#runs.get(life.id) ?? 0) - runsBefore, expected, 'the command of the job runs exactly once');
+    }
+  }
+
+  /** A service of that kind that is deployed. */
+  async #prepared(name: SubjectName): Promise<Life> {
+    const subject = this.#subjects[name];
+    const life = this.#lives.get(name) ?? { id: randomUUID(), text: this.#text() };
+    this.#lives.set(name, life);
+    const state = await this.#state(life.id);
+    if (state !== 'DEPLOYED' && state !== 'RESTARTED') {
+      assert.equal(await this.#world.ends(await this.#ask(subject, life, 'DEPLOY')), 'SUCCEEDED');
+    }
+    await this.#isDeployed(subject, life);
+    return life;
+  }
+
+  /** Has the fault happen at the point of the case. `suffered` resolves when it is over and the engine works again. */
+  #arrange(one: CrashCase): { readonly suffered: Promise<void> } {
+    let left = one.fault === 'killed twice' ? 2 : 1;
+    const suffered = Promise.withResolvers<void>();
+    interruptAtPoints(async (point) => {
+      if (point !== one.point || left === 0) return;
+      left -= 1;
+      const isLast = left === 0;
+      if (one.fault === 'killed' || one.fault === 'killed twice') {
+        const killed = this.#engine;
+        killed.kill();
+        // Not awaited: the killed engine ends only when this point has thrown.
+        void this.#takeOver(killed).then(() => isLast && suffered.resolve(), suffered.reject);
+        throw new Error('this process was killed');
+      }
+      await this.#strike(one).then(() => suffered.resolve(), suffered.reject);
+    });
+    return { suffered: within(suffered.promise, `${one.name} to happen`) };
+  }
+
+  async #takeOver(killed: MortalEngine): Promise<void> {
+    await killed.stop();
+    this.#engine = createMortal(this.#input);
+    await this.#engine.start();
+  }
+
+  /** What happens to the world while the deployment waits at its point. */
+  async #strike(one: CrashCase): Promise<void> {
+    switch (one.fault) {
+      case 'canceled':
+        return this.#world.engine.port.cancel(this.#world.environmentId, false);
+      case 'database cut':
+        return this.#cutDatabase();
+      case 'engine restarted':
+        return this.#restartCluster();
+      case 'disk full':
+        return this.#fillDisk(one.point.split(':')[0] ?? '');
+      default:
+        throw new Error(`${one.fault} is no fault that a deployment waits for`);
+    }
+  }
+
+  /** The database is unreachable until the engine has noticed. */
+  #cutDatabase(): Promise<void> {
+    const before = this.#engine.refused;
+    this.#engine.isCut = true;
+    const noticed = async (): Promise<true | undefined> => (this.#engine.refused > before ? true : undefined);
+    // The point is passed meanwhile, so that the next statement is the one that fails.
+    void eventually(noticed, 'a statement that failed').finally(() => (this.#engine.isCut = false));
+    return Promise.resolve();
+  }
+
+  /** All processes end, and for its next calls the cluster does not answer. */
+  #restartCluster(): Promise<void> {
+    const { fake } = this.#world;
+    for (const { id } of running(this.#world)) fake.kill(id, 137);
+    let refused = 0;
+    const before = (): void => {
+      refused += 1;
+      if (refused > 3) fake.script = {};
+      else throw new DriverError({ cause: 'ENGINE_UNREACHABLE', message: 'connection refused', retryable: true });
+    };
+    fake.script = { before };
+    return Promise.resolve();
+  }
+
+  /** What the step asks of the engine fails once for want of space. */
+  #fillDisk(step: string): Promise<void> {
+    const { fake } = this.#world;
+    const before = ({ method }: FakeCall): void => {
+      if (method !== fillingCalls[step]) return;
+      fake.script = {};
+      throw new DriverError({ cause: 'DISK_FULL', message: 'no space left on device' });
+    };
+    fake.script = { before };
+    return Promise.resolve();
+  }
+
+  async #check(one: CrashCase, life: Life): Promise<void> {
+    const subject = this.#subjects[one.subject];
+    if (one.action === 'DEPLOY' || one.action === 'RESTART') await this.#isDeployed(subject, life);
+    else await this.#isDown(one, life);
+    if (one.action === 'DELETE') this.#lives.delete(one.subject);
+    await this.#nothingElse();
+  }
+
+  /** A canceled deployment leaves what it found; one that was past its point of no return says that it succeeded. */
+  async #isAsBefore(one: CrashCase, former: Life): Promise<void> {
+    if (one.action === 'DEPLOY') await this.#isDeployed(this.#subjects[one.subject], former);
+  }
+
+  async #isDeployed(subject: Subject, { id, text }: Life): Promise<void> {
+    const { engine, database, fake } = this.#world;
+    const expected = Array.from({ length: subject.parts }, () => text);
+    // After the cluster was restarted, the keeper starts what had died.
+    await within(
+      eventually(async () => (sameTexts(subject.shown(id), expected) ? true : undefined), 'what runs'),
+      `${subject.serviceType} to show ${text}, not ${subject.shown(id).join()}`,
+    );
+    const deployed = await engine.port.deployedConfig(database.database, id);
+    assert.deepEqual(deployed, subject.config(id, text));
+    if (subject.hasVolume === true) assert.ok(fake.volumes.has(`volume-${id}`));
+    if (subject.isPublic === true) {
+      const route = () => fake.routes.http.find((one) => one.id === routeOf(id));
+      await eventually(async () => ((route()?.backends.length ?? 0) > 0 ? true : undefined), 'a route that leads to it');
+    }
+  }
+
+  async #isDown({ action, subject: name }: CrashCase, { id }: Life): Promise<void> {
+    const subject = this.#subjects[name];
+    const { fake } = this.#world;
+    const isRemoved = action !== 'STOP';
+    if (isRemoved || subject.staysWhenStopped !== true) assert.deepEqual(subject.shown(id), []);
+    assert.deepEqual(
+      fake.instances.filter((instance) => instance.service === id),
+      [],
+    );
+    await eventually(
+      async () => (fake.routes.http.some((one) => one.id === routeOf(id)) ? undefined : true),
+      'the route to be gone',
+    );
+    if (subject.hasVolume === true) assert.equal(fake.volumes.has(`volume-${id}`), !isRemoved);
+  }
+
+  /** Neither the cluster nor the queue has anything but what belongs to a service that is there. */
+  async #nothingElse(): Promise<void> {
+    const known = [...this.#given, ...[...this.#lives.values()].map(({ id }) => id)];
+    const strangers = this.#world.fake.instances.filter((instance) => !known.includes(instance.service));
+    assert.deepEqual(strangers, []);
+    assert.deepEqual(await this.#world.database.database.many(openRows), []);
+  }
+
+  /** The command of a job prints a line and ends well as soon as it has begun. */
+  #endRun(serviceId: string, instanceId: string): void {
+    const life = this.#lives.get('job');
+    if (life?.id !== serviceId) return;
+    this.#runs.set(serviceId, (this.#runs.get(serviceId) ?? 0) + 1);
+    setImmediate(() => {
+      this.#world.fake.print(instanceId, `done ${life.text}`);
+      this.#world.fake.kill(instanceId, 0);
+    });
+  }
+
+  #ask(subject: Subject, life: Life, action: CrashCase['action']): Promise<string> {
+    const { release, ...asked } = requestOf(subject, life.id, life.text);
+    const isDeploy = action === 'DEPLOY' && release !== undefined;
+    return this.#world.deploy([isDeploy ? { ...asked, release } : asked], { action });
+  }
+
+  async #state(serviceId: string): Promise<string> {
+    return this.#world.deleted.includes(serviceId) ? 'gone' : (await this.#world.view(serviceId)).state;
+  }
+
+  async #log(deploymentId: string): Promise<string> {
+    const { engine, database } = this.#world;
+    const view = await engine.port.deployment(database.database, deploymentId);
+    if (view === null) return '';
+    const { lines } = await engine.port.deploymentLog(database.database, this.#world.environmentId, view.executionId);
+    return lines.map(({ step, message }) => `${step}: ${message}`).join('\n');
+  }
+
+  #text(): string {
+    this.#count += 1;
+    return `text-${this.#count}`;
+  }
+}
+
+function sameTexts(shown: readonly string[], expected: readonly string[]): boolean {
+  return shown.length === expected.length && shown.every((text, index) => text === expected[index]);
+}
+
+/** A promise with a limit: a point that is never reached fails the case instead of holding it up. */
+async function within<Value>(promise: Promise<Value>, what: string): Promise<Value> {
+  const limit = Promise.withResolvers<never>();
+  const timer = setTimeout(() => limit.reject(new Error(`waited in vain for ${what}`)), 20_000);
+  try {
+    return await Promise.race([promise, limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
