@@ -45,7 +45,7 @@ export class Davit {
 
   static async start(options: DavitOptions): Promise<Davit> {
     const [port, gatewayPort] = await freePorts();
-    const database = options.database ?? (await createTestDatabase({ isMigrated: false }));
+    const database = options.database ?? (await createTestDatabase());
     const davit = new Davit(options, { port, gatewayPort, database });
     await davit.serve();
     return davit;

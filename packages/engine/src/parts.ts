@@ -42,6 +42,8 @@ export interface EngineSettings {
    * interruption. Default: 1,000. Clusters that start runs by themselves are asked every three such times.
    */
   readonly lookEveryMilliseconds?: number;
+  /** Before the first retry of a transient failure; further pauses double, up to eight times of it. Default: 500. */
+  readonly firstRetryMilliseconds?: number;
   /** Checked-out sources live in `<workFolder>/<deployment>/<service>` while they are built. */
   readonly workFolder: string;
   /** Labels of everything that is made. */

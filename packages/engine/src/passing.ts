@@ -1,6 +1,7 @@
 import { isAppError } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import { ClusterAway } from './clusters/drivers.ts';
+import type { EngineSettings } from './parts.ts';
 
 /** Whether something failed as the database is away: nothing that the user did, and done again when it is back. */
 export function isDatabaseAway(error: unknown): boolean {
@@ -14,5 +15,13 @@ export function isPassing(error: unknown): boolean {
   return isDatabaseAway(error);
 }
 
-/** How often, and how soon, what may pass is tried again by whoever has little time: some twelve seconds in all. See `retry`. */
-export const patience = { attempts: 6, firstPauseMilliseconds: 500, maximumPauseMilliseconds: 4_000 } as const;
+const defaultFirstRetryMilliseconds = 500;
+
+/** How a step retries a transient failure: six attempts within some twelve seconds, unless the settings are quicker. See `retry`. */
+export function retryPolicy({ firstRetryMilliseconds = defaultFirstRetryMilliseconds }: EngineSettings) {
+  return {
+    attempts: 6,
+    firstPauseMilliseconds: firstRetryMilliseconds,
+    maximumPauseMilliseconds: 8 * firstRetryMilliseconds,
+  };
+}

@@ -4,7 +4,7 @@ import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
 import { driversOf, isAwaited, isWaitedOut, lookEveryMilliseconds, type EngineParts } from '../parts.ts';
-import { isDatabaseAway, isPassing, patience } from '../passing.ts';
+import { isDatabaseAway, isPassing, retryPolicy } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
@@ -207,7 +207,7 @@ export class Scheduler {
     try {
       await retry(
         {
-          ...patience,
+          ...retryPolicy(this.#parts.settings),
           signal: call.signal,
           isRetryable: (error) => !call.signal.aborted && isPassing(error),
         },

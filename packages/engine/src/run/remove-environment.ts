@@ -1,7 +1,7 @@
 import { retry } from '@davit/base';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { EngineParts } from '../parts.ts';
-import { isDatabaseAway, isPassing, patience } from '../passing.ts';
+import { isDatabaseAway, isPassing, retryPolicy } from '../passing.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';
 import type { DeploymentLog } from './deployment-log.ts';
@@ -25,7 +25,7 @@ export async function removeEnvironment({ parts, deployment, log, wait, abandon 
   try {
     await retry(
       {
-        ...patience,
+        ...retryPolicy(parts.settings),
         signal: abandon,
         isRetryable: (error) => isPassing(error) && !abandon.aborted,
         onRetry: (error) => tell(`${error instanceof Error ? error.message : String(error)}; trying again.`),

@@ -4,7 +4,7 @@ import type { StepName, StepOutput } from '../plan/plan.ts';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { Step, StepContext, Task } from '../steps/index.ts';
 import type { EngineParts } from '../parts.ts';
-import { isPassing, patience } from '../passing.ts';
+import { isPassing, retryPolicy } from '../passing.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import { crashPoint } from './crash-point.ts';
 import type { DeploymentLog } from './deployment-log.ts';
@@ -86,7 +86,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
   try {
     const done = retry(
       {
-        ...patience,
+        ...retryPolicy(input.parts.settings),
         signal,
         isRetryable: (error) => isPassing(error) && !signal.aborted,
         onRetry: (error) => line(`${error instanceof Error ? error.message : String(error)}; trying again.`),

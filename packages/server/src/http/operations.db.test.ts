@@ -468,48 +468,55 @@ test.each(readable.map((operation) => [operation.id, operation] as const))(
 
 // A lifecycle template is the installation's.
 const secondIds = withId.filter(({ path }) => (path.match(/Id\}/g)?.length ?? 0) > 1 && !path.includes('{lifecycleTemplateId}'));
-test.each(secondIds.map((operation) => [operation.id, operation] as const))(
-  '%s answers 404 where its second id belongs elsewhere',
-  async (_id, operation) => {
-    const other = await server.organization();
-    const client = server.client(other.tokens.ADMIN);
-    const project = await client.call('createProject', { params: { organizationId: other.id }, body: { name: 'p' } });
-    const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'e' } });
-    const stages = await client.call('listEnvironmentDeploymentStage', { params: { environmentId: environment.id } });
-    const stageId = stages.results[0]?.id ?? '';
-    const registry = await client.call('createContainerRegistry', {
-      params: { organizationId: other.id },
-      body: { name: 'registry', kind: 'GENERIC_CR', url: site.url, config: {} },
-    });
-    const firsts: Record<string, string> = {
-      organizationId: other.id,
-      projectId: project.id,
-      environmentId: environment.id,
-      deploymentStageId: stageId,
-      applicationId: (
-        await client.call('createApplication', {
-          params: { environmentId: environment.id },
-          body: { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } },
-        })
-      ).id,
-      containerId: (
-        await client.call('createContainer', {
-          params: { environmentId: environment.id },
-          body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
-        })
-      ).id,
-      helmId: (
-        await client.call('createHelm', {
-          params: { environmentId: environment.id },
-          body: { name: 'chart', source: { git_repository: { url: 'https://git.example.org/shop/chart.git' } } },
-        })
-      ).id,
-    };
+describe('where its second id belongs elsewhere', () => {
+  let other: TestOrganization;
+  /** Ids of the other organization's own. */
+  let firsts: Readonly<Record<string, string>>;
+  beforeAll(async () => {
+    other = await server.organization();
+    firsts = await makeFirstIds(other);
+  });
+
+  test.each(secondIds.map((operation) => [operation.id, operation] as const))('%s answers 404', async (_id, operation) => {
     const before = await snapshot();
     // The first id is the other organization's own, the second one the owner's; even the administrator gets no mixture.
     const known = knownId(operation);
     const idOf: Ids = (name) => firsts[name] ?? known(name);
     for (const token of [other.tokens.ADMIN, server.adminToken]) await errorOf(await send(operation, token, idOf), 404);
     expect(await snapshot()).toBe(before);
-  },
-);
+  });
+});
+
+async function makeFirstIds({ id: organizationId, tokens }: TestOrganization): Promise<Record<string, string>> {
+  const client = server.client(tokens.ADMIN);
+  const project = await client.call('createProject', { params: { organizationId }, body: { name: 'p' } });
+  const params = {
+    environmentId: (await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'e' } })).id,
+  };
+  const stages = await client.call('listEnvironmentDeploymentStage', { params });
+  const registry = await client.call('createContainerRegistry', {
+    params: { organizationId },
+    body: { name: 'registry', kind: 'GENERIC_CR', url: site.url, config: {} },
+  });
+  const application = await client.call('createApplication', {
+    params,
+    body: { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } },
+  });
+  const container = await client.call('createContainer', {
+    params,
+    body: { name: 'cache', registry_id: registry.id, image_name: 'cache', tag: '7' },
+  });
+  const helm = await client.call('createHelm', {
+    params,
+    body: { name: 'chart', source: { git_repository: { url: 'https://git.example.org/shop/chart.git' } } },
+  });
+  return {
+    organizationId,
+    projectId: project.id,
+    ...params,
+    deploymentStageId: stages.results[0]?.id ?? '',
+    applicationId: application.id,
+    containerId: container.id,
+    helmId: helm.id,
+  };
+}

@@ -43,7 +43,7 @@ export class Survival {
   #count = 0;
 
   static async open(): Promise<Survival> {
-    const world = await createWorld({ lookEveryMilliseconds: 50 });
+    const world = await createWorld({ lookEveryMilliseconds: 50, firstRetryMilliseconds: 10 });
     await world.engine.stop();
     const terraform = new FakeTerraform();
     Object.assign(world.fake.cluster, { charts: world.charts.charts });
