@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-// Three kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is
-// started); `*.engine.test.ts` needs a real container engine. `./test` runs all three.
+// Kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is started);
+// `*.slow.db.test.ts` does too, and is no part of `./test quick`; `*.engine.test.ts` needs a real container engine. `./test` runs
+// all of these.
 // `*.kubernetes.test.ts` needs a cluster: `npm run test:kubernetes`, two files at a time, then those that want it for themselves; without a
 // cluster they are skipped.
 // `*.crash.test.ts` is the whole crash matrix: `npm run test:crash`.
@@ -29,6 +30,8 @@ const onDatabase = {
   hookTimeout: 60_000,
   globalSetup: ['packages/testkit/src/global-database.ts'],
 };
+// The modules of the server and the engine take two seconds to load: once for each worker, not for each file.
+const sharedModules = { isolate: false, restoreMocks: true, unstubEnvs: true, unstubGlobals: true };
 // Those that need PostgreSQL and many seconds: real processes that are killed, or a time that passes.
 const slow = '**/*.slow.db.test.ts';
 export default defineConfig({
@@ -36,6 +39,7 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...sharedModules,
           name: 'unit',
           expect,
           include: ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
@@ -47,14 +51,10 @@ export default defineConfig({
       {
         test: {
           ...onDatabase,
+          ...sharedModules,
           name: 'db',
           include: ['packages/*/src/**/*.db.test.ts'],
           exclude: [...exclude, slow],
-          // The modules of the server and the engine take two seconds to load: once for each worker, not for each file.
-          isolate: false,
-          restoreMocks: true,
-          unstubEnvs: true,
-          unstubGlobals: true,
           // They wait for PostgreSQL most of the time.
           maxWorkers: 3,
         },

@@ -23,7 +23,7 @@ function begin(work: (signal: AbortSignal) => Promise<void>): Run {
   // Of a deployment no more than what a step that does nothing asks for.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const input = {
-    parts: {},
+    parts: { settings: {} },
     deployment: {},
     journal: {
       beginStep: () => Promise.resolve(),
