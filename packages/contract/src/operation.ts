@@ -42,6 +42,8 @@ export interface Operation {
   readonly body?: TSchema;
   /** Whether a request without a body is answered 400. Default: yes where there is a `body`. */
   readonly bodyRequired?: boolean;
+  /** The answer holds what lets its reader in somewhere: it is never compressed, as the length would say something of it. */
+  readonly showsCredentials?: true;
   /** Code of success and its shape; `null` is an empty body. */
   readonly status: number;
   readonly response: TSchema | null;

@@ -45,12 +45,23 @@ export interface PublicDescription {
 
 const file = path.join(import.meta.dirname, '../../contract/public/operations.json');
 
+/** Codes of success that clients in use want in place of the described one: they take any other for a failure. */
+const otherCodes: Readonly<Record<string, { readonly described: string; readonly wanted: string }>> = {
+  deployCluster: { described: '201', wanted: '200' },
+};
+
 /** The public description that clients of this API are made from: what they send and what they expect. */
 export const publicDescription: PublicDescription = readDescription();
 
 function readDescription(): PublicDescription {
   const description: PublicDescription = JSON.parse(readFileSync(file, 'utf8'));
-  return description;
+  const operations = description.operations.map((operation) => {
+    const { described, wanted } = otherCodes[operation.name] ?? {};
+    if (described === undefined || wanted === undefined) return operation;
+    const { [described]: answer = null, ...others } = operation.responses;
+    return { ...operation, responses: { ...others, [wanted]: answer } };
+  });
+  return { ...description, operations };
 }
 
 /** The same for an operation of the contract and of the public description that are one: names of parameters do not count. */

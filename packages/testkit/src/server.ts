@@ -55,6 +55,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     connectionString: database.connectionString,
     database: database.database,
     engine: options.engine ?? idleEngine,
+    // Tests share the machine with other tests, and are no load that a server should protect itself from.
+    overloadedAfterMilliseconds: 30_000,
   });
   const baseUrl = await api.listen();
   const client = (token = adminToken): Client => createClient({ baseUrl, token });

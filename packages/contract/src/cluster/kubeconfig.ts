@@ -13,6 +13,7 @@ export const getClusterKubeconfig = operation({
   scope: 'ADMIN',
   target: 'organization',
   query: Optionals({ with_token_from_cli: Type.Boolean() }),
+  showsCredentials: true,
   status: 200,
   response: Kubeconfig,
   mediaType: 'application/x-yaml',

@@ -53,7 +53,7 @@ export const deployCluster = operation({
   scope: 'ADMIN',
   target: 'organization',
   query: Optionals({ dry_run: Type.Boolean() }),
-  status: 201,
+  status: 200,
   response: ClusterStatus,
   errors: [400, 409],
 });

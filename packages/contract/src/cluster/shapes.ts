@@ -122,6 +122,8 @@ export const ClusterRequest = Type.Object({
       { maxItems: 100 },
     ),
   ),
+  // Later clients send it. Davit reads no secrets of vendors, and says so.
+  secret_manager_accesses: Type.Optional(Nullable(Type.Array(Type.Unknown(), { maxItems: 100 }))),
   ...installation,
 });
 

@@ -103,6 +103,7 @@ export const databaseOperations = {
     summary: 'Read with what a database is connected to: host, port, login and password',
     scope: 'WRITE',
     target,
+    showsCredentials: true,
     status: 200,
     response: Type.Object({ host: Type.String(), port: Type.Integer(), login: Type.String(), password: Type.String() }),
     errors: [],

@@ -118,8 +118,8 @@ const SourceRequest = Optionals({
   ),
 });
 
-const { description, cpu, memory, gpu, healthchecks, auto_preview, auto_deploy, annotations_groups, labels_groups, icon_uri } =
-  processFields;
+const { description, cpu, memory, gpu, cpu_architecture, ephemeral_storage_in_gib, healthchecks } = processFields;
+const { auto_preview, auto_deploy, annotations_groups, labels_groups, icon_uri } = processFields;
 const number = (minimum: number, options: object = {}) =>
   Type.Optional(Nullable(Type.Integer({ minimum, maximum: 2_147_483_647, ...options })));
 const jobFields = {
@@ -127,6 +127,8 @@ const jobFields = {
   cpu,
   memory,
   gpu,
+  cpu_architecture,
+  ephemeral_storage_in_gib,
   healthchecks,
   auto_preview,
   auto_deploy,

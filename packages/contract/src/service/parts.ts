@@ -110,6 +110,9 @@ export const processFields = {
   cpu: Type.Optional(Nullable(Type.Integer({ default: 500, minimum: 10, maximum: 2_147_483_647 }))),
   memory: Type.Optional(Nullable(Type.Integer({ default: 512, minimum: 6, maximum: 2_147_483_647 }))),
   gpu: Type.Optional(Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 }))),
+  // Later clients send these two. What Davit cannot hold is refused, as it would be taken for done.
+  cpu_architecture: Type.Optional(Nullable(Words(['AMD64', 'ARM64'] as const))),
+  ephemeral_storage_in_gib: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 65_536 }))),
   min_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: 0, maximum: 1000 }))),
   max_running_instances: Type.Optional(Nullable(Type.Integer({ default: 1, minimum: -1, maximum: 1000 }))),
   autoscaling: Type.Optional(Nullable(AutoscalingRequest)),

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { AppError } from '@davit/base';
-import { operationList } from '@davit/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answerOf, errorAnswer, type ErrorAnswer } from './answers.ts';
 import { limitRequest } from './limit.ts';
+import type { Methods } from './methods.ts';
 import type { Room } from './server.ts';
 
 export function overloaded(): AppError {
@@ -11,7 +11,7 @@ export function overloaded(): AppError {
 }
 
 /** Makes every failure end in the body of D9: of handlers, of Fastify, of unknown routes. */
-export function handleErrors(app: FastifyInstance, room: Room): void {
+export function handleErrors(app: FastifyInstance, room: Room, methods: Methods): void {
   app.setErrorHandler((error, request, reply) => {
     const answer = answerOf(error, request.id);
     if (answer.status >= 500) log(request, error, answer);
@@ -19,7 +19,17 @@ export function handleErrors(app: FastifyInstance, room: Room): void {
   });
   app.setNotFoundHandler((request, reply) => {
     limitRequest(room, reply, request.ip);
-    return sendError(reply, errorAnswer('ROUTE_NOT_FOUND', routeMessage(request)));
+    const allowed = methods.of(pathOf(request.url));
+    if (allowed.length === 0) {
+      return sendError(
+        reply,
+        errorAnswer('ROUTE_NOT_FOUND', 'There is no such path in this API. /openapi.json lists all operations.'),
+      );
+    }
+    void reply.header('allow', allowed.join(', '));
+    if (request.method === 'OPTIONS') return reply.code(204).headers(securityHeaders).send();
+    const message = `${request.method} is not an operation of this path; it has ${allowed.join(', ')}.`;
+    return sendError(reply, errorAnswer('METHOD_NOT_ALLOWED', message));
   });
 }
 
@@ -62,18 +72,6 @@ function log(request: FastifyRequest, error: unknown, answer: ErrorAnswer): void
 export function pathOf(url: string): string {
   const end = url.indexOf('?');
   return end < 0 ? url : url.slice(0, end);
-}
-
-const patterns = operationList.map(({ method, path }) => ({
-  method,
-  pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}/?$`),
-}));
-
-function routeMessage(request: FastifyRequest): string {
-  const path = pathOf(request.url);
-  const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-  if (methods.length === 0) return 'There is no such path in this API. /openapi.json lists all operations.';
-  return `${request.method} is not an operation of this path; it has ${methods.join(', ')}.`;
 }
 
 /** Answers what is no HTTP, and requests that do not arrive in time. Fastify has no request for these yet. */

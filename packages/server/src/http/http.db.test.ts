@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { ApiError } from '@davit/client';
 import { statement } from '@davit/db';
@@ -91,12 +92,32 @@ describe('a body', () => {
 describe('what is no operation', () => {
   test.each([
     ['GET', '/nowhere', 'no such path'],
-    ['PATCH', '/organization', 'it has'],
     ['GET', '/organization/%zz', 'not a valid URL path'],
   ])('%s %s is answered 404', async (method, path, message) => {
     const response = await fetch(`${server.baseUrl}${path}`, { method });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ code: 'ROUTE_NOT_FOUND', message: expect.stringContaining(message) });
+  });
+
+  test.each([
+    ['PATCH', '/organization', 'GET, HEAD, POST'],
+    ['DELETE', '/healthz', 'GET, HEAD'],
+    ['POST', '/openapi.json', 'GET, HEAD'],
+  ])('%s %s is answered 405 with the methods that the path has', async (method, path, allowed) => {
+    const response = await fetch(`${server.baseUrl}${path}`, { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe(allowed);
+    expect(await response.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED', message: expect.stringContaining(allowed) });
+  });
+
+  test('HEAD of a stream is answered 405: nobody knows what it would say before it begins', async () => {
+    const response = await fetch(`${server.baseUrl}/organization/${randomUUID()}/stream`, { method: 'HEAD' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+  });
+
+  test('OPTIONS of a path names its methods', async () => {
+    const response = await fetch(`${server.baseUrl}/organization`, { method: 'OPTIONS' });
+    expect([response.status, response.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST']);
   });
 
   test('like bytes that are no HTTP, is answered in the same form', async () => {
@@ -274,4 +295,71 @@ test('health, metrics, description and reference page are there, and ask no othe
   const page = await get('/docs');
   expect(page).not.toMatch(/https?:\/\//);
   expect((await get('/docs/rapidoc.js')).length).toBeGreaterThan(100_000);
+});
+
+describe('HEAD', () => {
+  const authorized = () => ({ authorization: `Token ${server.adminToken}`, 'accept-encoding': 'identity' });
+  const paths = ['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/errors', '/docs/rapidoc.js', '/organization'];
+
+  test.each(paths)('of %s has the headers of GET and no body', async (path) => {
+    const get = await fetch(`${server.baseUrl}${path}`, { headers: authorized() });
+    const head = await fetch(`${server.baseUrl}${path}`, { method: 'HEAD', headers: authorized() });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    for (const name of ['content-type', 'etag', 'cache-control']) expect(head.headers.get(name)).toBe(get.headers.get(name));
+    expect(Number(head.headers.get('content-length'))).toBe(Buffer.byteLength(await get.text()));
+  });
+
+  test('of the page of metrics works too, whose length changes with each request', async () => {
+    expect((await fetch(`${server.baseUrl}/metrics`, { method: 'HEAD' })).status).toBe(200);
+  });
+
+  test('without a token is refused as GET is', async () => {
+    expect((await fetch(`${server.baseUrl}/organization`, { method: 'HEAD' })).status).toBe(401);
+  });
+});
+
+describe('an answer is compressed', () => {
+  const get = (path: string, encoding: string, more: Readonly<Record<string, string>> = {}) =>
+    fetch(`${server.baseUrl}${path}`, {
+      headers: { authorization: `Token ${server.adminToken}`, 'accept-encoding': encoding, ...more },
+    });
+
+  test('where it is large and the client accepts it, with the same content', async () => {
+    const { id: organizationId } = await server.organization();
+    const client = server.client(server.adminToken);
+    for (let count = 0; count < 20; count += 1) {
+      await client.call('createProject', { params: { organizationId }, body: { name: `project ${count}` } });
+    }
+    const path = `/organization/${organizationId}/project`;
+    const plain = await get(path, 'identity');
+    const zipped = await get(path, 'gzip, deflate, br');
+    expect([plain.headers.get('content-encoding'), zipped.headers.get('content-encoding')]).toEqual([null, 'gzip']);
+    expect([plain.headers.get('vary'), zipped.headers.get('vary')]).toEqual(['accept-encoding', 'accept-encoding']);
+    expect(await zipped.json()).toEqual(await plain.json());
+    expect((await get(path, 'gzip;q=0')).headers.get('content-encoding')).toBeNull();
+  });
+
+  test('not where it is small', async () => {
+    expect((await get('/healthz', 'gzip')).headers.get('content-encoding')).toBeNull();
+  });
+
+  test('once and for all where it is the description of the API, which is not sent again to who has it', async () => {
+    const identity = await get('/openapi.json', 'identity');
+    const text = await identity.text();
+    for (const encoding of ['br', 'gzip'] as const) {
+      const answer = await get('/openapi.json', encoding);
+      const etag = answer.headers.get('etag') ?? '';
+      expect(answer.headers.get('content-encoding')).toBe(encoding);
+      expect(Number(answer.headers.get('content-length'))).toBeLessThan(text.length / 8);
+      expect(await answer.text()).toBe(text);
+      const again = await get('/openapi.json', encoding, { 'if-none-match': etag });
+      expect([again.status, await again.text()]).toEqual([304, '']);
+      expect(etag).not.toBe(identity.headers.get('etag'));
+    }
+  });
+});
+
+test('the address of the server says where to look', async () => {
+  const answer = await fetch(`${server.baseUrl}/`);
+  expect(await answer.json()).toMatchObject({ name: 'Davit', reference: '/docs', description: '/openapi.json' });
 });

@@ -10,6 +10,7 @@ import { setLimitHeaders } from './limit.ts';
 import { processMetrics } from './metrics.ts';
 import type { Room } from './server.ts';
 import { renderServiceMetrics } from './service-metrics.ts';
+import { staticText } from './static-text.ts';
 
 // One that takes no changes is of no use, also where its connections are from before.
 const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoChanges} as refuses`);
@@ -72,11 +73,15 @@ async function serviceMetrics({ options }: Room): Promise<string> {
 }
 
 function addDescription(pages: FastifyInstance, room: Room): void {
-  let document: string | undefined;
-  pages.get('/openapi.json', (_request, reply) => {
-    document ??= JSON.stringify(openApi(operationList, room.options.version));
-    return reply.headers(securityHeaders).type('application/json; charset=utf-8').send(document);
-  });
+  const { version } = room.options;
+  const document = staticText('application/json; charset=utf-8', () => JSON.stringify(openApi(operationList, version)));
+  pages.get('/openapi.json', (request, reply) => document.send(request, reply.header('x-content-type-options', 'nosniff')));
+  pages.get('/', (_request, reply) => reply.headers(securityHeaders).send(welcome(version)));
+}
+
+/** For whoever opens the address of the server by hand. */
+function welcome(version: string): object {
+  return { name: 'Davit', version, reference: '/docs', description: '/openapi.json', errors: '/docs/errors', health: '/readyz' };
 }
 
 // The page and its one script come from this server; nothing of it asks another host.
@@ -106,13 +111,9 @@ async function addReference(pages: FastifyInstance): Promise<void> {
       const document = await readFile(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
       return reply.type('text/html; charset=utf-8').send(errorsPage(document));
     });
-    const script = createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js');
-    reference.get('/docs/rapidoc.js', async (_request, reply) =>
-      reply
-        .type('text/javascript; charset=utf-8')
-        .header('cache-control', 'max-age=3600')
-        .send(await readFile(script)),
-    );
+    const scriptFile = createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js');
+    const script = staticText('text/javascript; charset=utf-8', () => readFile(scriptFile, 'utf8'));
+    reference.get('/docs/rapidoc.js', (request, reply) => script.send(request, reply));
   });
 }
 

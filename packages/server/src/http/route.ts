@@ -5,6 +5,7 @@ import { admits, callerAt, refusal, targetNotFound } from '../auth/authorize.ts'
 import type { Caller } from '../auth/caller.ts';
 import { narrowed } from '../auth/custom-role.ts';
 import { answersRecord, changeOf, etagOf } from './change.ts';
+import { compressAnswer } from './compression.ts';
 import { securityHeaders, toError } from './failures.ts';
 import { limitRequest } from './limit.ts';
 import { OtherStatus, type AnyCall, type MountedOperation } from './mount.ts';
@@ -34,9 +35,12 @@ type OperationRequest = FastifyRequest<Shape>;
  */
 export function addOperation(app: FastifyInstance, room: Room, mounted: MountedOperation): void {
   const { operation } = mounted;
+  const isCompressed = operation.method === 'GET' && operation.showsCredentials !== true;
   app.route<Shape>({
     method: operation.method,
     url: operation.path.replaceAll(/\{([^}]+)\}/g, ':$1'),
+    // What a stream would say first is known only when it begins.
+    exposeHeadRoute: mounted.open === undefined,
     config: { operation: operation.id, ...(operation.mediaType === undefined ? {} : { mediaType: operation.mediaType }) },
     schema:
       operation.response === null || textTypeOf(operation) !== undefined
@@ -48,7 +52,8 @@ export function addOperation(app: FastifyInstance, room: Room, mounted: MountedO
       const milliseconds = request.startedAt === 0 ? 0 : performance.now() - request.startedAt;
       room.durations.observe(operation.id, reply.statusCode, milliseconds);
       if (room.options.logRequests) logRequest(operation.id, reply, milliseconds);
-      done(null, payload);
+      if (isCompressed) compressAnswer(request, reply, payload, done);
+      else done(null, payload);
     },
     handler: handlerOf(room, mounted),
   });

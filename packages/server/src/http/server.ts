@@ -13,6 +13,7 @@ import { answerClientError, handleErrors, overloaded, sendError, toError } from 
 import type { GitInbox } from '../resources/git-event/index.ts';
 import { addGitInbox } from './git-inbox.ts';
 import { IdempotencyKeys } from './idempotency.ts';
+import { collectMethods } from './methods.ts';
 import { RequestDurations } from './metrics.ts';
 import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
@@ -43,12 +44,16 @@ export interface ServerOptions {
   readonly limiter: RateLimiter;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
+  /** Origins whose pages may use the API from a browser; none: pages of this server's own origin only. */
+  readonly allowedOrigins?: readonly string[];
   readonly logRequests: boolean;
   readonly version: string;
   /** Whether requests should go to other processes by now, as this one stops soon. */
   readonly isLeaving?: () => boolean;
   /** Whether what this process is for does not work yet; default: it is there to answer. */
   readonly isStarting?: () => boolean;
+  /** Requests are refused while the event loop is later than this. Default: 1,500. */
+  readonly overloadedAfterMilliseconds?: number;
   readonly logger?: FastifyBaseLogger;
 }
 
@@ -77,7 +82,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     logController: new LogController({ disableRequestLogging: true }),
     // A request on a kept connection is still answered while the server closes; its connection ends with it.
     return503OnClosing: false,
-    exposeHeadRoutes: false,
     genReqId: requestIds,
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
@@ -98,9 +102,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('startedAt', 0);
   sendElsewhere(app, options);
+  await allowOrigins(app, options);
   acceptBodies(app);
-  await refuseUnderPressure(app);
-  handleErrors(app, room);
+  await refuseUnderPressure(app, options);
+  handleErrors(app, room, collectMethods(app));
   for (const mounted of options.mounted) addOperation(app, room, mounted);
   await addGitInbox(app, room, options.gitInbox);
   await addTerraformState(app, room);
@@ -140,6 +145,32 @@ function sendElsewhere(app: FastifyInstance, { isLeaving }: ServerOptions): void
   app.addHook('onRequest', (_request, reply, done) => {
     if (isLeaving()) reply.header('connection', 'close');
     done();
+  });
+}
+
+/** Headers of answers that a page of another origin may read. */
+const exposedHeaders = [
+  'ETag',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+];
+
+/**
+ * Cross-origin requests (CORS of the Fetch standard) from the pages of these origins. A page sends its token by itself, as
+ * any client does, so that browsers need not be allowed to add credentials of their own.
+ */
+async function allowOrigins(app: FastifyInstance, { allowedOrigins = [] }: ServerOptions): Promise<void> {
+  if (allowedOrigins.length === 0) return;
+  const { default: cors } = await import('@fastify/cors');
+  await app.register(cors, {
+    origin: [...allowedOrigins],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    exposedHeaders,
+    maxAge: 3_600,
+    strictPreflight: false,
   });
 }
 
@@ -187,7 +218,7 @@ function withAdvice(error: Error, { routeOptions }: FastifyRequest): Error {
 
 const pressureSampleMilliseconds = 1000;
 
-async function refuseUnderPressure(app: FastifyInstance): Promise<void> {
+async function refuseUnderPressure(app: FastifyInstance, { overloadedAfterMilliseconds = 1_500 }: ServerOptions): Promise<void> {
   // What a slow start took is in the first measures: it is no reason to refuse whoever comes then.
   let countsFrom = Infinity;
   app.addHook('onListen', (done) => {
@@ -196,7 +227,7 @@ async function refuseUnderPressure(app: FastifyInstance): Promise<void> {
   });
   const { default: underPressure } = await import('@fastify/under-pressure');
   await app.register(underPressure, {
-    maxEventLoopDelay: 1500,
+    maxEventLoopDelay: overloadedAfterMilliseconds,
     sampleInterval: pressureSampleMilliseconds,
     retryAfter: 5,
     pressureHandler: (request) => {

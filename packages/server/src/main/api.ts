@@ -47,6 +47,8 @@ export interface ApiInput<Made extends MadeEngine = MadeEngine> {
   readonly database: Database;
   readonly engine: (parts: ApiParts) => Made;
   readonly logger?: FastifyBaseLogger;
+  /** See `ServerOptions`. */
+  readonly overloadedAfterMilliseconds?: number;
 }
 
 /** The API over a database and an engine. */
@@ -93,6 +95,12 @@ async function noteOwnClusters({ database, config, logger }: ApiInput): Promise<
     const isOwn = config.clusterSettings[cluster]?.in_cluster === true;
     logger?.info({ cluster, in_cluster: isOwn }, 'whether a cluster is worked with as the own service account has changed');
   }
+}
+
+function httpSettings({ config, overloadedAfterMilliseconds }: ApiInput) {
+  const { bodyLimitBytes, trustProxy, allowedOrigins, logRequests } = config;
+  const settings = { bodyLimitBytes, trustProxy, allowedOrigins, logRequests };
+  return overloadedAfterMilliseconds === undefined ? settings : { ...settings, overloadedAfterMilliseconds };
 }
 
 /**
@@ -145,9 +153,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     authenticator,
     gitInbox: new GitInbox({ database, vault }),
     limiter,
-    bodyLimitBytes: config.bodyLimitBytes,
-    trustProxy: config.trustProxy,
-    logRequests: config.logRequests,
+    ...httpSettings(input),
     version: await programVersion(),
     isLeaving: () => state.isLeaving,
     isStarting: () => state.isStarting,

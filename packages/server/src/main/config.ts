@@ -25,6 +25,8 @@ export interface Configuration {
   readonly rateLimit: number;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
+  /** Origins of web pages that may use the API from a browser, as in `https://console.example.org`. */
+  readonly allowedOrigins: readonly string[];
   /** OpenID Connect issuers whose JWTs are accepted, exactly as they name themselves. */
   readonly oidcIssuers: readonly string[];
   /** Audiences that a JWT must have one of. */
@@ -143,6 +145,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     rateLimit: reader.integer('DAVIT_RATE_LIMIT', 6000, 0, 1_000_000_000),
     bodyLimitBytes: reader.integer('DAVIT_BODY_LIMIT_BYTES', 1_048_576, 1024, 1_073_741_824),
     trustProxy: reader.truth('DAVIT_TRUST_PROXY', false),
+    allowedOrigins: reader.origins('DAVIT_ALLOWED_ORIGINS'),
     ...signIn,
     publicUrl: reader.address('DAVIT_PUBLIC_URL'),
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),

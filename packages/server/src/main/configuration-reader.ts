@@ -142,6 +142,16 @@ export class ConfigurationReader {
     return (this.optional(name) ?? '').split(/[\s,]+/).filter((word) => word !== '');
   }
 
+  /** Origins of web pages (RFC 6454), divided by commas or blanks: each a scheme, a host and perhaps a port, and nothing behind. */
+  origins(name: string): string[] {
+    const list = this.#list(name);
+    const wrong = list.find((text) => !/^https?:\/\//.test(text) || URL.parse(text)?.origin !== text);
+    if (wrong !== undefined) {
+      this.#fault(name, `must be origins such as https://console.example.org, without a path, not ${JSON.stringify(wrong)}`);
+    }
+    return list;
+  }
+
   /** IP addresses with a port or without, divided by commas or blanks. */
   addresses(name: string): string[] {
     const list = this.#list(name);

@@ -333,7 +333,13 @@ describe('a deployment stage', () => {
     const moved = await client.call('attachServiceToDeploymentStage', { params: first, body: { is_skipped: true } });
     expect(moved.results[0]?.services).toMatchObject([{ service_id: serviceId, is_skipped: true }]);
     const again = await client.call('attachServiceToDeploymentStage', { params: first });
-    expect(again.results[0]?.services).toMatchObject([{ id: moved.results[0]?.services[0]?.id, is_skipped: false }]);
+    const [entered] = moved.results[0]?.services ?? [];
+    expect(again.results[0]?.services).toMatchObject([{ id: entered?.id, is_skipped: false, created_at: entered?.created_at }]);
+    const [changed] = again.results[0]?.services ?? [];
+    expect(Date.parse(changed?.updated_at ?? '')).toBeGreaterThan(Date.parse(entered?.updated_at ?? ''));
+    // Nothing changes, and so does not the time of the last change.
+    const same = await client.call('attachServiceToDeploymentStage', { params: first });
+    expect(same.results[0]?.services).toEqual(again.results[0]?.services);
     await client.call('deleteApplication', { params: { applicationId: serviceId } });
     for (const { id } of results.slice(1)) await client.call('deleteDeploymentStage', { params: { deploymentStageId: id } });
     const lastOne = client.call('deleteDeploymentStage', { params: first });

@@ -220,6 +220,7 @@ const notOffered = 'a setting that would do nothing is refused by its name';
 /** Fields that are refused whatever they say, and why. */
 export const refusedFields: readonly Exception[] = [
   [/./, /^gpu$/, 'the container engine has no GPU'],
+  [/./, /^(cpu_architecture|ephemeral_storage_in_gib|secret_manager_accesses)$/, 'of later clients, and nothing holds it'],
   [/./, /^autoscaling$/, 'scaling by events needs a Kubernetes cluster, and these services are on this machine'],
   [/^editClusterAdvancedSettings$/, /./, notOffered],
   [/^editHelmAdvancedSettings$/, /./, notOffered],

@@ -64,7 +64,7 @@ test('credentials of each vendor are created, read, listed, edited and deleted, 
   });
   expect(cloudc).toEqual({ id: expect.any(String), name: 'd', object_type: 'CLOUDC' });
   const onPremise = await client.call('createOnPremiseCredentials', { params, body: { name: 'e' } });
-  expect(onPremise).toEqual({ id: expect.any(String), name: 'e', object_type: 'OTHER' });
+  expect(onPremise).toEqual({ id: expect.any(String), name: 'e', object_type: 'OTHER', access_key_id: '' });
 
   const everything = await client.call('listOrganizationCredentials', { params });
   expect(everything.results).toEqual(

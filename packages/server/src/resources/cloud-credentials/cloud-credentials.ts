@@ -132,5 +132,6 @@ function refuseTaken<Result>(name: string, write: () => Promise<Result>): Promis
 }
 
 function toRecord({ id, name, object_type, fields }: store.CredentialsRow): Credentials {
-  return { id, name, object_type, ...fields };
+  // The contract gives every record of credentials this field; an account without keys has an empty one.
+  return { id, name, object_type, ...(object_type === 'OTHER' && { access_key_id: '' }), ...fields };
 }

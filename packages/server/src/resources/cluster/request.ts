@@ -5,7 +5,7 @@ import { isOffered, vendorOf, type Catalogue, type CatalogueFeature } from '../.
 import { findCredentials } from '../cloud-credentials/index.ts';
 import { shareGitToken } from '../git-token/index.ts';
 import { shareLabelGroups } from '../label-group/index.ts';
-import { invalidReference, Problems } from '../shared/problems.ts';
+import { invalid, invalidReference, Problems } from '../shared/problems.ts';
 import type { ClusterSpec } from './store.ts';
 
 export type ClusterRequest = Body<(typeof operations)['createCluster']>;
@@ -107,6 +107,9 @@ function checkFeature(problems: Problems, path: string, feature: CatalogueFeatur
 
 /** The settings that a request names, over those that are stored. A feature without a value is taken away. */
 export function specOf(request: ClusterRequest, stored: ClusterSpec = {}): ClusterSpec {
+  if (request.secret_manager_accesses?.length) {
+    throw invalid('secret_manager_accesses', 'cannot be set: Davit keeps secrets itself; leave it out, or send an empty list');
+  }
   const { min_running_nodes, max_running_nodes, disk_size, disk_iops, disk_throughput, instance_type, ssh_keys } = request;
   const { metrics_parameters, infrastructure_charts_parameters, keda } = request;
   const nodes = { min_running_nodes, max_running_nodes, disk_size, disk_iops, disk_throughput, instance_type, ssh_keys };

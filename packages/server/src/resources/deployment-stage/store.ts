@@ -3,6 +3,7 @@ import { statement } from '@davit/db';
 export interface StageServiceRow {
   readonly id: string;
   readonly created_at: string;
+  readonly updated_at: string;
   readonly service_id: string;
   readonly service_type: string;
   readonly is_skipped: boolean;
@@ -25,6 +26,7 @@ const columns = `stage.id, stage.created_at, stage.updated_at, stage.environment
     select jsonb_agg(jsonb_build_object(
              'id', service.stage_entry_id,
              'created_at', to_char(service.stage_entered_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+             'updated_at', to_char(service.stage_entry_updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
              'service_id', service.id, 'service_type', service.type, 'is_skipped', service.is_skipped)
              order by service.stage_entered_at, service.id)
       from service where service.stage_id = stage.id), '[]') as services`;
@@ -87,6 +89,7 @@ export const serviceAttach = statement(
   `update service
       set stage_entry_id = case when stage_id = $2 then stage_entry_id else gen_random_uuid() end,
           stage_entered_at = case when stage_id = $2 then stage_entered_at else clock_timestamp() end,
+          stage_entry_updated_at = case when stage_id = $2 and is_skipped = $4 then stage_entry_updated_at else clock_timestamp() end,
           stage_id = $2, is_skipped = $4
     where id = $1 and environment_id = $3`,
 );

@@ -6,6 +6,7 @@ import { toPorts, type PortSpec } from '../shapes/ports.ts';
 import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
 import type { ApplicationRecord, ProcessRequest } from '../shapes/request.ts';
 import { toStorage, type StorageSpec } from '../shapes/storage.ts';
+import type { Problems } from '../../shared/problems.ts';
 import type { ServiceSpec, SpecRules } from './kind.ts';
 
 /** What a user can set of a service that runs as processes, wherever its image comes from, with defaults applied. */
@@ -131,6 +132,18 @@ function checkResources(spec: ProcessSpec, request: ProcessRequest, { problems, 
     problems.add('memory', `must be at most ${caps.memoryMiB} MB: what the cluster has (maximum_memory)`);
   }
   if (request.gpu && spec.gpu > maximumGpu) problems.add('gpu', `must be ${maximumGpu}: the cluster has no GPU (maximun_gpu)`);
+  refuseUnheld(request, problems);
+}
+
+/** What later clients can ask for and no cluster of this version holds. */
+function refuseUnheld(request: ProcessRequest, problems: Problems): void {
+  if (request.cpu_architecture) {
+    problems.add('cpu_architecture', 'cannot be chosen: services run on the processors that the cluster has; leave it out');
+  }
+  if (request.ephemeral_storage_in_gib) {
+    const message = 'cannot be reserved: leave it out, or send 0; data that must have room belongs on a volume (`storage`)';
+    problems.add('ephemeral_storage_in_gib', message);
+  }
 }
 
 function withAutoscaling(

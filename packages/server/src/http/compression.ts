@@ -1,0 +1,68 @@
+import { brotliCompress, constants, gzip, type BrotliOptions } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { toError } from './failures.ts';
+
+export type Encoding = 'br' | 'gzip';
+
+/** Below this an answer fits into few packets, and compressing it costs more than it saves. */
+const leastBytes = 4_096;
+
+/** The preferred encoding of these that the client accepts, by `Accept-Encoding` (RFC 9110, 12.5.3); null: it is sent as it is. */
+export function acceptedEncoding(header: string | undefined, preferred: readonly Encoding[]): Encoding | null {
+  if (header === undefined || header === '') return null;
+  const weights = new Map(
+    header.split(',').map((item) => {
+      const [name = '', ...parameters] = item.trim().toLowerCase().split(';');
+      const quality = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean);
+      return [name.trim(), quality === undefined ? 1 : Number(quality)] as const;
+    }),
+  );
+  const weightOf = (encoding: Encoding): number => weights.get(encoding) ?? weights.get('*') ?? 0;
+  const [best] = preferred.filter((encoding) => weightOf(encoding) > 0).toSorted((one, other) => weightOf(other) - weightOf(one));
+  return best ?? null;
+}
+
+/**
+ * Compresses an answer before it is sent, where the client accepts that and the answer is large enough. For answers that no
+ * caller can mix with a secret of somebody else: the length of a compressed answer says what repeats in it.
+ */
+export function compressAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: (error: Error | null, payload?: unknown) => void,
+): void {
+  if (typeof payload !== 'string' || payload.length < leastBytes || reply.hasHeader('content-encoding')) {
+    done(null, payload);
+    return;
+  }
+  void reply.header('vary', joined(reply.getHeader('vary'), 'accept-encoding'));
+  // Answers are made anew for each request: gzip takes a third of the time that Brotli takes.
+  if (acceptedEncoding(request.headers['accept-encoding'], ['gzip']) === null) {
+    done(null, payload);
+    return;
+  }
+  gzip(payload, { level: constants.Z_BEST_SPEED }, (error, compressed) => {
+    if (error !== null) {
+      done(toError(error));
+      return;
+    }
+    void reply.header('content-encoding', 'gzip').removeHeader('content-length');
+    done(null, compressed);
+  });
+}
+
+const brotli: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+
+/** For texts that are compressed once and sent often. */
+export function compressed(text: string, encoding: Encoding): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const finish = (error: Error | null, result: Buffer): void => (error === null ? resolve(result) : reject(error));
+    if (encoding === 'br') brotliCompress(text, brotli, finish);
+    else gzip(text, finish);
+  });
+}
+
+function joined(former: FastifyReply['getHeader'] extends (name: string) => infer Value ? Value : never, name: string): string {
+  return former === undefined ? name : `${String(former)}, ${name}`;
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { acceptedEncoding, compressed, type Encoding } from './compression.ts';
+
+/** A text that is the same for everybody for as long as the process lives. */
+export interface StaticText {
+  /** Sends it, compressed where the client accepts that; 304 where the client has it already (`If-None-Match`). */
+  send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+}
+
+/** `make` is called when the text is first asked for. */
+export function staticText(type: string, make: () => string | Promise<string>): StaticText {
+  let text: Promise<{ readonly body: string; readonly etag: string }> | undefined;
+  const encoded = new Map<Encoding, Promise<Buffer>>();
+  const load = async () => {
+    const body = await make();
+    return { body, etag: createHash('sha256').update(body).digest('base64url').slice(0, 22) };
+  };
+  return {
+    send: async (request, reply) => {
+      text ??= load();
+      const { body, etag } = await text;
+      const encoding = acceptedEncoding(request.headers['accept-encoding'], ['br', 'gzip']);
+      // Each encoding has a tag of its own (RFC 9110, 8.8.3.3).
+      const tag = `"${encoding === null ? etag : `${etag}-${encoding}`}"`;
+      // It may be kept, and is asked for again each time: after an update of Davit it is another one.
+      void reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: 'accept-encoding' });
+      if (namesTag(request.headers['if-none-match'], tag)) return reply.code(304).send();
+      void reply.type(type);
+      if (encoding === null) return reply.send(body);
+      const known = encoded.get(encoding) ?? compressed(body, encoding);
+      encoded.set(encoding, known);
+      return reply.header('content-encoding', encoding).send(await known);
+    },
+  };
+}
+
+function namesTag(header: string | undefined, tag: string): boolean {
+  return header?.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag) ?? false;
+}
