@@ -39,6 +39,7 @@ case ${1:-} in
     need busybox busybox-static
     need ip iproute2
     want pebble pebble
+    want promtool prometheus
     ;;
   *) echo "usage: $0 run|test" >&2; exit 2 ;;
 esac

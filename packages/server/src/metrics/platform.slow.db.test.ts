@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Background } from '../background/background.ts';
 import { askForDueBackups } from '../resources/database-backup/index.ts';
-import { Scrape } from './testing.ts';
+import { alertRules, dashboard, dashboardExpressions, faultSeries, namesIn, Scrape } from './testing.ts';
 
 /*
  * What operators see of a server that works, with a cluster in memory that fails as real ones do, a cluster of an owner beside it, a
@@ -44,6 +44,7 @@ beforeAll(async () => {
       DAVIT_ALLOW_PRIVATE_TARGETS: 'true',
       DAVIT_ALLOW_LOCAL_REPOSITORIES: 'true',
       DAVIT_GIT_POLL_SECONDS: '0',
+      DAVIT_METRICS_SECONDS: '1',
     },
   });
   await engine.start();
@@ -90,7 +91,15 @@ async function deployed(applicationId: string, state: string): Promise<void> {
     .toBe(state);
 }
 
-const scrape = (): Promise<Scrape> => Scrape.of(server.baseUrl);
+/** All series that were ever on the page, with `UUID` for the ids of clusters. */
+const recorded = new Set<string>();
+const withoutIds = (series: string): string => series.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, 'UUID');
+
+async function scrape(): Promise<Scrape> {
+  const seen = await Scrape.of(server.baseUrl);
+  for (const series of seen.series.keys()) recorded.add(withoutIds(series));
+  return seen;
+}
 
 /** Waits until the series has a value that is right. */
 async function shows(series: string, isRight: (value: number) => boolean): Promise<Scrape> {
@@ -326,4 +335,18 @@ test('a pool without a free connection shows who waits; the page answers at once
     await Promise.all(held);
   }
   await shows('davit_source_up{source="database"}', (value) => value === 1);
+});
+
+test('every series that the alerts are tested with, and every name in alerts and dashboard, was on the page', async () => {
+  await shows('davit_source_up{source="database"}', (value) => value === 1);
+  // Of a job, which none of these faults has: a step as any other.
+  const series = faultSeries().filter((one) => !one.includes('step="complete"'));
+  expect(series.filter((one) => !recorded.has(withoutIds(one)))).toEqual([]);
+  const names = new Set([...recorded].map((one) => one.split('{', 1)[0]));
+  const used = [
+    ...alertRules().map(({ expr }) => expr),
+    ...dashboardExpressions(),
+    ...dashboard.templating.list.map(({ definition = '' }) => definition),
+  ];
+  expect(used.flatMap(namesIn).filter((name) => !names.has(name))).toEqual([]);
 });

@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { load } from 'js-yaml';
 
 /** One scrape of `/metrics`: values by series, as `name{label="value"}` or a bare name. */
 export class Scrape {
@@ -32,7 +35,7 @@ export class Scrape {
   }
 }
 
-export function nameOf(series: string): string {
+function nameOf(series: string): string {
   return series.split('{', 1)[0] ?? series;
 }
 
@@ -48,4 +51,53 @@ export const promtoolRemedy = hasPromtool ? '' : ' (SKIPPED: promtool is not in 
 export function promtool(options: readonly string[], input = '', folder?: string): string {
   const { status, stdout, stderr } = spawnSync(program, options, { input, encoding: 'utf8', cwd: folder });
   return `${status === 0 ? '' : `exit code ${status}\n`}${stdout}${stderr}`;
+}
+
+/** What is given to operators. */
+export const deployFolder = path.join(import.meta.dirname, '../../../../deploy');
+
+export interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity?: string };
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export function alertRules(): readonly AlertRule[] {
+  const text = readFileSync(path.join(deployFolder, 'prometheus/alerts.yaml'), 'utf8');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- promtool checks the file
+  const { groups } = load(text) as { readonly groups: readonly { readonly rules: readonly AlertRule[] }[] };
+  return groups.flatMap(({ rules }) => rules);
+}
+
+/** Series of the faults that the alerts are tested with, without the labels that Prometheus adds. */
+export function faultSeries(): readonly string[] {
+  const text = readFileSync(path.join(deployFolder, 'prometheus/alerts.test.yaml'), 'utf8');
+  return [...text.matchAll(/series: '([^']+)'/g)].map(([, series = '']) =>
+    series.replace(/,?instance="[^"]*",job="[^"]*"/, '').replace('{}', ''),
+  );
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly datasource?: object;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string; readonly datasource?: object }[];
+}
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as Grafana has it
+export const dashboard = JSON.parse(readFileSync(path.join(deployFolder, 'grafana/davit.json'), 'utf8')) as {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly definition?: string }[] };
+};
+
+export function dashboardExpressions(): readonly string[] {
+  return dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+}
+
+/** Names of series in an expression, or in the definition of a variable. */
+export function namesIn(expression: string): readonly string[] {
+  return expression.match(/\b(?:davit|nodejs|process)_\w+/g) ?? [];
 }
