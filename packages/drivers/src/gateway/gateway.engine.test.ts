@@ -439,7 +439,7 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
     );
     expect((await stage.echo('a.localhost')).name).toBe('one');
     // At the next look it is known to run again.
-    await until(async () => gateway.isUp?.() === true);
+    await until(() => gateway.isUp?.() === true);
   });
 
   it('serves the table when somebody else restarted it from what is at rest', async () => {
