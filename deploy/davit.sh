@@ -1,3 +1,4 @@
 #!/bin/sh
 # `davit` in the container image: ./davit without what a checkout needs.
-exec node --max-semi-space-size=4 /app/packages/server/src/main/cli.ts "$@"
+export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX:-2}"
+exec node --max-semi-space-size=4 --expose-gc /app/packages/server/src/main/cli.ts "$@"

@@ -40,6 +40,7 @@ case ${1:-} in
     need ip iproute2
     want pebble pebble
     want chromium chromium
+    want promtool prometheus
     ;;
   *) echo "usage: $0 run|test" >&2; exit 2 ;;
 esac

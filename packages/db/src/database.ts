@@ -4,7 +4,7 @@ import { backoffMilliseconds } from '@davit/base';
 import type { Client, ClientConfig, QueryConfig, QueryResult } from 'pg';
 import { beginText, changeRequest, requestQuery, settingStatement } from './change-request.ts';
 import { isConflictOfTransactions, isConnectionFailure, isStalePlan, toFailure } from './failures.ts';
-import { ConnectionPool } from './pool.ts';
+import { ConnectionPool, type PoolState } from './pool.ts';
 import type { Statement } from './statement.ts';
 import { Together } from './together.ts';
 import { valueTypes } from './types.ts';
@@ -36,6 +36,8 @@ export interface Database extends Queryable {
    * and one transaction. Each gets its own row or failure.
    */
   together<Row>(statement: Statement<Row>, values: Values): Promise<Row | undefined>;
+  /** How busy its connections are. */
+  readonly pool: PoolState;
   /** Waits for what is running and closes all connections. */
   close(): Promise<void>;
 }
@@ -270,6 +272,10 @@ class PooledDatabase extends StatementRunner implements Database {
     } finally {
       this.#pool.giveBack(client, tx.isSpoilt);
     }
+  }
+
+  get pool(): PoolState {
+    return this.#pool.state;
   }
 
   close(): Promise<void> {

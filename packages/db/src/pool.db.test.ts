@@ -130,3 +130,23 @@ test('closing waits for what is in use and refuses who waits', async () => {
   pool.giveBack(second);
   await closing;
 });
+
+test('a pool says how busy it is: connections, who waits, for how long they did, and who gave up', async () => {
+  const short = newPool({ waitMilliseconds: 50 });
+  try {
+    expect(short.state).toEqual({ maximum: 2, busy: 0, idle: 0, waiting: 0, waits: 0, waitedSeconds: 0, timeouts: 0 });
+    const [first, second] = [await short.take(), await short.take()];
+    const third = short.take();
+    expect(short.state).toMatchObject({ busy: 2, idle: 0, waiting: 1, waits: 1 });
+    await expect(third).rejects.toThrow('timeout');
+    expect(short.state).toMatchObject({ waiting: 0, waits: 1, timeouts: 1 });
+    expect(short.state.waitedSeconds).toBeGreaterThan(0.04);
+    const fourth = short.take();
+    short.giveBack(first);
+    short.giveBack(await fourth);
+    expect(short.state).toMatchObject({ busy: 1, idle: 1, waiting: 0, waits: 2, timeouts: 1 });
+    short.giveBack(second);
+  } finally {
+    await short.close();
+  }
+});

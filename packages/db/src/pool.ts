@@ -23,7 +23,22 @@ export interface PoolOptions {
   readonly watch?: WatchTimes;
 }
 
+/** How busy a pool is now. */
+export interface PoolState {
+  readonly maximum: number;
+  /** Connections that a statement or transaction has, and those that are being opened. */
+  readonly busy: number;
+  readonly idle: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
+  /** Since the process began: callers that waited, how long they did in all, and those that gave up. */
+  readonly waits: number;
+  readonly waitedSeconds: number;
+  readonly timeouts: number;
+}
+
 interface Waiter {
+  readonly since: number;
   readonly resolve: (client: Client) => void;
   readonly reject: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
@@ -39,6 +54,9 @@ export class ConnectionPool {
   readonly #sweeper: NodeJS.Timeout;
   readonly #watch: Watch;
   #closed: PromiseWithResolvers<void> | undefined;
+  #waits = 0;
+  #waitedMilliseconds = 0;
+  #timeouts = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -49,6 +67,22 @@ export class ConnectionPool {
       settings: options.settings,
       onVanished: (clients) => this.#dropVanished(clients),
     });
+  }
+
+  get state(): PoolState {
+    const idle = this.#idle.length;
+    const now = performance.now();
+    const under = this.#waiters.reduce((sum, { since }) => sum + now - since, 0);
+    return {
+      maximum: this.#options.maximumConnections,
+      busy: this.#expiry.size - idle,
+      idle,
+      waiting: this.#waiters.length,
+      waits: this.#waits,
+      // Those that wait still count too, so that a pool that gives nothing back shows.
+      waitedSeconds: (this.#waitedMilliseconds + under) / 1000,
+      timeouts: this.#timeouts,
+    };
   }
 
   /** A free connection, if there is one. Each that is taken must be given back. */
@@ -75,7 +109,7 @@ export class ConnectionPool {
       this.#idle.push(client);
       return;
     }
-    clearTimeout(waiter.timer);
+    this.#endWait(waiter);
     waiter.resolve(client);
   }
 
@@ -112,11 +146,19 @@ export class ConnectionPool {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        this.#endWait(waiter);
+        this.#timeouts += 1;
         reject(new Error('timeout exceeded when waiting for a free connection'));
       }, this.#options.waitMilliseconds);
-      const waiter: Waiter = { resolve, reject, timer };
+      const waiter: Waiter = { since: performance.now(), resolve, reject, timer };
+      this.#waits += 1;
       this.#waiters.push(waiter);
     });
+  }
+
+  #endWait({ since, timer }: Waiter): void {
+    clearTimeout(timer);
+    this.#waitedMilliseconds += performance.now() - since;
   }
 
   #lose(client: Client, error: Error): void {
@@ -138,7 +180,7 @@ export class ConnectionPool {
     if (this.#closed !== undefined && this.#expiry.size === 0) this.#end(this.#closed);
     const waiter = this.#closed === undefined ? this.#waiters.shift() : undefined;
     if (waiter === undefined) return;
-    clearTimeout(waiter.timer);
+    this.#endWait(waiter);
     this.#open().then(waiter.resolve, waiter.reject);
   }
 

@@ -136,6 +136,9 @@ export interface ClusterUpgrades {
 export interface ClusterDriver {
   readonly kind: string;
 
+  /** Stands for a cluster that this installation works without: it is empty and cannot be unreachable. Default: false. */
+  readonly isAbsent?: boolean;
+
   /**
    * Asks the cluster who it is. Fails with ENGINE_UNREACHABLE within 5 s when nobody answers, and with CLUSTER_ACCESS_DENIED when it
    * refuses the credentials, as all other methods do too.

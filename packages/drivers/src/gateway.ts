@@ -122,6 +122,9 @@ export interface Gateway {
    */
   traffic(): Promise<readonly RouteTraffic[]>;
 
+  /** Whether its process ran at the last look, a second ago at most; null: nobody has looked yet. Left out: there is no process. */
+  readonly isUp?: () => boolean | null;
+
   /** Ends the gateway process. Only on uninstall and in tests: a stop of Davit leaves it running. */
   stop(): Promise<void>;
 }

@@ -20,6 +20,8 @@ export interface PortParts {
   chartServices: EnginePort['chartServices'];
   terraformVersions: EnginePort['terraformVersions'];
   terraformResources: EnginePort['terraformResources'];
+  clusterHealth: EnginePort['clusterHealth'];
+  engineDisk: EnginePort['engineDisk'];
   isTerraformRun: EnginePort['isTerraformRun'];
   terraformState: EnginePort['terraformState'];
 }
@@ -74,6 +76,8 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     clusterState: (driver) => parts.clusters.state(driver),
     checkCluster: (driver) => parts.clusters.check(driver),
     upgradeCluster: (driver, version) => parts.clusters.upgrade(driver, version),
+    clusterHealth: () => parts.clusterHealth(),
+    engineDisk: (signal) => parts.engineDisk(signal),
     connectsClusters: parts.clusters.canConnect,
   };
 }

@@ -19,7 +19,7 @@ import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './parts.
 import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
 import { isDatabaseAway } from './passing.ts';
-import type { EngineHooks, EnginePort } from './port.ts';
+import { noCounts, type EngineCounts, type EngineHooks, type EnginePort } from './port.ts';
 import { Runner } from './run/runner.ts';
 
 export interface EngineInput {
@@ -36,6 +36,8 @@ export interface EngineInput {
   /** Left out: charts are not deployed. */
   readonly helm?: HelmDriver;
   readonly settings: EngineSettings;
+  /** Left out: nothing is counted. */
+  readonly counts?: EngineCounts;
   readonly log: EngineLog;
 }
 
@@ -58,6 +60,7 @@ export function createEngine(input: EngineInput): Engine {
   const parts: EngineParts = {
     terraform: noTerraform,
     helm: noHelm,
+    counts: noCounts,
     ...rest,
     clusters,
     drivers: clusters.drivers,
@@ -85,17 +88,7 @@ export function createEngine(input: EngineInput): Engine {
       action,
     );
   return {
-    port: createEnginePort(input.database, {
-      clusters,
-      source: createSourceReader(parts),
-      clearEndedRuns: (which) => clearEndedRuns(parts, input.database, which),
-      servedRoutes: (driver, serviceId) => clusters.gateways[driver]?.routesOf(serviceId) ?? null,
-      chartServices: (db, serviceId) => readChartServices(parts, db, serviceId),
-      terraformVersions: () => parts.terraform.versions(),
-      terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
-      isTerraformRun: (run) => isOpenRun(parts.database, run),
-      terraformState: (run, request) => answerRun(parts, run, request),
-    }),
+    port: createPort(parts, work, fixed),
     start: async () => {
       started = true;
       await Promise.all(names.map((name) => work.startGateway(name)));
@@ -130,4 +123,23 @@ export function createEngine(input: EngineInput): Engine {
       await Promise.all(names.map((name) => work.stop(name)));
     },
   };
+}
+
+/** `fixed`: the drivers of this machine. */
+function createPort(parts: EngineParts, work: KeepClusters, fixed: EngineInput['drivers']): EnginePort {
+  const { clusters, database } = parts;
+  const [home = ''] = Object.keys(fixed);
+  return createEnginePort(database, {
+    clusters,
+    source: createSourceReader(parts),
+    clearEndedRuns: (which) => clearEndedRuns(parts, database, which),
+    servedRoutes: (driver, serviceId) => clusters.gateways[driver]?.routesOf(serviceId) ?? null,
+    chartServices: (db, serviceId) => readChartServices(parts, db, serviceId),
+    clusterHealth: () => work.health((key) => (key === home ? 'local' : key)),
+    engineDisk: async (signal) => (await fixed[home]?.imageStore?.space(signal)) ?? null,
+    terraformVersions: () => parts.terraform.versions(),
+    terraformResources: (db, serviceId) => readTerraformResources(db, parts.hooks, serviceId),
+    isTerraformRun: (run) => isOpenRun(parts.database, run),
+    terraformState: (run, request) => answerRun(parts, run, request),
+  });
 }

@@ -11,7 +11,7 @@ import {
   type SourceDriver,
   type TerraformDriver,
 } from '@davit/drivers';
-import type { EngineHooks } from './port.ts';
+import type { EngineCounts, EngineHooks } from './port.ts';
 import type { Clusters } from './clusters/clusters.ts';
 import type { GatewaySync } from './keeper/gateway-sync.ts';
 
@@ -103,6 +103,7 @@ export interface EngineParts {
   /** Deploys charts, from this machine onto whatever cluster. */
   readonly helm: HelmDriver;
   readonly settings: EngineSettings;
+  readonly counts: EngineCounts;
   readonly log: EngineLog;
 }
 

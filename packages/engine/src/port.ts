@@ -4,6 +4,7 @@ import type { BackupPort } from './backups/port.ts';
 import type { ReleaseConfig } from './model.ts';
 import type { ClusterFacts, ClusterState } from './port/clusters.ts';
 import type { DeploymentLogLine, LogLines, ServiceLogLine } from './port/logs.ts';
+import type { ClusterHealth, EngineDisk } from './port/platform.ts';
 import type { MetricsStep, MetricsTotal, ScalingView } from './port/metrics.ts';
 import type { DeploymentPlan, DeploymentRequest } from './port/request.ts';
 import type { SourceAnswer, SourceQuestion, SourceReader } from './port/source.ts';
@@ -27,7 +28,9 @@ export type * from './port/metrics.ts';
 export type * from './port/source.ts';
 export type * from './port/hooks.ts';
 export type * from './port/clusters.ts';
+export type * from './port/platform.ts';
 export { helmArgumentFaults, helmSettingFault } from '@davit/drivers';
+export { noCounts } from './port/platform.ts';
 export { sourceSettings } from './clusters/route-settings.ts';
 export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
@@ -189,6 +192,12 @@ export interface EnginePort {
    * the cluster says against it: CLUSTER_UNREACHABLE, REMOTE_REFUSED.
    */
   upgradeCluster(driver: string, version: string): Promise<void>;
+
+  /** Every cluster that the keeper of this process looks after, from memory; none in a process that runs no deployments. */
+  clusterHealth(): readonly ClusterHealth[];
+
+  /** Space on the disk of this machine's container engine; null: there is none, or its disk is of another machine. Fails when it does not answer. */
+  engineDisk(signal: AbortSignal): Promise<EngineDisk | null>;
 
   /** Whether this version can work with clusters beside this machine's own. */
   readonly connectsClusters: boolean;

@@ -5,6 +5,7 @@ import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DatabaseCatalogue } from './catalogue/databases.ts';
 import type { LifecycleTemplates } from './catalogue/lifecycle-templates.ts';
 import type { Configuration } from './main/config.ts';
+import type { PlatformCounts } from './metrics/counts.ts';
 import type { DockerfileFacts } from './dockerfile.ts';
 import type { Streams } from './resources/stream/index.ts';
 import type { Vault } from './secrets/vault.ts';
@@ -24,4 +25,5 @@ export interface Deps {
   readonly tokens: { forget(): void };
   readonly sessions: Sessions;
   readonly streams: Streams;
+  readonly counts: PlatformCounts;
 }

@@ -16,6 +16,9 @@ export function failingDatabase(database: Database, fails: (asked: Statement) =>
     ...guard(database),
     together: (asked, values) => guarded(asked, () => database.together(asked, values)),
     transaction: (action) => database.transaction((tx) => action(guard(tx))),
+    get pool() {
+      return database.pool;
+    },
     close: () => database.close(),
   };
 }

@@ -24,6 +24,8 @@ export interface FakeCluster {
   readonly imageStore: ImageStore;
   /** What the disk of the images is said to have; null: it is another machine's. Replaceable at any time. */
   space: DiskSpace | null;
+  /** What the gateway says of its process. Replaceable at any time. */
+  isGatewayUp: boolean;
   /** Replaceable at any time. */
   script: FakeScript;
   /** Commit that a branch means now; by default one that is derived from URL and branch. */
@@ -96,6 +98,7 @@ class MemoryCluster implements FakeCluster {
   readonly traffic = new Map<string, RouteTraffic>();
   readonly volumeBytes = new Map<string, number>();
   capacity = { cpuMillicores: 64_000, memoryMiB: 262_144 };
+  isGatewayUp = true;
   readonly schedules = new FakeSchedules({
     calls: this.#calls,
     instances: () => this.instances,
@@ -364,6 +367,7 @@ class MemoryCluster implements FakeCluster {
       );
     },
     traffic: () => Promise.resolve([...this.traffic.values()]),
+    isUp: () => this.isGatewayUp,
     stop: () => Promise.resolve(),
   };
 }

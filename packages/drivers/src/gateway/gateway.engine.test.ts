@@ -419,7 +419,9 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
 
   it('comes back by itself while Davit runs', async () => {
     const gateway = await stage.gateway();
+    expect(gateway.isUp?.()).toBe(null);
     await gateway.start();
+    expect(gateway.isUp?.()).toBe(true);
     const backend = await stage.backend('one');
     await gateway.apply(http(httpRoute('r', ['a.localhost'], [backend])));
     process.kill(await masterPid(), 'SIGKILL');
@@ -436,6 +438,8 @@ describe.skipIf(!hasHaproxy)(`the process of ${title}`, () => {
       ),
     );
     expect((await stage.echo('a.localhost')).name).toBe('one');
+    // At the next look it is known to run again.
+    await until(() => gateway.isUp?.() === true);
   });
 
   it('serves the table when somebody else restarted it from what is at rest', async () => {

@@ -65,6 +65,7 @@ class HaproxyGateway implements LocalGateway {
   private waiting: { table: RouteTable; readonly done: Promise<void> } | null = null;
   private supervisor: NodeJS.Timeout | null = null;
   private isSupervising = false;
+  private isRunning: boolean | null = null;
   private readonly counter = new TrafficCounter();
   private isCounting = false;
 
@@ -75,11 +76,17 @@ class HaproxyGateway implements LocalGateway {
   }
 
   async start(): Promise<void> {
+    this.isRunning = false;
     await this.enqueue(async () => {
       await this.prepare();
       await this.converge(this.table);
     });
+    this.isRunning = true;
     this.supervisor ??= setInterval(() => void this.supervise(), superviseMilliseconds).unref();
+  }
+
+  isUp(): boolean | null {
+    return this.isRunning;
   }
 
   check(table: RouteTable): void {
@@ -153,7 +160,8 @@ class HaproxyGateway implements LocalGateway {
     if (this.isSupervising) return;
     this.isSupervising = true;
     try {
-      if ((await this.haproxy.processes()) !== null) return;
+      this.isRunning = (await this.haproxy.processes()) !== null;
+      if (this.isRunning) return;
       await this.enqueue(async () => {
         if (this.supervisor === null || (await this.haproxy.processes()) !== null) return;
         this.log('the gateway process is gone; it is started again');

@@ -139,6 +139,7 @@ export class BackupRunner {
     if (begun === undefined) return;
     const failure = await this.#within(row, signal, (call) => makeBackup(this.#parts, row, begun, call));
     await database.run(store.endBackup, [row.id, begun.attempt, failure === null ? null : JSON.stringify(failure)]);
+    this.#parts.engine.counts.backupEnded({ work: 'BACKUP', cause: failure?.code ?? null });
     if (failure !== null)
       this.#parts.engine.log.warn({ service: row.service_id, backup: row.id, code: failure.code }, 'a backup failed');
     if (row.kind === 'SCHEDULED') await database.run(store.retireScheduled, [row.service_id, settings.keptBackups]);
@@ -150,6 +151,7 @@ export class BackupRunner {
     if (begun === undefined) return;
     const failure = await this.#within(row, signal, (call) => restoreBackup(this.#parts, row, call));
     await database.run(store.endRestore, [row.id, begun.attempt, failure === null ? null : JSON.stringify(failure)]);
+    this.#parts.engine.counts.backupEnded({ work: 'RESTORE', cause: failure?.code ?? null });
   }
 
   async #within<Result>(

@@ -1,6 +1,7 @@
 import { Keeper } from '../keeper/keeper.ts';
 import { Meter } from '../metrics/meter.ts';
 import type { EngineParts } from '../parts.ts';
+import type { ClusterHealth } from '../port/platform.ts';
 import { Scaler } from '../scaling/scaler.ts';
 
 interface Kept {
@@ -39,6 +40,24 @@ export class KeepClusters {
     if (kept === undefined) return;
     await Promise.all([kept.meter.stop(), kept.scaler.stop()]);
     await kept.keeper.stop();
+  }
+
+  /** `nameOf`: what a cluster is called, by its key. */
+  health(nameOf: (key: string) => string): readonly ClusterHealth[] {
+    const { clusters, drivers } = this.#parts;
+    return [...this.#kept].flatMap(([key, { keeper }]) => {
+      const set = drivers[key];
+      // An installation that works without a container engine has nothing there that could be unreachable.
+      if (set === undefined || set.cluster.isAbsent === true) return [];
+      return [
+        {
+          cluster: nameOf(key),
+          isReachable: clusters.awayFor(key) > 0 ? false : keeper.isSeen,
+          keeperLagSeconds: keeper.lagSeconds,
+          isGatewayUp: set.gateway.isUp?.() ?? null,
+        },
+      ];
+    });
   }
 
   /** Services without public ports can be deployed without it too; the first change of routes tries again and reports it. */

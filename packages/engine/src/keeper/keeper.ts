@@ -56,6 +56,8 @@ export class Keeper {
   #timer: NodeJS.Timeout | undefined;
   /** Since when every look has failed, in milliseconds since the process began; null: the last one did not. */
   #unseenSince: number | null = null;
+  #isSeen: boolean | null = null;
+  #seenAt = performance.now();
   #watching: Promise<void> = Promise.resolve();
   #looking: Promise<void> | null = null;
   #again = false;
@@ -79,6 +81,16 @@ export class Keeper {
       },
       onReadiness: () => void this.look(),
     });
+  }
+
+  /** Whether the newest look at the cluster succeeded; null: there was none yet. A database that is away says nothing of the cluster. */
+  get isSeen(): boolean | null {
+    return this.#isSeen;
+  }
+
+  /** Seconds since it last knew what runs; counts from its start until it knows. */
+  get lagSeconds(): number {
+    return (performance.now() - this.#seenAt) / 1_000;
   }
 
   /** Resolves after the first look, or at once when the cluster cannot be reached; it goes on trying. */
@@ -152,6 +164,8 @@ export class Keeper {
     try {
       const all = await this.#observer.observe(this.#stop.signal);
       this.#unseenSince = null;
+      this.#isSeen = true;
+      this.#seenAt = performance.now();
       const seen = await this.#terraform.keep(all, this.#attempts, this.#tending, this.#stop.signal);
       const term = await this.#termOfFollowing();
       if (term !== null) this.#followLogs(seen, term);
@@ -167,7 +181,9 @@ export class Keeper {
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       this.#parts.log.warn({ err: error, driver: this.#driver }, 'the keeper could not look after the cluster');
-      if (error instanceof DriverError) await this.#onUnseen();
+      if (!(error instanceof DriverError)) return;
+      this.#isSeen = false;
+      await this.#onUnseen();
     }
   }
 

@@ -46,6 +46,8 @@ export class DeploymentRun {
   #tasks: readonly TaskState[] = [];
   /** Name of the service that failed first, which is why others are canceled. */
   #firstFailed: string | null = null;
+  /** Code of that failure, or of what kept the environment from being removed. */
+  #firstCause: string | null = null;
   /** Former instances that drain and stop while the next stage goes on. */
   readonly #tails: Promise<void>[] = [];
   readonly #wait: ClusterWait;
@@ -201,6 +203,7 @@ export class DeploymentRun {
     for (const name of names) {
       const position = positionOf(member.plan, name);
       if (member.done.has(name)) continue;
+      const isRepeated = member.begun.has(name);
       member.begun.add(name);
       const skipped = await runStep({
         parts,
@@ -210,6 +213,7 @@ export class DeploymentRun {
         task: member.task,
         step: steps[name],
         position,
+        isRepeated,
         abandon,
         cancel,
         force: this.#input.force,
@@ -283,6 +287,7 @@ export class DeploymentRun {
   async #fail(member: TaskState, phase: 'BUILD_FAILED' | 'FAILED', failure: FailureRecord): Promise<void> {
     const { serviceId, name } = member.task;
     this.#firstFailed ??= name;
+    this.#firstCause ??= failure.code;
     const evidence = failure.evidence.lines ?? [];
     for (const line of evidence) this.#log.add('evidence', line, { serviceId });
     this.#log.add('end', `${name}: ${failure.message}`, { serviceId, level: 'ERROR', error: failure });
@@ -382,7 +387,15 @@ export class DeploymentRun {
       await parts.hooks.environmentDeleted(tx, deployment.environment_id);
       await tx.run(store.removeDeployments, [deployment.environment_id]);
     });
+    this.#count(status);
     await crashPoint('finish:after');
+  }
+
+  #count(outcome: 'SUCCEEDED' | 'FAILED' | 'CANCELED'): void {
+    const { deployment, parts } = this.#input;
+    // What failed before this process took the deployment up is in its rows.
+    const cause = this.#firstCause ?? this.#tasks.find(({ failureCode }) => failureCode !== null)?.failureCode ?? null;
+    parts.counts.deploymentEnded({ action: deployment.action, outcome, cause: outcome === 'FAILED' ? cause : null });
   }
 
   /** Whether it is gone. */
@@ -391,6 +404,7 @@ export class DeploymentRun {
     const refusal = await removeEnvironment({ parts, deployment, abandon, log: this.#log, wait: this.#wait });
     if (refusal === null) return true;
     const failure = this.#failureOf(refusal, deployment.id);
+    this.#firstCause ??= failure.code;
     this.#log.add('end', `The environment could not be removed: ${failure.message}`, { level: 'ERROR', error: failure });
     return false;
   }
@@ -413,5 +427,7 @@ export class DeploymentRun {
       await this.#journal.write(store.finishDeployment, ['FAILED'], tx);
       await parts.hooks.deploymentEnded(tx, deployment.id, deployment.action, 'FAILED');
     });
+    this.#firstCause ??= failure.code;
+    this.#count('FAILED');
   }
 }

@@ -16,6 +16,8 @@ export interface TaskState {
   readonly plan: PlannedTask;
   phase: Phase;
   readonly done: Set<StepName>;
+  /** Code of the failure that an earlier attempt recorded; null: none. */
+  readonly failureCode: string | null;
   /** Steps that were begun, by this attempt or one before. */
   readonly begun: Set<StepName>;
 }
@@ -60,7 +62,7 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
       if (task === undefined || row === undefined) return [];
       const known = recorded.get(task.serviceId) ?? [];
       const begun = new Set(known.filter(({ status }) => status !== 'PENDING').map(({ name }) => name));
-      return [{ task, plan, phase: row.phase, done: resume(task, known), begun }];
+      return [{ task, plan, phase: row.phase, failureCode: row.failure_code, done: resume(task, known), begun }];
     }),
   );
   await journal.insertSteps(stages.flat().flatMap(journalRows));

@@ -165,7 +165,10 @@ export class Runner {
       if (this.#parts.clusters.awayFor(key) === 0 || Date.now() >= until) this.#waiting.delete(id);
     const underWay = [...this.#running.keys(), ...this.#waiting.keys()];
     const own = await this.#parts.database.many(store.reclaimOwn, [this.#id, underWay]);
-    for (const claimed of own) this.#begin(claimed, true);
+    for (const claimed of own) {
+      this.#parts.counts.deploymentTakenOver('INTERRUPTED');
+      this.#begin(claimed, true);
+    }
   }
 
   async #takeOverOrphans(): Promise<void> {
@@ -180,6 +183,7 @@ export class Runner {
       const dead = !alive.has(lockName(other.runner_id));
       if (!dead && !other.expired) continue;
       for (const claimed of await database.many(store.takeOver, [this.#id, other.runner_id, !dead])) {
+        this.#parts.counts.deploymentTakenOver(dead ? 'RUNNER_DIED' : 'LEASE_EXPIRED');
         this.#parts.log.info({ deployment: claimed.id }, 'going on with a deployment that another runner left');
         this.#begin(claimed, true);
       }

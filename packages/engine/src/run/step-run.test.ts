@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DriverError } from '@davit/drivers';
+import { noCounts } from '../port.ts';
 import { Canceled, runStep, type StepRunInput } from './step-run.ts';
 
 beforeEach(() => vi.useFakeTimers());
@@ -23,7 +24,7 @@ function begin(work: (signal: AbortSignal) => Promise<void>): Run {
   // Of a deployment no more than what a step that does nothing asks for.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const input = {
-    parts: { settings: {} },
+    parts: { settings: {}, counts: noCounts },
     deployment: {},
     journal: {
       beginStep: () => Promise.resolve(),
@@ -41,6 +42,7 @@ function begin(work: (signal: AbortSignal) => Promise<void>): Run {
       },
     },
     position: 0,
+    isRepeated: false,
     abandon: abandon.signal,
     cancel: cancel.signal,
     force: new AbortController().signal,

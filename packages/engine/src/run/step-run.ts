@@ -4,6 +4,7 @@ import type { StepName, StepOutput } from '../plan/plan.ts';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { Step, StepContext, Task } from '../steps/index.ts';
 import type { EngineParts } from '../parts.ts';
+import type { StepOutcome } from '../port.ts';
 import { isPassing, retryPolicy } from '../passing.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import { crashPoint } from './crash-point.ts';
@@ -26,6 +27,8 @@ export interface StepRunInput {
   readonly task: Task;
   readonly step: Step;
   readonly position: number;
+  /** An earlier run of the deployment had begun it. */
+  readonly isRepeated: boolean;
   /** Ends everything: the lease is lost or the process stops. */
   readonly abandon: AbortSignal;
   /** The user canceled, or another build of the stage failed. */
@@ -40,20 +43,28 @@ const heardWithinMilliseconds = 600_000;
 /** Runs one step under its deadline, again where a failure may pass, and records it. Answers the steps that are left out. */
 export async function runStep(input: StepRunInput): Promise<readonly StepName[]> {
   const { step, task, journal, log } = input;
+  const { counts } = input.parts;
+  const began = performance.now();
+  const count = (outcome: StepOutcome): void =>
+    counts.stepEnded({ step: step.name, outcome, seconds: (performance.now() - began) / 1_000 });
   const isCanceled = (): boolean => interruptOf(input)?.aborted === true;
   if (isCanceled()) throw new Canceled();
   await journal.beginStep(task.serviceId, input.position);
+  if (input.isRepeated) counts.stepRepeated(step.name, 'RESUME');
   await crashPoint(`${step.name}:before`);
   let output: StepOutput;
   try {
     output = await attempt(input);
   } catch (error) {
+    const interrupted = input.abandon.aborted || error instanceof ClusterAway;
+    const canceled = !interrupted && isCanceled();
+    count(interrupted ? 'INTERRUPTED' : canceled ? 'CANCELED' : 'FAILED');
     await log.flush();
-    if (input.abandon.aborted || error instanceof ClusterAway) throw error;
-    const canceled = isCanceled();
+    if (interrupted) throw error;
     await journal.endStep({ serviceId: task.serviceId, position: input.position, status: canceled ? 'CANCELED' : 'FAILED' });
     throw canceled ? new Canceled() : error;
   }
+  count('DONE');
   await crashPoint(`${step.name}:after`);
   await log.flush();
   await journal.endStep({ serviceId: task.serviceId, position: input.position, status: 'DONE', output });
@@ -89,7 +100,10 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
         ...retryPolicy(input.parts.settings),
         signal,
         isRetryable: (error) => isPassing(error) && !signal.aborted,
-        onRetry: (error) => line(`${error instanceof Error ? error.message : String(error)}; trying again.`),
+        onRetry: (error) => {
+          input.parts.counts.stepRepeated(step.name, 'RETRY');
+          line(`${error instanceof Error ? error.message : String(error)}; trying again.`);
+        },
       },
       () => step.run(context),
     );

@@ -136,6 +136,7 @@ export interface TaskRow {
   readonly stage_name: string;
   readonly stage_position: number;
   readonly phase: Phase;
+  readonly failure_code: string | null;
   readonly event: JobEvent | null;
   readonly release_id: string | null;
   readonly config: ReleaseConfig | null;
@@ -148,7 +149,7 @@ export interface TaskRow {
 
 export const readTasks = statement<TaskRow>(
   'readTasks',
-  `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase, s.event, s.release_id,
+  `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase, s.failure ->> 'code' AS failure_code, s.event, s.release_id,
           r.config, r.config_hash, r.commit, r.values_commit, r.image_id, r.image_name
      FROM deployment_service s LEFT JOIN release r ON r.id = s.release_id
     WHERE s.deployment_id = $1 ORDER BY s.stage_position, s.created_at, s.service_id`,

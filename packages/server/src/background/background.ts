@@ -49,10 +49,10 @@ export class Background {
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
-    const { database, vault, config } = parts.deps;
+    const { database, vault, config, counts } = parts.deps;
     const allowPrivateTargets = config.allowPrivateTargets;
     this.#git = new GitWorker(parts.deps, parts.log);
-    this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, allowPrivateTargets });
+    this.#deliverer = new WebhookDeliverer({ ...parts, database, vault, counts, allowPrivateTargets });
   }
 
   /** CONFIGURATION_INVALID, or the database is away: nothing was started. */

@@ -3,11 +3,13 @@ import { createRequire } from 'node:module';
 import { openApi, operationList } from '@davit/contract';
 import { statement, takesNoChanges } from '@davit/db';
 import type { FastifyInstance } from 'fastify';
+import { processMetrics } from '../metrics/process.ts';
+import { render } from '../metrics/series.ts';
+import { Source } from '../metrics/source.ts';
 import { errorAnswer } from './answers.ts';
 import { errorsPage } from './errors-page.ts';
 import { securityHeaders, sendError } from './failures.ts';
 import { setLimitHeaders } from './limit.ts';
-import { processMetrics } from './metrics.ts';
 import type { Room } from './server.ts';
 import { renderServiceMetrics } from './service-metrics.ts';
 import { staticText } from './static-text.ts';
@@ -42,34 +44,25 @@ function addHealth(pages: FastifyInstance, room: Room): void {
     }
     return reply.headers(securityHeaders).send({ status: 'ready' });
   });
-  const ofServices = rememberFor(1000, () => serviceMetrics(room));
+  const services = serviceSource(room);
   pages.get('/metrics', async (_request, reply) => {
-    const text = `${room.durations.render()}${await ofServices()}${await processMetrics()}`;
+    const [platform, ofServices, ofProcess] = await Promise.all([
+      room.options.metrics.render(),
+      services.get(),
+      processMetrics(),
+    ]);
+    const text = `${render([room.durations.family])}${platform}${ofServices?.value ?? ''}${ofProcess}`;
     return reply.headers(securityHeaders).type('text/plain; version=0.0.4; charset=utf-8').send(text);
   });
 }
 
-/** However often the page is asked for, which nobody needs a token for, the database is asked once in that time. */
-function rememberFor(milliseconds: number, make: () => Promise<string>): () => Promise<string> {
-  let until = 0;
-  let known = Promise.resolve('');
-  return () => {
-    if (Date.now() >= until) {
-      until = Date.now() + milliseconds;
-      known = make();
-    }
-    return known;
-  };
-}
-
-/** Without the database the page still tells of the process itself. */
-async function serviceMetrics({ options }: Room): Promise<string> {
-  try {
-    return renderServiceMetrics(await options.engine.metricTotals(options.database), options.engine.latencyBuckets);
-  } catch (error) {
-    options.logger?.warn({ err: error }, 'metrics of services could not be read');
-    return '';
-  }
+/** However often the page is asked for, which nobody needs a token for, the database is asked once in a second. */
+function serviceSource({ options }: Room): Source<string> {
+  return new Source({
+    read: async () => renderServiceMetrics(await options.engine.metricTotals(options.database), options.engine.latencyBuckets),
+    keepMilliseconds: 1000,
+    onFailure: (err) => options.logger?.warn({ err }, 'metrics of services could not be read'),
+  });
 }
 
 function addDescription(pages: FastifyInstance, room: Room): void {

@@ -80,8 +80,8 @@ describe('while services run', () => {
     await engine?.start();
     const { database } = scene.server.database;
     const log = { warn: (): void => undefined };
-    const { vault } = scene.server.api.deps;
-    deliverer = new WebhookDeliverer({ database, vault, allowPrivateTargets: true, version: '1', log });
+    const { vault, counts } = scene.server.api.deps;
+    deliverer = new WebhookDeliverer({ database, vault, allowPrivateTargets: true, version: '1', counts, log });
     deliverer.start();
     await liveIn(scene, fake);
   });

@@ -10,11 +10,12 @@ import type { Vault } from '../secrets/vault.ts';
 import { parseJson, parseText } from './json.ts';
 import { answerOf, wrongMediaType } from './answers.ts';
 import { answerClientError, handleErrors, overloaded, sendError, toError } from './failures.ts';
+import type { PlatformMetrics } from '../metrics/platform.ts';
+import { RequestDurations } from '../metrics/requests.ts';
 import type { GitInbox } from '../resources/git-event/index.ts';
 import { addGitInbox } from './git-inbox.ts';
 import { IdempotencyKeys } from './idempotency.ts';
 import { collectMethods } from './methods.ts';
-import { RequestDurations } from './metrics.ts';
 import type { MountedOperation } from './mount.ts';
 import { addPages } from './pages.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -42,6 +43,7 @@ export interface ServerOptions {
   readonly authenticator: Authenticator;
   readonly gitInbox: GitInbox;
   readonly limiter: RateLimiter;
+  readonly metrics: PlatformMetrics;
   readonly bodyLimitBytes: number;
   readonly trustProxy: boolean;
   /** Origins whose pages may use the API from a browser; none: pages of this server's own origin only. */

@@ -3,7 +3,7 @@ import { AppError, systemClock } from '@davit/base';
 import { accessChannel, listen, streamChannel, statement, type Database, type Listener } from '@davit/db';
 import { dockerfileFacts } from '@davit/drivers';
 import type { EngineLog, EngineSettings } from '@davit/engine';
-import type { EngineHooks, EnginePort } from '@davit/engine/port';
+import type { EngineCounts, EngineHooks, EnginePort } from '@davit/engine/port';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import path from 'node:path';
 import { Authenticator } from '../auth/authenticator.ts';
@@ -18,6 +18,8 @@ import { RateLimiter } from '../http/rate-limit.ts';
 import { createServer } from '../http/server.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { noteServiceAccounts } from '../resources/cluster/index.ts';
+import { PlatformCounts } from '../metrics/counts.ts';
+import { PlatformMetrics } from '../metrics/platform.ts';
 import { engineHooks } from '../resources/hooks.ts';
 import { GitInbox } from '../resources/git-event/index.ts';
 import { mountAll } from '../resources/index.ts';
@@ -32,6 +34,7 @@ export interface ApiParts {
   readonly connectionString: string;
   readonly hooks: EngineHooks;
   readonly settings: EngineSettings;
+  readonly counts: EngineCounts;
   readonly log: EngineLog;
 }
 
@@ -97,12 +100,6 @@ async function noteOwnClusters({ database, config, logger }: ApiInput): Promise<
   }
 }
 
-function httpSettings({ config, overloadedAfterMilliseconds }: ApiInput) {
-  const { bodyLimitBytes, trustProxy, allowedOrigins, logRequests } = config;
-  const settings = { bodyLimitBytes, trustProxy, allowedOrigins, logRequests };
-  return overloadedAfterMilliseconds === undefined ? settings : { ...settings, overloadedAfterMilliseconds };
-}
-
 /**
  * Puts vault, engine, resources and HTTP together. Throws SECRET_KEY_WRONG where the key does not belong to the database, and
  * CATALOGUE_INVALID where the file of cloud vendors, of databases or of lifecycle templates is wrong.
@@ -116,11 +113,14 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
   const { id: installation } = await database.one(installationRead);
   await ensureAuthority(config, database, vault, installation);
   await noteOwnClusters(input);
+  const counts = new PlatformCounts();
+  const settings = engineSettings(config, installation);
   const engine = input.engine({
     database,
     connectionString,
     hooks: engineHooks(database, vault, config),
-    settings: engineSettings(config, installation),
+    settings,
+    counts,
     log: logger ?? silent,
   });
   const issuers = new Issuers({ issuers: config.oidcIssuers, audiences: config.oidcAudiences, clock: systemClock });
@@ -139,26 +139,14 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     tokens: authenticator,
     sessions,
     streams,
+    counts,
   };
   const madeToken = await ensureAdminToken(database, config.bootstrapToken?.reveal() ?? null);
   const state = { isLeaving: false, isStarting: config.role === 'worker' };
   const limiter = new RateLimiter(config.rateLimit);
   const sharing = new RateLimitSharing({ limiter, database, log: logger ?? silent });
-  const server = await createServer({
-    mounted: mountAll(deps),
-    database,
-    connectionString,
-    engine: engine.port,
-    vault,
-    authenticator,
-    gitInbox: new GitInbox({ database, vault }),
-    limiter,
-    ...httpSettings(input),
-    version: await programVersion(),
-    isLeaving: () => state.isLeaving,
-    isStarting: () => state.isStarting,
-    ...(logger === undefined ? {} : { logger }),
-  });
+  const { backupFolder } = settings;
+  const server = await makeServer(input, { deps, authenticator, limiter, state, backupFolder });
   const listener = await follow(connectionString, authenticator, streams);
   return {
     deps,
@@ -184,6 +172,42 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
       }
     },
   };
+}
+
+interface ServerParts {
+  readonly deps: Deps;
+  readonly authenticator: Authenticator;
+  readonly limiter: RateLimiter;
+  readonly state: { readonly isLeaving: boolean; readonly isStarting: boolean };
+  readonly backupFolder: string;
+}
+
+async function makeServer(
+  { config, connectionString, logger, overloadedAfterMilliseconds }: ApiInput,
+  { deps, authenticator, limiter, state, backupFolder }: ServerParts,
+): Promise<FastifyInstance> {
+  const { database, engine, vault } = deps;
+  const version = await programVersion();
+  return createServer({
+    mounted: mountAll(deps),
+    database,
+    connectionString,
+    engine,
+    vault,
+    authenticator,
+    gitInbox: new GitInbox({ database, vault }),
+    limiter,
+    metrics: new PlatformMetrics({ ...deps, ...config, backupFolder, version, log: logger ?? silent }),
+    bodyLimitBytes: config.bodyLimitBytes,
+    trustProxy: config.trustProxy,
+    allowedOrigins: config.allowedOrigins,
+    logRequests: config.logRequests,
+    version,
+    isLeaving: () => state.isLeaving,
+    isStarting: () => state.isStarting,
+    ...(logger === undefined ? {} : { logger }),
+    ...(overloadedAfterMilliseconds === undefined ? {} : { overloadedAfterMilliseconds }),
+  });
 }
 
 async function closeServer(server: FastifyInstance, streams: Streams, withinSeconds: number): Promise<void> {

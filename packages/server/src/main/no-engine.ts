@@ -24,6 +24,7 @@ const nothing = (): Promise<void> => Promise.resolve();
 
 const absentCluster: ClusterDriver = {
   kind: 'docker',
+  isAbsent: true,
   describe: refuse,
   ping: refuse,
   start: refuse,

@@ -79,6 +79,7 @@ export class GitWorker {
     }, keepEveryMilliseconds);
     try {
       const [status, reason, pause] = await this.#outcome(row);
+      this.#deps.counts.gitEventAttempted(status === 'WAITING' ? 'RETRIED' : status);
       await database.run(store.endEvent, [row.id, status, reason, pause]);
     } catch (error) {
       this.#log.warn(
@@ -91,7 +92,7 @@ export class GitWorker {
   }
 
   /** Status, reason and the pause before the next attempt. */
-  async #outcome(row: store.EventRow): Promise<readonly [string, string | null, number | null]> {
+  async #outcome(row: store.EventRow): Promise<readonly ['DONE' | 'WAITING' | 'FAILED', string | null, number | null]> {
     try {
       return ['DONE', await this.#follow(row), null];
     } catch (error) {

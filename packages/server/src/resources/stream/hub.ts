@@ -39,6 +39,8 @@ export class StreamHub {
   #kept = 0;
   #head: Boundary | undefined;
   #firstSerial = 0;
+  /** When it was last read, or the first follower came. */
+  #readAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
   #next: Promise<void> | undefined;
@@ -49,12 +51,18 @@ export class StreamHub {
 
   /** `onNews` is called when there is something new; gives what ends that. */
   follow(onNews: () => void): () => void {
+    if (this.#followers.size === 0) this.#readAt = performance.now();
     this.#followers.add(onNews);
     this.#timer ??= setInterval(() => this.wake(), lookEveryMilliseconds);
     return () => {
       this.#followers.delete(onNews);
       if (this.#followers.size === 0) this.#rest();
     };
+  }
+
+  /** Seconds since it was last read, which happens each second at least; 0: nobody follows. */
+  get lagSeconds(): number {
+    return this.#followers.size === 0 ? 0 : (performance.now() - this.#readAt) / 1000;
   }
 
   #rest(): void {
@@ -117,10 +125,12 @@ export class StreamHub {
       const [row] = await this.#parts.database.many(eventsBehind, [Number.MAX_SAFE_INTEGER, [], 0]);
       if (row === undefined) throw new Error('a look at the stream gave no row');
       this.#head = { snapshot: parseSnapshot(row.snapshot), serial: this.#firstSerial };
+      this.#readAt = performance.now();
       return;
     }
     const { xmax, underway } = former.snapshot;
     const rows = await this.#parts.database.many(eventsBehind, [xmax, underway, mostAtOnce + 1]);
+    this.#readAt = performance.now();
     const [first] = rows;
     if (first === undefined || this.#head !== former) return;
     if (this.#take(former, rows, first)) for (const tell of this.#followers) tell();

@@ -36,6 +36,11 @@ export class Streams {
     return this.#open.size;
   }
 
+  /** Seconds since what is new was last read; 0: nobody follows. */
+  get lagSeconds(): number {
+    return this.#hub.lagSeconds;
+  }
+
   /** The database has something new. */
   news(): void {
     this.#hub.wake();

@@ -1,4 +1,5 @@
 import type { Database } from '@davit/db';
+import type { WebhookOutcome } from '../../metrics/counts.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { bodyOf, signatures } from './message.ts';
 import { post, type PostAnswer } from './post.ts';
@@ -26,6 +27,7 @@ export interface DelivererParts {
   readonly vault: Vault;
   readonly allowPrivateTargets: boolean;
   readonly version: string;
+  readonly counts: { webhookAttempted(outcome: WebhookOutcome): void };
   readonly log: { warn(details: object, message: string): void };
 }
 
@@ -110,6 +112,9 @@ export class WebhookDeliverer {
       const request = JSON.stringify({ headers, body: JSON.parse(body) });
       const { id, kind, target_url: url, attempts } = due;
       const isRefused = refusals.has(answer.status);
+      this.#parts.counts.webhookAttempted(
+        isDelivered ? 'DELIVERED' : pause === null ? 'GIVEN_UP' : isRefused ? 'REFUSED' : 'FAILED',
+      );
       await database.run(deliveryEnd, [id, kind, url, request, answer.status, answer.body, pause, attempts, isRefused]);
     } catch (error) {
       log.warn({ err: error, webhook: due.webhook_id }, 'the end of a delivery could not be written; it will be repeated');

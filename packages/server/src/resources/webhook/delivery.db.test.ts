@@ -56,7 +56,8 @@ afterAll(async () => {
 function newDeliverer(allowPrivateTargets: boolean): WebhookDeliverer {
   const { database } = server.database;
   const log = { warn: (details: object, message: string): void => console.warn(message, details) };
-  return new WebhookDeliverer({ database, vault: server.api.deps.vault, allowPrivateTargets, version: '1', log });
+  const { vault, counts } = server.api.deps;
+  return new WebhookDeliverer({ database, vault, counts, allowPrivateTargets, version: '1', log });
 }
 
 async function makeApplication(

@@ -35,8 +35,7 @@ beforeAll(async () => {
   api = server.client(organization.tokens.WRITE);
   const log = { warn: (details: object, message: string): void => console.warn(message, details) };
   deliverers = [server, beside].map(
-    ({ api: { deps } }) =>
-      new WebhookDeliverer({ database: deps.database, vault: deps.vault, allowPrivateTargets: true, version: '1', log }),
+    ({ api: { deps } }) => new WebhookDeliverer({ ...deps, allowPrivateTargets: true, version: '1', log }),
   );
   receiver = createServer((request, response) => {
     const chunks: Buffer[] = [];
