@@ -1,13 +1,14 @@
 import { migrate, openDatabase, type Database, type SessionLock } from '@davit/db';
 import { Helm, Terraform } from '@davit/drivers';
 import { createEngine, type Engine, type EngineLog } from '@davit/engine';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Background } from '../background/background.ts';
 import { createApi, listenFailure, programVersion, type Api } from './api.ts';
 import type { Configuration } from './config.ts';
 import { listenForHealth } from './health.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
+import { createLog } from './log.ts';
 import { keepAdminToken, lockStateFolder, openState, type OpenState } from './state.ts';
 
 /** Where the lines for people go; the log has its own place. */
@@ -25,12 +26,6 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** Log of the server: JSON lines on standard error, as standard output is for people. Headers never get into it. */
-function createLogger(config: Configuration): Logger {
-  const paths = ['req.headers', 'request.headers', '*.authorization', '*.token', '*.password'];
-  return pino({ level: config.logLevel, base: null, redact: { paths, censor: '[REDACTED]' } }, pino.destination(2));
-}
-
 /** Makes the drivers of an installation. */
 export type DriversMaker = (config: Configuration, installation: string, log: EngineLog) => LocalDrivers;
 
@@ -39,7 +34,7 @@ export type DriversMaker = (config: Configuration, installation: string, log: En
  * machine's container engine by default; a test may bring others.
  */
 export async function serve(config: Configuration, say: Say, drivers: DriversMaker = localDrivers): Promise<Serving> {
-  const logger = createLogger(config);
+  const { logger } = createLog(config);
   if (config.unknownVariables.length > 0) {
     logger.warn({ variables: config.unknownVariables }, 'variables that begin with DAVIT_ and mean nothing');
   }
