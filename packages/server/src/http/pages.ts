@@ -10,6 +10,7 @@ import { setLimitHeaders } from './limit.ts';
 import { processMetrics } from './metrics.ts';
 import type { Room } from './server.ts';
 import { renderServiceMetrics } from './service-metrics.ts';
+import { writingChecks, writingMetrics } from './writing.ts';
 
 // One that takes no changes is of no use, also where its connections are from before.
 const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoChanges} as refuses`);
@@ -29,7 +30,7 @@ export async function addPages(app: FastifyInstance, room: Room): Promise<void> 
 
 function addHealth(pages: FastifyInstance, room: Room): void {
   pages.get('/healthz', (_request, reply) => reply.headers(securityHeaders).send({ status: 'ok' }));
-  pages.get('/readyz', async (_request, reply) => {
+  pages.get<{ Querystring: { readonly verbose?: string } }>('/readyz', async (request, reply) => {
     if (room.options.isLeaving?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'stopping' });
     if (room.options.isStarting?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'starting' });
     try {
@@ -39,11 +40,15 @@ function addHealth(pages: FastifyInstance, room: Room): void {
       room.options.logger?.warn({ err: error }, 'not ready: the database does not answer');
       return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database does not answer.'));
     }
-    return reply.headers(securityHeaders).send({ status: 'ready' });
+    const writing = request.query.verbose === undefined ? undefined : await room.options.writing?.();
+    const checks = writing === undefined ? {} : { checks: { database: { state: 'ok' }, ...writingChecks(writing) } };
+    return reply.headers(securityHeaders).send({ status: 'ready', ...checks });
   });
   const ofServices = rememberFor(1000, () => serviceMetrics(room));
   pages.get('/metrics', async (_request, reply) => {
-    const text = `${room.durations.render()}${await ofServices()}${await processMetrics()}`;
+    const writing = await room.options.writing?.();
+    const ofWriting = writing === undefined ? '' : writingMetrics(writing);
+    const text = `${room.durations.render()}${ofWriting}${await ofServices()}${await processMetrics()}`;
     return reply.headers(securityHeaders).type('text/plain; version=0.0.4; charset=utf-8').send(text);
   });
 }

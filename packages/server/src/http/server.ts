@@ -19,6 +19,7 @@ import { addPages } from './pages.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { addOperation } from './route.ts';
 import { addTerraformState } from './terraform-state.ts';
+import type { Writing } from './writing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -50,6 +51,8 @@ export interface ServerOptions {
   /** Whether what this process is for does not work yet; default: it is there to answer. */
   readonly isStarting?: () => boolean;
   readonly logger?: FastifyBaseLogger;
+  /** Whether what this process writes can be written; left out: nobody looks. */
+  readonly writing?: () => Promise<Writing>;
 }
 
 /** What the parts of the HTTP layer share. */

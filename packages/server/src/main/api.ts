@@ -16,6 +16,7 @@ import type { Deps } from '../deps.ts';
 import { RateLimitSharing } from '../http/rate-limit-sharing.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
 import { createServer } from '../http/server.ts';
+import type { Writing } from '../http/writing.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { noteServiceAccounts } from '../resources/cluster/index.ts';
 import { engineHooks } from '../resources/hooks.ts';
@@ -47,6 +48,8 @@ export interface ApiInput<Made extends MadeEngine = MadeEngine> {
   readonly database: Database;
   readonly engine: (parts: ApiParts) => Made;
   readonly logger?: FastifyBaseLogger;
+  /** Whether what this process writes can be written; left out: nobody looks. */
+  readonly writing?: () => Promise<Writing>;
 }
 
 /** The API over a database and an engine. */
@@ -152,6 +155,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     isLeaving: () => state.isLeaving,
     isStarting: () => state.isStarting,
     ...(logger === undefined ? {} : { logger }),
+    ...(input.writing !== undefined && { writing: input.writing }),
   });
   const listener = await follow(connectionString, authenticator, streams);
   return {
