@@ -141,7 +141,7 @@ describe('addresses that git may not reach', () => {
     const words = async (url: string): Promise<string> => {
       const failure: unknown = await git.heads({ url }, recordedContext()).catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: 'GIT_UNREACHABLE' });
-      return (failure instanceof Error ? failure.message : "").replaceAll(/https?:\S+/g, 'URL');
+      return (failure instanceof Error ? failure.message : '').replaceAll(/https?:\S+/g, 'URL');
     };
     const before = smart.requests.length;
     const open = await words(at('127.0.0.1', smart.port));

@@ -15,7 +15,7 @@ import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { RateLimitSharing } from '../http/rate-limit-sharing.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
-import { createServer } from '../http/server.ts';
+import { createServer, type ServerOptions } from '../http/server.ts';
 import type { Writing } from '../http/writing.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { noteServiceAccounts } from '../resources/cluster/index.ts';
@@ -154,8 +154,7 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
     version: await programVersion(),
     isLeaving: () => state.isLeaving,
     isStarting: () => state.isStarting,
-    ...(logger === undefined ? {} : { logger }),
-    ...(input.writing !== undefined && { writing: input.writing }),
+    ...givenOf(input),
   });
   const listener = await follow(connectionString, authenticator, streams);
   return {
@@ -182,6 +181,11 @@ export async function createApi<Made extends MadeEngine>(input: ApiInput<Made>):
       }
     },
   };
+}
+
+/** What the server is given where there is some. */
+function givenOf({ logger, writing }: ApiInput): Pick<ServerOptions, 'logger' | 'writing'> {
+  return { ...(logger !== undefined && { logger }), ...(writing !== undefined && { writing }) };
 }
 
 async function closeServer(server: FastifyInstance, streams: Streams, withinSeconds: number): Promise<void> {

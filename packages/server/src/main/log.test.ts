@@ -40,7 +40,7 @@ describe('an error in the log carries no form of a secret', () => {
     ['a header', () => new Headers({ authorization: `Token ${forms[2]}\n` })],
     ['a URL', () => new URL(`no url ${secret}`)],
     ['an address', () => fetch(`http://user:${encodeURIComponent(secret)}@127.0.0.1:9/`)],
-    ['an operator', () => 'a' in (forms[1] as unknown as object)],
+    ['an operator', () => Reflect.apply((object: object) => 'a' in object, null, [forms[1]])],
     ['its cause', () => Promise.reject(new Error('outer', { cause: new Error(`inner ${forms[1]}`) }))],
     ['one of several', () => Promise.reject(new AggregateError([new Error(`one ${forms[2]}`)]))],
     ['a property', () => Promise.reject(Object.assign(new Error('plain'), { config: { password: secret }, value: forms[1] }))],
