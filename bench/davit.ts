@@ -79,6 +79,8 @@ function environmentOf(options: DavitOptions, { home, port, gatewayPort }: Ports
     DAVIT_GATEWAY_PORT: String(gatewayPort),
     DAVIT_BOOTSTRAP_TOKEN: token,
     DAVIT_RATE_LIMIT: '0',
+    // The git server is on loopback.
+    DAVIT_ALLOW_PRIVATE_REPOSITORIES: 'true',
     ...(options.databaseUrl !== undefined && { DATABASE_URL: options.databaseUrl }),
     ...options.environment,
   };

@@ -76,6 +76,8 @@ export class Davit {
         DAVIT_GATEWAY_PORT: String(this.gatewayPort),
         DAVIT_BOOTSTRAP_TOKEN: token,
         DAVIT_RATE_LIMIT: '0',
+        // Git servers of tests are on loopback. Named, so that git is reached as where several share an installation.
+        DAVIT_ALLOW_PRIVATE_REPOSITORIES: '127.0.0.1',
         DAVIT_TERMINATION_GRACE_SECONDS: '2',
         DAVIT_DRAIN_SECONDS: '5',
         // What else is on the machine's disk is no matter of these tests.

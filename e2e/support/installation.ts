@@ -114,6 +114,7 @@ export class Installation {
       settings: {
         DAVIT_ALLOW_HTTP_REGISTRIES: true,
         DAVIT_ALLOW_PRIVATE_TARGETS: true,
+        DAVIT_ALLOW_PRIVATE_REPOSITORIES: true,
         DAVIT_RATE_LIMIT: 0,
         DAVIT_TERMINATION_GRACE_SECONDS: 2,
         DAVIT_DRAIN_SECONDS: 2,

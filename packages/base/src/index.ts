@@ -1,6 +1,7 @@
 export { AppError, isAppError, never, type AppErrorInput, type ErrorDetail } from './errors.ts';
 export { isUuid, type Id } from './ids.ts';
-export { Sensitive, redactor, type Redactor } from './sensitive.ts';
+export { Sensitive } from './sensitive.ts';
+export { redactor, type Redactor } from './redactor.ts';
 export { backoffMilliseconds, retry, type RetryOptions } from './retry.ts';
 export { systemClock, type Clock } from './clock.ts';
 export { abortable } from './abortable.ts';

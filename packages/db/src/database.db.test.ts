@@ -217,6 +217,20 @@ describe('failures that are not of the statement', () => {
     await narrow.close();
   });
 
+  test('a full disk is named, with the folder of a server of this machine and what to do', async () => {
+    const options = { connectionString: home.connectionString, applicationName: 'test', maximumConnections: 1 };
+    const own = openDatabase({ ...options, folder: '/var/lib/davit' });
+    const words = /no space left on the disk of \/var\/lib\/davit\. Free space there/;
+    await expect(own.run(fail, ['53100'])).rejects.toMatchObject({ message: expect.stringMatching(words) });
+    await expect(own.transaction((tx) => tx.run(fail, ['53100']))).rejects.toMatchObject({
+      message: expect.stringMatching(words),
+    });
+    await own.close();
+    await expect(database.run(fail, ['53100'])).rejects.toMatchObject({
+      message: expect.stringContaining('the disk of its server'),
+    });
+  });
+
   test.each([['53400'], ['XX001'], ['22012']])('%s stays what it is', async (state) => {
     await expect(database.run(fail, [state])).rejects.toMatchObject({ code: state });
   });

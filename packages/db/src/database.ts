@@ -49,6 +49,8 @@ export interface DatabaseOptions {
   readonly maximumConnections: number;
   /** Whether a server will do that takes no changes. Default: no. */
   readonly readsOnly?: boolean;
+  /** Where a server of this machine has its files, for messages; default: it is elsewhere. */
+  readonly folder?: string;
   /** Told of failures of connections that nobody is using; the connection has been replaced already. */
   readonly onIdleFailure?: (error: Error) => void;
 }
@@ -125,6 +127,7 @@ abstract class StatementRunner implements Queryable {
 class PooledDatabase extends StatementRunner implements Database {
   readonly #pool: ConnectionPool;
   readonly #maximumConnections: number;
+  readonly #folder: string | null;
   /** Connections on which the statement is prepared that tells of a request. */
   readonly #knowSetting = new WeakSet<Client>();
   readonly #together = new WeakMap<Statement, unknown>();
@@ -132,6 +135,7 @@ class PooledDatabase extends StatementRunner implements Database {
   constructor(options: DatabaseOptions) {
     super();
     this.#maximumConnections = options.maximumConnections;
+    this.#folder = options.folder ?? null;
     this.#pool = new ConnectionPool({
       settings: connectionSettings(options.connectionString, options.applicationName),
       maximumConnections: options.maximumConnections,
@@ -212,7 +216,7 @@ class PooledDatabase extends StatementRunner implements Database {
       this.#knowSetting.add(client);
     } catch (error) {
       this.#pool.giveBack(client, isSpoilt(error));
-      throw toFailure(error);
+      throw toFailure(error, this.#folder);
     }
   }
 
@@ -231,7 +235,7 @@ class PooledDatabase extends StatementRunner implements Database {
         if (isStalePlan(error) && retry.attempt <= this.#maximumConnections) resolve(retry.again());
         // Nothing of it remains, as of a transaction.
         else if (isConflictOfTransactions(error) && retry.attempt < transactionAttempts) resolve(retry.again());
-        else reject(toFailure(error));
+        else reject(toFailure(error, this.#folder));
       });
     });
   }
@@ -240,7 +244,7 @@ class PooledDatabase extends StatementRunner implements Database {
     try {
       return await this.#pool.take();
     } catch (error) {
-      throw toFailure(error);
+      throw toFailure(error, this.#folder);
     }
   }
 
@@ -260,7 +264,7 @@ class PooledDatabase extends StatementRunner implements Database {
 
   async #transactionOnce<Result>(action: (tx: Queryable) => Promise<Result>): Promise<Result> {
     const client = await this.#take();
-    const tx = new Transaction(client);
+    const tx = new Transaction(client, this.#folder);
     try {
       await tx.begin();
       const result = await running.run(tx, () => action(tx));
@@ -288,11 +292,13 @@ class Transaction extends StatementRunner {
   /** Whether the connection must not be used again. */
   isSpoilt = false;
   readonly #client: Client;
+  readonly #folder: string | null;
   // pg wants one statement at a time; callers may well start several at once.
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(client: Client) {
+  constructor(client: Client, folder: string | null) {
     super();
+    this.#folder = folder;
     this.#client = client;
   }
 
@@ -336,7 +342,7 @@ class Transaction extends StatementRunner {
       return await this.#client.query(query);
     } catch (error) {
       if (isSpoilt(error)) this.isSpoilt = true;
-      throw toFailure(error);
+      throw toFailure(error, this.#folder);
     }
   }
 }

@@ -8,8 +8,9 @@ import { DatabaseError } from 'pg';
 export class DatabaseUnavailable extends AppError {
   readonly retryable = true;
 
-  constructor(cause: unknown) {
-    super({ code: 'DATABASE_UNAVAILABLE', message: wordsFor(cause), cause });
+  /** `folder`: where a server of this machine has its files; null: it is elsewhere. */
+  constructor(cause: unknown, folder: string | null = null) {
+    super({ code: 'DATABASE_UNAVAILABLE', message: wordsFor(cause, folder), cause });
     this.name = 'DatabaseUnavailable';
   }
 }
@@ -22,17 +23,22 @@ export class ServerReadOnly extends Error {
   }
 }
 
-function wordsFor(cause: unknown): string {
+function wordsFor(cause: unknown, folder: string | null): string {
   if (cause instanceof ServerReadOnly || hasState(cause, readOnlyState)) {
     return 'The database takes no changes: its server is a standby, or was made read-only. Try again in a few seconds; if it lasts, see where DATABASE_URL leads.';
   }
+  if (hasState(cause, diskFullState)) {
+    const place = folder === null ? 'on the disk of its server' : `on the disk of ${folder}`;
+    return `The database cannot store anything at present: there is no space left ${place}. Free space there; writing goes on by itself then, and what was stored is safe.`;
+  }
   if (isPassing(cause))
-    return 'The database cannot do this at present: it is out of room, or too busy. Try again in a few seconds.';
+    return 'The database cannot do this at present: it is out of memory, or too busy. Try again in a few seconds.';
   return 'The database does not answer. It may be starting; try again in a few seconds.';
 }
 
 // A statement that would change something on a server that takes no changes. Its connection stays there, wherever the address leads by now.
 const readOnlyState = '25006';
+const diskFullState = '53100';
 
 // SQLSTATEs that speak of the connection or of the server as a whole, not of the statement. PostgreSQL 18, appendix A. 25P03 and 25P04: the
 // server ended a transaction that stood still, or lasted too long, and the session with it.
@@ -91,8 +97,8 @@ function isPassing(error: unknown): boolean {
  * What is thrown for a failure of pg: `DatabaseUnavailable` for those of the connection and for those that pass by themselves, the failure
  * itself for all others.
  */
-export function toFailure(error: unknown): unknown {
-  return isConnectionFailure(error) || isPassing(error) ? new DatabaseUnavailable(error) : error;
+export function toFailure(error: unknown, folder: string | null = null): unknown {
+  return isConnectionFailure(error) || isPassing(error) ? new DatabaseUnavailable(error, folder) : error;
 }
 
 /** Whether a transaction that failed with this may succeed when it is done again from its start. */

@@ -118,6 +118,8 @@ export const causes = {
   DISK_FULL: 'The disk of the engine or of Davit is full. Free space, then deploy again.',
   GATEWAY_FAILED:
     'The gateway could not be changed. Check that HAProxy 2.6 or later is installed; `docs/operate.md` tells how to look at it.',
+  SECRETS_TOO_LARGE:
+    'The secrets of the services of one deployment have 16,777,216 characters at most. Keep large files in a volume, an image or an object store, and only the key to them in a secret; delete secrets that no service needs.',
   STEP_TIMEOUT: 'A step took longer than it may. The deployment log shows how far it came.',
   INTERNAL: 'Davit itself failed. The log of the server has the details under the id in the message; please report it.',
 } as const;

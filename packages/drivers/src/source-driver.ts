@@ -1,6 +1,13 @@
 import type { Sensitive } from '@davit/base';
 import type { CallContext } from './driver.ts';
 
+export interface GitCredentials {
+  readonly username: string;
+  readonly password: Sensitive;
+  /** Names of the hosts that they are for: they go to no other. */
+  readonly hosts: readonly string[];
+}
+
 export interface GitSource {
   /** https or http URL, or where the configuration allows it a path or file URL of this machine. */
   readonly url: string;
@@ -8,7 +15,7 @@ export interface GitSource {
   readonly branch?: string;
   /** 40 hexadecimal digits (or a unique abbreviation of at least 7 that is found on the branch). Absent: the newest of the branch. */
   readonly commit?: string;
-  readonly credentials?: { readonly username: string; readonly password: Sensitive };
+  readonly credentials?: GitCredentials;
 }
 
 export interface Commit {

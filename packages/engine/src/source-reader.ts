@@ -61,13 +61,11 @@ async function reading({ drivers, hooks }: Parts, question: RepositoryQuestion, 
       message: `This process has no cluster of the kind ${question.driver}.`,
     });
   }
-  const credentials = question.gitTokenId === null ? null : await hooks.gitCredentials(question.gitTokenId);
+  const credentials = question.gitTokenId === null ? null : await hooks.gitCredentials(question.gitTokenId, question.url);
   const source: GitSource = {
     url: question.url,
     ...(question.branch === null ? {} : { branch: question.branch }),
-    ...(credentials === null
-      ? {}
-      : { credentials: { username: credentials.username, password: new Sensitive(credentials.password) } }),
+    ...(credentials === null ? {} : { credentials: { ...credentials, password: new Sensitive(credentials.password) } }),
   };
   return { driver: set.source, source, context: { signal, log: () => undefined } };
 }

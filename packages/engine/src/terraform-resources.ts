@@ -17,8 +17,11 @@ export async function readTerraformResources(
 }
 
 /** Without the attributes that have one of these secrets in them, which Terraform itself need not know to be any. */
-export function withoutSecrets(resources: readonly TerraformResource[], secrets: Iterable<string>): TerraformResource[] {
-  const redact = redactor(secrets);
+export async function withoutSecrets(
+  resources: readonly TerraformResource[],
+  secrets: Iterable<string>,
+): Promise<TerraformResource[]> {
+  const redact = await redactor(secrets);
   const isOpen = (value: unknown): boolean => {
     if (typeof value === 'string') return redact(value) === value;
     if (typeof value !== 'object' || value === null) return true;

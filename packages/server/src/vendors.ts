@@ -29,6 +29,13 @@ export const gitApiUrls: Readonly<Record<GitProvider, string>> = {
   GENERIC: '',
 };
 
+/** Where the git hosts have their repositories. */
+export const gitHosts: Readonly<Record<Exclude<GitProvider, 'GENERIC'>, string>> = {
+  HOSTA: 'github.com',
+  HOSTB: 'gitlab.com',
+  HOSTC: 'bitbucket.org',
+};
+
 export function isVendorRegistry(kind: string): kind is VendorRegistryKind {
   return vendorRegistryKinds.some((vendor) => vendor === kind);
 }

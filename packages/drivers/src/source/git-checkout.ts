@@ -6,11 +6,10 @@ import { DriverError } from '../errors.ts';
 import { CommitFiles } from './commit-files.ts';
 import { diskBytes, gitFolders } from './disk-size.ts';
 import type { GitResult } from './git-command.ts';
-import { gitFailure, isRefusedById, localGitFailure } from './git-failure.ts';
-import { listReferences, listTags, noSuchReference, type GitCall } from './references.ts';
+import { gitFailure, isRefusedById, localGitFailure, tooLarge } from './git-failure.ts';
+import { listReferences, listTags, noSuchReference, wholeDepth, type GitCall } from './references.ts';
 
 export interface CheckoutOptions {
-  readonly maximumBytes: number;
   readonly context: CallContext;
 }
 
@@ -60,7 +59,7 @@ export class GitCheckout {
   async files(wanted: string, { rootPath, paths }: WantedFiles): Promise<(string | null)[]> {
     await this.#init();
     const id = await this.#fetch(wanted, ['--filter=blob:none']);
-    const files = new CommitFiles(id, async (...args) => this.#reached(await this.#watched(args)).stdout);
+    const files = new CommitFiles(id, (...args) => this.#readObject(args));
     if (!(await files.hasFolder(rootPath))) {
       throw new DriverError({
         cause: 'BUILD_ROOT_MISSING',
@@ -70,6 +69,16 @@ export class GitCheckout {
     const texts: (string | null)[] = [];
     for (const path of paths) texts.push(await files.read(`${rootPath}/${path}`));
     return texts;
+  }
+
+  /** Reads an object; a text is fetched by its id first, as the clone has none and nothing is fetched by itself. */
+  async #readObject(args: readonly string[]): Promise<string> {
+    const there = await this.#git(...args);
+    if (there.code === 0) return there.stdout;
+    const [command, type, id = ''] = args;
+    if (command !== 'cat-file' || type !== 'blob') return this.#must(there).stdout;
+    await this.#fetchOnce(['--filter=blob:none'], id);
+    return this.#reached(await this.#git(...args)).stdout;
   }
 
   async #init(): Promise<void> {
@@ -105,7 +114,7 @@ export class GitCheckout {
 
   async #fetchOnce(options: readonly string[], reference: string): Promise<GitResult> {
     const common = ['fetch', '--no-tags', '--progress', '--no-recurse-submodules', '--no-write-fetch-head'];
-    const result = await this.#watched([...common, ...options, '--', 'origin', reference]);
+    const result = await this.#git(...common, ...options, '--', 'origin', reference);
     if (result.code !== 0 && !isRefusedById(result.stderr) && !/unshallow/.test(result.stderr)) {
       throw gitFailure(result, this.#call.repository);
     }
@@ -118,38 +127,13 @@ export class GitCheckout {
     throw noSuchReference({ ...this.#call, source: { ...this.#call.source, commit: id } }, await listReferences(this.#call));
   }
 
-  /** Runs git and ends it when what it writes goes over the limit. */
-  async #watched(args: readonly string[]): Promise<GitResult> {
-    const tooLarge = new AbortController();
-    let measuring = false;
-    const measure = async (): Promise<void> => {
-      if (measuring) return;
-      measuring = true;
-      try {
-        if ((await diskBytes(join(this.#directory, '.git'))) > this.#options.maximumBytes) tooLarge.abort();
-      } finally {
-        measuring = false;
-      }
-    };
-    const timer = setInterval(() => void measure(), 500);
-    try {
-      const signal = AbortSignal.any([this.#call.signal, tooLarge.signal]);
-      return await this.#call.git.run(['-C', this.#directory, ...args], { signal });
-    } catch (error) {
-      if (tooLarge.signal.aborted && !this.#call.signal.aborted) throw this.#tooLarge(null);
-      throw error;
-    } finally {
-      clearInterval(timer);
-    }
-  }
-
   /** Before a byte of it is written: a small pack can hold huge files. */
   async #checkTreeSize(id: string): Promise<void> {
     const result = this.#must(await this.#git('ls-tree', '-r', '-l', id));
     // Mode, type, id, size; a submodule has `-` for its size.
     const sizes = result.stdout.matchAll(/^\d+ \w+ [0-9a-f]+ +(\d+)\t/gm);
     const bytes = sizes.reduce((sum, [, size]) => sum + Number(size), 0);
-    if (bytes > this.#options.maximumBytes) throw this.#tooLarge(bytes);
+    if (bytes > this.#call.repository.maximumBytes) throw tooLarge(this.#call.repository, bytes);
   }
 
   async #fetchLargeFiles(): Promise<void> {
@@ -165,7 +149,7 @@ export class GitCheckout {
     }
     this.#options.context.log('Fetching files of Git LFS');
     this.#must(await this.#git('lfs', 'install', '--local', '--skip-repo'));
-    this.#reached(await this.#watched(['lfs', 'pull', 'origin']));
+    this.#reached(await this.#git('lfs', 'pull', 'origin'));
   }
 
   async #submodules(): Promise<void> {
@@ -176,15 +160,15 @@ export class GitCheckout {
     if (modules.trim() === '') return;
     this.#options.context.log('Fetching submodules');
     const update = ['submodule', '--quiet', 'update', '--init', '--recursive'];
-    const shallow = await this.#watched([...update, '--depth=1']);
+    const shallow = await this.#git(...update, '--depth=1');
     if (shallow.code !== 0) {
       // Hosts that refuse a commit by its id need the history it is found in, and a shallow clone is not made deeper by this.
       await this.#git('submodule', '--quiet', 'deinit', '--force', '--all');
       await rm(join(this.#directory, '.git/modules'), { recursive: true, force: true });
-      this.#reached(await this.#watched([...update, '--no-recommend-shallow', '--progress']));
+      this.#reached(await this.#git(...update, '--no-recommend-shallow', '--progress', wholeDepth, '--no-single-branch'));
     }
     const bytes = await diskBytes(this.#directory);
-    if (bytes > this.#options.maximumBytes * 2) throw this.#tooLarge(bytes);
+    if (bytes > this.#call.repository.maximumBytes * 2) throw tooLarge(this.#call.repository, bytes);
   }
 
   async #details(id: string, tags: ReadonlyMap<string, string>): Promise<Commit> {
@@ -207,14 +191,5 @@ export class GitCheckout {
   #must(result: GitResult): GitResult {
     if (result.code !== 0) throw localGitFailure(result, this.#call.repository);
     return result;
-  }
-
-  #tooLarge(bytes: number | null): DriverError {
-    const limit = `${(this.#options.maximumBytes / 1024 ** 3).toFixed(1)} GB`;
-    const size = bytes === null ? `more than ${limit}` : `${(bytes / 1024 ** 3).toFixed(1)} GB; the limit is ${limit}`;
-    return new DriverError({
-      cause: 'GIT_TOO_LARGE',
-      message: `The checked-out repository ${this.#call.repository.url} is too large: ${size}.`,
-    });
   }
 }

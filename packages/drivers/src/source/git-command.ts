@@ -3,6 +3,8 @@ import type { Buffer } from 'node:buffer';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { processesOf, watch, type Exceeded, type GitLimits } from './git-watch.ts';
+import type { ProxyPass } from './git-proxy.ts';
 import type { Repository } from './repository-url.ts';
 
 /** What a git process ended with. `timedOut`: it was silent for too long and was ended. */
@@ -11,6 +13,10 @@ export interface GitResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
+  /** The limit that it went over and was ended for; null: none. */
+  readonly exceeded: Exceeded | null;
+  /** The host that it was not allowed to connect to; null: none. */
+  readonly refusedHost: string | null;
 }
 
 export interface GitOptions {
@@ -29,15 +35,27 @@ export interface Git {
 const outputLimit = 32 * 1024 * 1024;
 
 /** A git for one repository. Credentials are in the environment of the processes only, and git gives them to `origin` only. */
-export async function openGit(repository: Repository): Promise<Git> {
+export async function openGit(repository: Repository, limits: GitLimits, pass: ProxyPass | null = null): Promise<Git> {
   const home = await mkdtemp(join(tmpdir(), 'davit-git-'));
   await writeFile(join(home, '.gitconfig'), configuration(repository), { mode: 0o600 });
-  const env = environment(home, repository);
+  const env = environment(home, repository, pass);
   return {
-    run: (args, options) => runGit(args, env, options),
+    run: async (args, options) => {
+      const isRemote = remoteCommands.has(args[0] === '-C' ? (args[2] ?? '') : (args[0] ?? ''));
+      const folder = isRemote && args[0] === '-C' ? (args[1] ?? null) : null;
+      const result = await runGit(args, isRemote ? env : { ...env, GIT_ALLOW_PROTOCOL: 'none' }, { ...options, folder, limits });
+      return { ...result, refusedHost: result.code === 0 ? null : (pass?.refused() ?? null) };
+    },
     close: () => rm(home, { recursive: true, force: true }),
   };
 }
+
+/*
+ * All others work on this machine alone. In a partial clone git would fetch what such a command misses, and each of these fetches what it
+ * misses in turn: a host that gives out nothing has thousands of processes started so. They have no transport, and no fetch is made
+ * by itself at all where git knows how to be told (2.39.4, 2.45).
+ */
+const remoteCommands: ReadonlySet<string> = new Set(['fetch', 'ls-remote', 'submodule', 'lfs']);
 
 // A file instead of `-c`: git drops `-c` and GIT_CONFIG_COUNT for submodules, and there they matter as much. It holds no
 // secret: the helper takes them from the environment, and git itself asks it for this origin only, redirects included.
@@ -63,7 +81,7 @@ function quote(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-function environment(home: string, repository: Repository): Record<string, string> {
+function environment(home: string, repository: Repository, pass: ProxyPass | null): Record<string, string> {
   // Nothing is inherited but what reaching a host needs: GIT_* of the caller (a hook, a test) would change what git does.
   const kept = [
     'PATH',
@@ -87,8 +105,18 @@ function environment(home: string, repository: Repository): Record<string, strin
     GIT_ASKPASS: '',
     SSH_ASKPASS: '',
     GIT_ALLOW_PROTOCOL: repository.isLocal ? 'http:https:file' : 'http:https',
+    GIT_NO_LAZY_FETCH: '1',
   };
   for (const name of kept) if (process.env[name] !== undefined) env[name] = process.env[name];
+  if (pass !== null)
+    Object.assign(env, {
+      http_proxy: pass.url,
+      https_proxy: pass.url,
+      HTTP_PROXY: pass.url,
+      HTTPS_PROXY: pass.url,
+      no_proxy: '',
+      NO_PROXY: '',
+    });
   if (repository.credentials) {
     env['DAVIT_GIT_USERNAME'] = repository.credentials.username;
     env['DAVIT_GIT_PASSWORD'] = repository.credentials.password.reveal();
@@ -96,14 +124,31 @@ function environment(home: string, repository: Repository): Record<string, strin
   return env;
 }
 
-function runGit(args: readonly string[], env: Record<string, string>, options: GitOptions): Promise<GitResult> {
+interface RunOptions extends GitOptions {
+  /** What grows with it; null: nothing. */
+  readonly folder: string | null;
+  readonly limits: GitLimits;
+}
+
+function runGit(
+  args: readonly string[],
+  env: Record<string, string>,
+  options: RunOptions,
+): Promise<Omit<GitResult, 'refusedHost'>> {
   options.signal.throwIfAborted();
   return new Promise((resolve, reject) => {
-    // A group of its own: git starts git-remote-https, index-pack and others, which must end with it.
+    // A session of its own: git starts git-remote-https, index-pack and others, which must end with it.
     const child = spawn('git', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const output = { stdout: '', stderr: '' };
     let timedOut = false;
-    const kill = (): void => killGroup(child.pid);
+    let exceeded: Exceeded | null = null;
+    const kill = (): void => killSession(child.pid);
+    const { folder, limits } = options;
+    const onExceeded = (what: Exceeded): void => {
+      exceeded ??= what;
+      kill();
+    };
+    const unwatch = child.pid === undefined ? undefined : watch({ session: child.pid, folder, limits, onExceeded });
     const idle = setTimeout(() => {
       timedOut = true;
       kill();
@@ -117,6 +162,7 @@ function runGit(args: readonly string[], env: Record<string, string>, options: G
     }
     const finish = (): void => {
       clearTimeout(idle);
+      unwatch?.();
       options.signal.removeEventListener('abort', kill);
     };
     child.once('error', (error) => {
@@ -126,16 +172,22 @@ function runGit(args: readonly string[], env: Record<string, string>, options: G
     child.once('close', (code) => {
       finish();
       if (options.signal.aborted) reject(abortReason(options.signal));
-      else resolve({ code: code ?? 128, ...output, timedOut });
+      else resolve({ code: code ?? 128, ...output, timedOut, exceeded });
     });
   });
 }
 
 // SIGKILL at once: what it writes is thrown away with its folder, and a SIGTERM that is slow to work would hold up a cancel.
-function killGroup(pid: number | undefined): void {
+function killSession(pid: number | undefined): void {
   if (pid === undefined) return;
+  killOne(-pid);
+  // A helper may have made a group of its own; the session stays.
+  for (const id of processesOf(pid)) killOne(id);
+}
+
+function killOne(id: number): void {
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(id, 'SIGKILL');
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error; // ESRCH: it has ended meanwhile.
   }

@@ -1,6 +1,7 @@
 import { DriverError } from '../errors.ts';
 import type { Repository } from './repository-url.ts';
 import type { GitResult } from './git-command.ts';
+import type { Exceeded } from './git-watch.ts';
 
 const patterns = {
   disk: /No space left on device|Disk quota exceeded/i,
@@ -16,6 +17,16 @@ export function gitFailure(result: GitResult, repository: Repository): DriverErr
   const original = lastLines(result.stderr);
   const evidence = { lines: original, original: original.at(-1) ?? '' };
   const where = repository.url;
+  const ended = endedByDavit(result, repository);
+  if (ended !== null) return ended;
+  if (/dumb http transport/i.test(result.stderr)) {
+    return new DriverError({
+      cause: 'GIT_UNREACHABLE',
+      message: `The host of the git repository ${where} only gives out its files (the "dumb" protocol of git), which Davit does not fetch from.`,
+      hint: 'Serve the repository with `git http-backend` or by a git host, which have the smart HTTP protocol of git.',
+      evidence,
+    });
+  }
   if (result.timedOut) {
     return new DriverError({
       cause: 'GIT_UNREACHABLE',
@@ -50,6 +61,8 @@ export function gitFailure(result: GitResult, repository: Repository): DriverErr
 
 /** The failure of a git command that asks no host: the disk is full, or we asked for nonsense. */
 export function localGitFailure(result: GitResult, repository: Repository): DriverError {
+  const ended = endedByDavit(result, repository);
+  if (ended !== null) return ended;
   const original = lastLines(result.stderr);
   if (patterns.disk.test(result.stderr) || /unable to write/i.test(result.stderr)) {
     return diskFull(repository, { lines: original });
@@ -59,6 +72,40 @@ export function localGitFailure(result: GitResult, repository: Repository): Driv
     message: `git failed on the checked-out repository ${repository.url}: ${shortReason(original)}`,
     evidence: { lines: original },
   });
+}
+
+const limitWords: Readonly<Record<Exclude<Exceeded, 'diskBytes'>, string>> = {
+  processes: 'started more processes than it may',
+  memoryBytes: 'took more memory than it may',
+  milliseconds: 'took longer than it may',
+};
+
+/** What Davit itself did not let git do; null: nothing. */
+function endedByDavit({ exceeded, refusedHost }: GitResult, repository: Repository): DriverError | null {
+  if (refusedHost !== null) return notAllowed(repository.url, refusedHost);
+  if (exceeded === null) return null;
+  if (exceeded === 'diskBytes') return tooLarge(repository, null);
+  return new DriverError({
+    cause: 'GIT_TOO_LARGE',
+    message: `git ${limitWords[exceeded]} for the repository ${repository.url} and was ended.`,
+    hint: 'Check that the repository is served by a git host and has no very large files or thousands of submodules.',
+  });
+}
+
+/** The same words whatever is at the address, and whether anything is. */
+export function notAllowed(url: string, host: string): DriverError {
+  return new DriverError({
+    cause: 'GIT_UNREACHABLE',
+    message: `The git repository ${url} leads to ${host}, which is not a public address and not allowed.`,
+    hint: 'Use a repository of a public host, or have the operator name this host in DAVIT_ALLOW_PRIVATE_REPOSITORIES.',
+  });
+}
+
+/** `bytes`: how large it would be; null: larger than the limit. */
+export function tooLarge({ url, maximumBytes }: Repository, bytes: number | null): DriverError {
+  const limit = `${(maximumBytes / 1024 ** 3).toFixed(1)} GB`;
+  const size = bytes === null ? `more than ${limit}` : `${(bytes / 1024 ** 3).toFixed(1)} GB; the limit is ${limit}`;
+  return new DriverError({ cause: 'GIT_TOO_LARGE', message: `The checked-out repository ${url} is too large: ${size}.` });
 }
 
 function diskFull(repository: Repository, evidence: DriverError['evidence']): DriverError {
@@ -80,7 +127,7 @@ function denied(repository: Repository, evidence: DriverError['evidence']): Driv
 
 /** Whether a host refused to give a commit by its id, so that it must be looked for on its branch. */
 export function isRefusedById(stderr: string): boolean {
-  return /not our ref|unadvertised object|couldn't find remote ref|did not send all necessary objects|dumb http transport|no such remote ref|shallow capabilities|upload-pack: not our|expected shallow|remote error: want/i.test(
+  return /not our ref|unadvertised object|couldn't find remote ref|did not send all necessary objects|no such remote ref|upload-pack: not our|expected shallow|remote error: want/i.test(
     stderr,
   );
 }

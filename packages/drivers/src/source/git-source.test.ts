@@ -58,7 +58,7 @@ async function failure(promise: Promise<unknown>): Promise<DriverError> {
 }
 
 const secret = 'canary-Zq9/+ pä$$"word';
-const credentials = { username: 'git-user', password: new Sensitive(secret) };
+const credentials = { username: 'git-user', password: new Sensitive(secret), hosts: ['127.0.0.1'] };
 const login = `git-user:${secret}`;
 
 describe('resolving', () => {
@@ -297,7 +297,7 @@ describe('access', () => {
 
   test.each([
     ['without credentials', undefined, {}],
-    ['with wrong ones', { username: 'git-user', password: new Sensitive('wrong') }, {}],
+    ['with wrong ones', { username: 'git-user', password: new Sensitive('wrong'), hosts: ['127.0.0.1'] }, {}],
     ['when the host answers 403', credentials, { status: 403 }],
     ['when the host answers 404, as hosts do for private repositories', credentials, { status: 404 }],
   ])('%s it is denied', async (_name, given, behaviour) => {
@@ -334,7 +334,7 @@ describe('access', () => {
 
   test('credentials with a line break, which could forge a line of git’s credential protocol, are refused', async () => {
     const server = await serve();
-    const forged = { username: 'a', password: new Sensitive('b\nhost=elsewhere') };
+    const forged = { username: 'a', password: new Sensitive('b\nhost=elsewhere'), hosts: ['127.0.0.1'] };
     const error = await failure(source.resolve({ url: `${server.url}/app.git`, credentials: forged }, recordedContext()));
     expect(error.message).toContain('line break');
     expect(server.requests).toEqual([]);

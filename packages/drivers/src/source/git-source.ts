@@ -6,16 +6,27 @@ import type { Commit, GitSource, SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { GitCheckout } from './git-checkout.ts';
 import { openGit } from './git-command.ts';
-import { gitFailure } from './git-failure.ts';
+import { gitFailure, notAllowed } from './git-failure.ts';
+import { GitProxy, refusedAddress, type MayReach } from './git-proxy.ts';
+import { defaultLimits, type GitLimits } from './git-watch.ts';
 import { readChanges, readHistory } from './history.ts';
-import { listHeads, listReferences, noSuchReference, type GitCall } from './references.ts';
-import { isBranchName, parseRepository } from './repository-url.ts';
+import { listHeads, listReferences, noSuchReference, wholeDepth, type GitCall } from './references.ts';
+import { isBranchName, parseRepository, type Repository } from './repository-url.ts';
 
 export interface GitSourceOptions {
   /** Paths and file URLs of this machine. They let whoever names them read it: only where everybody may. Default: false. */
   readonly allowLocalRepositories?: boolean;
   /** Limit of what a checkout may take on the disk. Default: 5 GB. */
   readonly maximumBytes?: number;
+  /**
+   * Which addresses credentials may be sent to without TLS. Default: none but those of this machine. A name that leads to others as well gets
+   * none.
+   */
+  readonly mayReadPlainly?: MayReach;
+  /** Which addresses git may connect to, redirects and submodules included. Default: all. */
+  readonly mayReach?: MayReach;
+  /** Of each git command, but for the disk. */
+  readonly limits?: Partial<Omit<GitLimits, 'diskBytes'>>;
 }
 
 /** Sources by the `git` program, version 2.30 or later. */
@@ -32,14 +43,21 @@ const fullId = /^[0-9a-f]{40}$/i;
 const abbreviatedId = /^[0-9a-f]{7,39}$/i;
 /** Makes a source driver. It has no state: several may be used side by side. */
 export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver {
-  const maximumBytes = options.maximumBytes ?? 5 * 1024 ** 3;
+  const maximumBytes = options.maximumBytes ?? defaultLimits.diskBytes;
+  const limits = { ...defaultLimits, ...options.limits, diskBytes: maximumBytes };
+  // With a proxy of the operator's, that one decides what is reached: behind it this machine may not even know names.
+  const proxy = options.mayReach === undefined || hasProxy() ? null : new GitProxy(options.mayReach);
   const call = async <T>(source: GitSource, context: CallContext, action: (call: GitCall) => Promise<T>): Promise<T> => {
-    const repository = parseRepository(source, options.allowLocalRepositories ?? false);
+    const repository = parseRepository(source, { allowLocal: options.allowLocalRepositories ?? false, maximumBytes });
     if (source.branch !== undefined && !isBranchName(source.branch)) throw notABranch(source.branch);
-    const git = await openGit(repository);
+    if (options.mayReach !== undefined) await refuseHost(repository, options.mayReach);
+    await refusePlain(repository, options.mayReadPlainly ?? isLoopback);
+    const pass = proxy === null || repository.isLocal ? null : await proxy.open();
+    const git = await openGit(repository, limits, pass);
     try {
       return await action({ git, repository, source, signal: context.signal });
     } finally {
+      pass?.close();
       await git.close();
     }
   };
@@ -48,13 +66,11 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
     checkout: (source, directory, context) =>
       call(source, context, async (git): Promise<Commit> => {
         await emptyFolder(directory);
-        return new GitCheckout(git, directory, { maximumBytes, context }).checkout(idOf(source.commit));
+        return new GitCheckout(git, directory, { context }).checkout(idOf(source.commit));
       }),
     files: (source, wanted, context) =>
       call(source, context, (git) =>
-        inScratchFolder((directory) =>
-          new GitCheckout(git, directory, { maximumBytes, context }).files(idOf(source.commit), wanted),
-        ),
+        inScratchFolder((directory) => new GitCheckout(git, directory, { context }).files(idOf(source.commit), wanted)),
       ),
     heads: (source, context) => call(source, context, (git) => listHeads(git)),
     changes: (source, wanted, context) =>
@@ -63,11 +79,37 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
       call(source, context, (git) => inScratchFolder((directory) => readHistory(git, directory, limit))),
     treeOf: (source, rootPath, context) =>
       call(source, context, (git) =>
-        inScratchFolder((directory) =>
-          new GitCheckout(git, directory, { maximumBytes, context }).treeOf(idOf(source.commit), rootPath),
-        ),
+        inScratchFolder((directory) => new GitCheckout(git, directory, { context }).treeOf(idOf(source.commit), rootPath)),
       ),
   };
+}
+
+/** A host that has no public address is refused before git starts; a name that cannot be looked up is git's to report. */
+async function refuseHost({ url, isLocal }: Repository, mayReach: MayReach): Promise<void> {
+  if (isLocal) return;
+  const { hostname } = new URL(url);
+  const refused = await refusedAddress(hostname, mayReach).catch(() => null);
+  if (refused !== null) throw notAllowed(url, hostname);
+}
+
+/** Credentials that anybody on the way could read. */
+async function refusePlain({ url, credentials }: Repository, mayReadPlainly: MayReach): Promise<void> {
+  if (credentials === null || !url.startsWith('http:')) return;
+  const refused = await refusedAddress(new URL(url).hostname, mayReadPlainly).catch(() => 'no address');
+  if (refused === null) return;
+  throw new DriverError({
+    cause: 'GIT_ACCESS_DENIED',
+    message: `The git credentials are not sent to ${url}, as that is plain http, which others can read on the way.`,
+    hint: 'Use the https URL of the repository; or no git token, if it is public. For a private network the operator can name the host in DAVIT_ALLOW_PRIVATE_REPOSITORIES.',
+  });
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || address.startsWith('127.');
+}
+
+function hasProxy(): boolean {
+  return ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].some((name) => (process.env[name] ?? '') !== '');
 }
 
 async function resolve(call: GitCall): Promise<string> {
@@ -91,7 +133,7 @@ async function resolveAbbreviation(call: GitCall, start: string, references: Rea
     await git.run(['init', '--quiet', '--bare', directory], { signal });
     // Commits without folders and files. A host that cannot filter sends all, which is slower and as good.
     const fetched = await git.run(
-      ['-C', directory, 'fetch', '--no-tags', '--progress', '--filter=tree:0', '--', repository.url, branches],
+      ['-C', directory, 'fetch', '--no-tags', '--progress', '--filter=tree:0', wholeDepth, '--', repository.url, branches],
       { signal },
     );
     if (fetched.code !== 0) {

@@ -12,6 +12,12 @@ export interface GitCall {
   readonly signal: AbortSignal;
 }
 
+/**
+ * All of a history. Other than no depth at all it makes git refuse a host that only gives out files, whose objects it would ask for
+ * one by one.
+ */
+export const wholeDepth = '--depth=2147483647';
+
 // Listing references is one small answer: a host that takes longer is as good as gone.
 const listing: Pick<GitOptions, 'idleMilliseconds'> = { idleMilliseconds: 45_000 };
 

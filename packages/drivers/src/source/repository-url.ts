@@ -11,6 +11,13 @@ export interface Repository {
   /** `https://host:port`, the only place that gets the credentials; '' for a local repository. */
   readonly origin: string;
   readonly credentials: { readonly username: string; readonly password: Sensitive } | null;
+  /** Limit of what a checkout may take on the disk. */
+  readonly maximumBytes: number;
+}
+
+export interface RepositoryRules {
+  readonly allowLocal: boolean;
+  readonly maximumBytes: number;
 }
 
 /**
@@ -18,11 +25,15 @@ export interface Repository {
  * programs (`ext::`, ssh) or carry no encryption and no authentication (`git:`). Credentials in the URL are taken out of it, so
  * that they reach neither an argument vector nor a message.
  */
-export function parseRepository(source: Pick<GitSource, 'url' | 'credentials'>, allowLocal: boolean): Repository {
+export function parseRepository(
+  source: Pick<GitSource, 'url' | 'credentials'>,
+  { allowLocal, maximumBytes }: RepositoryRules,
+): Repository {
   const text = source.url.trim();
   if (text === '' || text.length > 2048 || hasControlCharacter(text))
     throw unusable('The URL of the git repository is not valid.');
-  if (isLocalAddress(text)) return { url: localUrl(text, allowLocal), isLocal: true, origin: '', credentials: null };
+  if (isLocalAddress(text))
+    return { url: localUrl(text, allowLocal), isLocal: true, origin: '', credentials: null, maximumBytes };
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw unusable(`The git repository ${withoutUserinfo(text)} is not an http or https URL.`);
@@ -34,11 +45,12 @@ export function parseRepository(source: Pick<GitSource, 'url' | 'credentials'>, 
   url.username = '';
   url.password = '';
   url.hash = '';
+  if (source.credentials !== undefined) refuseOtherHost(url, source.credentials.hosts);
   const credentials = source.credentials ?? inUrl;
   if (credentials && [credentials.username, credentials.password.reveal()].some(hasControlCharacter)) {
     throw unusable('The git credentials contain a line break or another control character.', 'Enter the git token again.');
   }
-  return { url: url.href, isLocal: false, origin: url.origin, credentials };
+  return { url: url.href, isLocal: false, origin: url.origin, credentials, maximumBytes };
 }
 
 /** Whether git would take this for a branch: the rules of `git check-ref-format`, and no leading dash. */
@@ -46,6 +58,16 @@ export function isBranchName(name: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what git forbids here
   if (name === '' || name.length > 250 || /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\.lock(\/|$)/.test(name)) return false;
   return !/^[-/]|\/$|\.$/.test(name) && !name.split('/').some((part) => part.startsWith('.')) && name !== '@';
+}
+
+function refuseOtherHost({ hostname }: URL, hosts: readonly string[]): void {
+  if (hosts.includes(hostname)) return;
+  const place = hosts.length === 0 ? 'no host that is known' : hosts.join(' and ');
+  throw new DriverError({
+    cause: 'GIT_ACCESS_DENIED',
+    message: `The git token is for ${place} and is not sent to ${hostname}.`,
+    hint: `Use a git token that is for ${hostname}: create one whose git_api_url is https://${hostname}, or edit this one, with its token again.`,
+  });
 }
 
 function localUrl(text: string, allowLocal: boolean): string {

@@ -113,7 +113,7 @@ export class Bench {
     // One that runs still is only read as far as it came.
     if (this.#instance.state === 'RUNNING') setTimeout(() => stop.abort(), 1_000).unref();
     await cluster.followLogs(this.#instance.id, null, keep, signal).catch(() => undefined);
-    const redact = redactor((await this.#parts.hooks.secrets([subject.passwordSecretId])).values());
+    const redact = await redactor((await this.#parts.hooks.secrets([subject.passwordSecretId])).values());
     return lines.map((line) => redact(line));
   }
 

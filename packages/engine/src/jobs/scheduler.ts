@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { redactor, retry } from '@davit/base';
+import { retry } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Workload } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
@@ -8,7 +8,7 @@ import { isDatabaseAway, isPassing, retryPolicy } from '../passing.ts';
 import { placedWorkload } from '../placed-workload.ts';
 import { startWithImage } from '../registry-image.ts';
 import { toFailure } from '../run/failure.ts';
-import { readableSecrets } from '../run/readable.ts';
+import { readableSecrets, redactorOrBlind } from '../run/readable.ts';
 import * as store from '../store/jobs.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import { secretIds, terminationGrace } from '../workload.ts';
@@ -223,7 +223,7 @@ export class Scheduler {
       if (isDatabaseAway(error) || (error instanceof ClusterAway && !isWaitedOut(this.#parts, run.driver))) throw error;
       const failure = toFailure(error, run.id);
       if (failure.code === 'INTERNAL') this.#parts.log.error({ err: error, reference: run.id }, 'a run of a job failed');
-      const redact = redactor(await readableSecrets(this.#parts.hooks, secretIds(run.config)));
+      const redact = await redactorOrBlind(await readableSecrets(this.#parts.hooks, secretIds(run.config)));
       return { ...failure, message: redact(failure.message) };
     }
   }

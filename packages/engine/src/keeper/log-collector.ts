@@ -1,8 +1,9 @@
-import { redactor, type Redactor } from '@davit/base';
+import type { Redactor } from '@davit/base';
 import type { Instance, LogLine } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { pause } from '../run/pause.ts';
+import { redactorOrBlind } from '../run/readable.ts';
 import * as store from '../store/logs.ts';
 import { secretIds } from '../workload.ts';
 
@@ -150,7 +151,7 @@ export class LogCollector {
   #redactor(release: string, config: ReleaseConfig): Promise<Redactor> {
     const known = this.#redactors.get(release);
     if (known !== undefined) return known;
-    const made = this.#parts.hooks.secrets(secretIds(config)).then((values) => redactor(values.values()));
+    const made = this.#parts.hooks.secrets(secretIds(config)).then((values) => redactorOrBlind(values.values()));
     made.catch(() => this.#redactors.delete(release));
     this.#redactors.set(release, made);
     // Releases come and go; the ones in use are few.

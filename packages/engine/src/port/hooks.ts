@@ -10,12 +10,22 @@ export interface GatewayDomains {
   readonly challenges: readonly HttpChallenge[];
 }
 
+/** For hosts of these names, and for no other. */
+export interface HostCredentials {
+  readonly username: string;
+  readonly password: string;
+  readonly hosts: readonly string[];
+}
+
 /** What the engine asks of the resources; handed in where the program is composed, so that it knows none of their tables. */
 export interface EngineHooks {
   /** Values of secret versions by id. One that is gone is missing in the map. */
   secrets(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** What a git host wants for a git token; null: the token was deleted. */
-  gitCredentials(gitTokenId: string): Promise<{ readonly username: string; readonly password: string } | null>;
+  /**
+   * What a git host wants for a git token; null: the token was deleted. `url`: of the repository that it is used for, which decides on the
+   * host of a token that was never used before; null: it is only to be hidden.
+   */
+  gitCredentials(gitTokenId: string, url: string | null): Promise<HostCredentials | null>;
   /** Of a container registry; null: it needs none; undefined: there is no such registry. */
   registryCredentials(registryId: string): Promise<{ readonly username: string; readonly password: string } | null | undefined>;
   /**

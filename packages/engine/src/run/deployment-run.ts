@@ -1,4 +1,5 @@
-import { redactor } from '@davit/base';
+import { isAppError, redactor, type Redactor } from '@davit/base';
+import { DriverError } from '@davit/drivers';
 import { ClusterAway } from '../clusters/drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import type { EngineParts } from '../parts.ts';
@@ -18,6 +19,7 @@ import { ClusterWait, type Waiting } from './cluster-wait.ts';
 import { Canceled, runStep } from './step-run.ts';
 import { parallel } from './parallel.ts';
 import { removeEnvironment } from './remove-environment.ts';
+import { redactorOrBlind } from './readable.ts';
 import { takeBack } from './take-back.ts';
 import { positionOf, prepareTasks, retires, valuesToHide, type TaskState } from './prepare.ts';
 
@@ -44,6 +46,7 @@ export class DeploymentRun {
   readonly #journal: Journal;
   readonly #log: DeploymentLog;
   #tasks: readonly TaskState[] = [];
+  #isPrepared = false;
   /** Name of the service that failed first, which is why others are canceled. */
   #firstFailed: string | null = null;
   /** Code of that failure, or of what kept the environment from being removed. */
@@ -74,14 +77,18 @@ export class DeploymentRun {
       await this.#work();
     } catch (error) {
       const isOver = error instanceof LeaseLost || this.#abandonedFromOutside.aborted || this.waiting !== null;
-      if (isOver || isDatabaseAway(error) || !this.#input.isLastTry) throw error;
+      // What cannot even be prepared is no better later, and there is nothing of this try to take back.
+      const isHopeless = !this.#isPrepared && (isTooLarge(error) || this.#input.cancel.aborted);
+      if (isOver || isDatabaseAway(error) || !(this.#input.isLastTry || isHopeless)) throw error;
       await this.#giveUp(error);
     }
   }
 
   async #work(): Promise<void> {
     try {
-      for (const members of await this.#prepare()) {
+      const stages = await this.#prepare();
+      this.#isPrepared = true;
+      for (const members of stages) {
         await this.#buildStage(members);
         await this.#deployStage(members);
       }
@@ -116,10 +123,23 @@ export class DeploymentRun {
     await parts.clusters.know(deployment.driver);
     const stages = await prepareTasks({ parts, deployment, journal: this.#journal });
     this.#tasks = stages.flat();
-    this.#log.redact = redactor(await valuesToHide(parts.hooks, this.#tasks));
+    this.#log.redact = await this.#redactor();
     if (resumed)
       this.#log.add('resume', 'Davit had stopped in the middle of this deployment and goes on with it.', { level: 'WARNING' });
     return stages;
+  }
+
+  /** Of this deployment's secrets. DriverError SECRETS_TOO_LARGE, unless the services only stop or go. */
+  async #redactor(): Promise<Redactor> {
+    const { deployment, parts } = this.#input;
+    const values = await valuesToHide(parts.hooks, this.#tasks);
+    if (deployment.action !== 'DEPLOY' && deployment.action !== 'RESTART') return redactorOrBlind(values);
+    try {
+      return await redactor(values);
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      throw new DriverError({ cause: 'SECRETS_TOO_LARGE', message: error.message });
+    }
   }
 
   async #buildStage(members: readonly TaskState[]): Promise<void> {
@@ -430,4 +450,8 @@ export class DeploymentRun {
     this.#firstCause ??= failure.code;
     this.#count('FAILED');
   }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof DriverError && error.code === 'SECRETS_TOO_LARGE';
 }

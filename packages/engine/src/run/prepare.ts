@@ -156,7 +156,7 @@ async function credentialsOf(
   }
   const tokens = config === null ? [] : gitTokensOf(config.source);
   return given(
-    await Promise.all(tokens.map((id) => (id === null ? Promise.resolve(null) : unlessRefused(hooks.gitCredentials(id))))),
+    await Promise.all(tokens.map((id) => (id === null ? Promise.resolve(null) : unlessRefused(hooks.gitCredentials(id, null))))),
   );
 }
 

@@ -13,7 +13,7 @@ export async function sourceAt(
   context: StepContext,
   { url, branch, gitTokenId }: Pick<RepositoryPlace, 'url' | 'branch' | 'gitTokenId'>,
 ): Promise<GitSource> {
-  const credentials = gitTokenId === null ? null : await context.parts.hooks.gitCredentials(gitTokenId);
+  const credentials = gitTokenId === null ? null : await context.parts.hooks.gitCredentials(gitTokenId, url);
   if (gitTokenId !== null && credentials === null) {
     throw new DriverError({
       cause: 'GIT_ACCESS_DENIED',
@@ -24,8 +24,6 @@ export async function sourceAt(
   return {
     url,
     ...(branch === null ? {} : { branch }),
-    ...(credentials === null
-      ? {}
-      : { credentials: { username: credentials.username, password: new Sensitive(credentials.password) } }),
+    ...(credentials === null ? {} : { credentials: { ...credentials, password: new Sensitive(credentials.password) } }),
   };
 }

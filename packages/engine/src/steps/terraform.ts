@@ -190,7 +190,7 @@ async function listResources(context: StepContext, session: TerraformSession): P
   try {
     const resources = await session.resources(call);
     const secrets = await parts.hooks.secrets(secretIds(configOf(task)));
-    return withoutSecrets(resources, secrets.values());
+    return await withoutSecrets(resources, secrets.values());
   } catch (error) {
     if (call.signal.aborted) throw error;
     call.log(`The resources could not be listed: ${error instanceof Error ? error.message : String(error)}.`);

@@ -40,6 +40,7 @@ describe('a JWT', () => {
     ['for another audience', { aud: 'another' }, 'audience'],
     ['without an audience', { aud: undefined }, 'audience'],
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1000) + 300 }, 'not valid yet'],
+    ['that was issued in the future', { iat: Math.floor(Date.now() / 1000) + 300 }, 'issued in the future'],
     ['without an end', { exp: undefined }, 'expires'],
     ['without a subject', { sub: undefined }, 'nobody'],
     ['with an empty subject', { sub: '' }, 'nobody'],

@@ -46,7 +46,10 @@ export class Issuers {
       requiredClaims: ['sub', 'exp'],
     };
     const claims = await translated(() => verifyWith(token, keySet, options));
-    const { sub, exp } = claims;
+    const { sub, exp, iat } = claims;
+    // jose looks at the time of issue only where a token has an age at most.
+    if (iat !== undefined && iat * 1000 > this.#clock.now().getTime() + toleranceSeconds * 1000)
+      throw badToken(claimFaults['iat'] ?? '');
     if (typeof sub !== 'string' || sub === '' || exp === undefined) throw badToken('it names nobody (sub)');
     return { issuer, subject: sub, expiresAt: (exp + toleranceSeconds) * 1000, claims };
   }

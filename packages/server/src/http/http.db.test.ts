@@ -61,6 +61,19 @@ describe('a body', () => {
     expect(body).toMatchObject({ status: 400, code: 'MALFORMED_JSON', message: expect.stringContaining(place) });
   });
 
+  test('that nests too deep is answered 400 with advice, whatever is in its texts', async () => {
+    for (const levels of [201, 5_000]) {
+      const text = `{"name":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+      expect((await post(text)).body).toMatchObject({
+        status: 400,
+        code: 'MALFORMED_JSON',
+        message: expect.stringContaining('Make it flatter'),
+      });
+    }
+    const name = `${'[{'.repeat(110)}\\"`;
+    expect((await post(JSON.stringify({ name, extra: 'x' }))).body).not.toMatchObject({ code: 'MALFORMED_JSON' });
+  });
+
   test('with keys that would change prototypes is refused', async () => {
     for (const text of ['{"name":"a","__proto__":{"x":1}}', '{"name":"a","constructor":{"prototype":{}}}']) {
       expect((await post(text)).body).toMatchObject({ status: 400, code: 'MALFORMED_JSON' });

@@ -9,6 +9,7 @@ import { parse } from 'secure-json-parse';
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw new AppError({ code: 'MALFORMED_JSON', message: 'The body is not valid UTF-8.' });
+  refuseDepth(bytes);
   const text = bytes.toString('utf8');
   const value = parseValue(text);
   // Only an escape can smuggle these in: a NUL itself is no JSON, half of a surrogate pair is no UTF-8.
@@ -23,6 +24,24 @@ export function parseText(bytes: Buffer): string | undefined {
   const text = bytes.toString('utf8');
   refuseUnstorable(text, '');
   return text;
+}
+
+/** What walks through a value calls itself for each level; no operation takes more than some ten. */
+const mostLevels = 200;
+
+function refuseDepth(bytes: Buffer): void {
+  let levels = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (isText && byte === 0x5c) at += 1; // A backslash: the next character stands for itself.
+    else if (byte === 0x22) isText = !isText;
+    else if (!isText && (byte === 0x5b || byte === 0x7b)) levels += 1;
+    else if (!isText && (byte === 0x5d || byte === 0x7d)) levels -= 1;
+    if (levels <= mostLevels) continue;
+    const message = `The body nests objects and lists more than ${mostLevels} levels deep. Make it flatter, or send the inner part as a text.`;
+    throw new AppError({ code: 'MALFORMED_JSON', message });
+  }
 }
 
 function parseValue(text: string): unknown {

@@ -13,6 +13,7 @@ import { setLimitHeaders } from './limit.ts';
 import type { Room } from './server.ts';
 import { renderServiceMetrics } from './service-metrics.ts';
 import { staticText } from './static-text.ts';
+import { writingChecks, writingMetrics } from './writing.ts';
 
 // One that takes no changes is of no use, also where its connections are from before.
 const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoChanges} as refuses`);
@@ -32,7 +33,7 @@ export async function addPages(app: FastifyInstance, room: Room): Promise<void> 
 
 function addHealth(pages: FastifyInstance, room: Room): void {
   pages.get('/healthz', (_request, reply) => reply.headers(securityHeaders).send({ status: 'ok' }));
-  pages.get('/readyz', async (_request, reply) => {
+  pages.get<{ Querystring: { readonly verbose?: string } }>('/readyz', async (request, reply) => {
     if (room.options.isLeaving?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'stopping' });
     if (room.options.isStarting?.() === true) return reply.code(503).headers(securityHeaders).send({ status: 'starting' });
     try {
@@ -42,16 +43,20 @@ function addHealth(pages: FastifyInstance, room: Room): void {
       room.options.logger?.warn({ err: error }, 'not ready: the database does not answer');
       return sendError(reply, errorAnswer('DATABASE_UNAVAILABLE', 'The database does not answer.'));
     }
-    return reply.headers(securityHeaders).send({ status: 'ready' });
+    const writing = request.query.verbose === undefined ? undefined : await room.options.writing?.();
+    const checks = writing === undefined ? {} : { checks: { database: { state: 'ok' }, ...writingChecks(writing) } };
+    return reply.headers(securityHeaders).send({ status: 'ready', ...checks });
   });
   const services = serviceSource(room);
   pages.get('/metrics', async (_request, reply) => {
-    const [platform, ofServices, ofProcess] = await Promise.all([
+    const [platform, ofServices, ofProcess, writing] = await Promise.all([
       room.options.metrics.render(),
       services.get(),
       processMetrics(),
+      room.options.writing?.(),
     ]);
-    const text = `${render([room.durations.family])}${platform}${ofServices?.value ?? ''}${ofProcess}`;
+    const ofWriting = writing === undefined ? '' : writingMetrics(writing);
+    const text = `${render([room.durations.family])}${platform}${ofWriting}${ofServices?.value ?? ''}${ofProcess}`;
     return reply.headers(securityHeaders).type('text/plain; version=0.0.4; charset=utf-8').send(text);
   });
 }

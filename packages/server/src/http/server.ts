@@ -21,6 +21,7 @@ import { addPages } from './pages.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { addOperation } from './route.ts';
 import { addTerraformState } from './terraform-state.ts';
+import type { Writing } from './writing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -57,6 +58,8 @@ export interface ServerOptions {
   /** Requests are refused while the event loop is later than this. Default: 1,500. */
   readonly overloadedAfterMilliseconds?: number;
   readonly logger?: FastifyBaseLogger;
+  /** Whether what this process writes can be written; left out: nobody looks. */
+  readonly writing?: () => Promise<Writing>;
 }
 
 /** What the parts of the HTTP layer share. */

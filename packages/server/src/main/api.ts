@@ -15,7 +15,8 @@ import { readCatalogue } from '../catalogue/read.ts';
 import type { Deps } from '../deps.ts';
 import { RateLimitSharing } from '../http/rate-limit-sharing.ts';
 import { RateLimiter } from '../http/rate-limit.ts';
-import { createServer } from '../http/server.ts';
+import { createServer, type ServerOptions } from '../http/server.ts';
+import type { Writing } from '../http/writing.ts';
 import { ensureAuthority } from '../resources/certificate/index.ts';
 import { noteServiceAccounts } from '../resources/cluster/index.ts';
 import { PlatformCounts } from '../metrics/counts.ts';
@@ -50,6 +51,8 @@ export interface ApiInput<Made extends MadeEngine = MadeEngine> {
   readonly database: Database;
   readonly engine: (parts: ApiParts) => Made;
   readonly logger?: FastifyBaseLogger;
+  /** Whether what this process writes can be written; left out: nobody looks. */
+  readonly writing?: () => Promise<Writing>;
   /** See `ServerOptions`. */
   readonly overloadedAfterMilliseconds?: number;
 }
@@ -183,9 +186,10 @@ interface ServerParts {
 }
 
 async function makeServer(
-  { config, connectionString, logger, overloadedAfterMilliseconds }: ApiInput,
+  input: ApiInput,
   { deps, authenticator, limiter, state, backupFolder }: ServerParts,
 ): Promise<FastifyInstance> {
+  const { config, connectionString, logger } = input;
   const { database, engine, vault } = deps;
   const version = await programVersion();
   return createServer({
@@ -205,9 +209,17 @@ async function makeServer(
     version,
     isLeaving: () => state.isLeaving,
     isStarting: () => state.isStarting,
-    ...(logger === undefined ? {} : { logger }),
-    ...(overloadedAfterMilliseconds === undefined ? {} : { overloadedAfterMilliseconds }),
+    ...givenOf(input),
   });
+}
+
+/** What the server is given where there is some. */
+function givenOf({ logger, writing, overloadedAfterMilliseconds }: ApiInput): Partial<ServerOptions> {
+  return {
+    ...(logger !== undefined && { logger }),
+    ...(writing !== undefined && { writing }),
+    ...(overloadedAfterMilliseconds !== undefined && { overloadedAfterMilliseconds }),
+  };
 }
 
 async function closeServer(server: FastifyInstance, streams: Streams, withinSeconds: number): Promise<void> {

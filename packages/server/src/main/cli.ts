@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { isAppError } from '@davit/base';
 import { readConfiguration, type Configuration } from './config.ts';
+import { loggedError } from './log-errors.ts';
+import { LogOutput } from './log-output.ts';
 
 const help = `davit: a self-hosted deployment platform
 
@@ -187,4 +189,12 @@ function nextSignal(): Promise<void> {
   });
 }
 
+/** Ends the process with the error as the log has it: Node.js would print all that the error carries, values included. */
+function endWith(error: unknown): never {
+  const line = { level: 60, time: Date.now(), err: loggedError(error), msg: 'davit ends, as it failed in an unexpected way' };
+  new LogOutput(2).write(`${JSON.stringify(line)}\n`);
+  process.exit(failed);
+}
+
+if (import.meta.main) process.on('uncaughtException', endWith);
 if (import.meta.main) process.exitCode = await run(process.argv.slice(2));

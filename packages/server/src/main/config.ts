@@ -46,6 +46,8 @@ export interface Configuration {
   readonly proveDomains: boolean;
   readonly role: (typeof roles)[number];
   readonly allowPrivateTargets: boolean;
+  /** Private addresses that git may reach: all, none, or names of hosts, addresses and networks. */
+  readonly privateRepositories: boolean | readonly string[];
   readonly allowLocalRepositories: boolean;
   /** Container registries and Helm repositories may have http URLs. */
   readonly allowHttpRegistries: boolean;
@@ -132,6 +134,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
   const reader = new ConfigurationReader(environment);
   const signIn = reader.openIdConnect('DAVIT_OIDC_ISSUER', 'DAVIT_OIDC_AUDIENCE');
   const databaseUrl = reader.databaseUrl('DATABASE_URL');
+  const allowLocalRepositories = reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false);
   const configuration: Omit<Configuration, 'unknownVariables'> = {
     stateFolder: path.resolve(reader.text('DAVIT_HOME', '.davit')),
     host: reader.text('DAVIT_HOST', '127.0.0.1'),
@@ -158,7 +161,9 @@ export function readConfiguration(environment: Environment = process.env): Confi
     proveDomains: reader.truth('DAVIT_PROVE_DOMAINS', signIn.oidcIssuers.length > 0),
     role: reader.word('DAVIT_ROLE', roles, 'all'),
     allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
-    allowLocalRepositories: reader.truth('DAVIT_ALLOW_LOCAL_REPOSITORIES', false),
+    allowLocalRepositories,
+    // Whoever may read the folders of this machine may as well ask its network.
+    privateRepositories: reader.places('DAVIT_ALLOW_PRIVATE_REPOSITORIES', allowLocalRepositories),
     allowHttpRegistries: reader.truth('DAVIT_ALLOW_HTTP_REGISTRIES', false),
     vendorRegistries: reader.vendorRegistries('DAVIT_VENDOR_REGISTRIES'),
     variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', 'DAVIT'),

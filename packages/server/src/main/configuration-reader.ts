@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
 import { cronFault } from '@davit/engine/port';
+import { isPlace } from '../remote/addresses.ts';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
 import { clusterDoor, readClusterSettings, type ClusterSettingsTable } from '../cluster-settings.ts';
@@ -91,6 +92,19 @@ export class ConfigurationReader {
     if (value === 'true' || value === '1') return true;
     if (value !== 'false' && value !== '0') this.#fault(name, `must be true or false, not ${JSON.stringify(value)}`);
     return false;
+  }
+
+  /** true, false, or a list of names of hosts, addresses and networks, divided by commas. */
+  places(name: string, byDefault: boolean): boolean | readonly string[] {
+    const value = this.optional(name);
+    if (value === null || /^(true|false|0|1)$/.test(value)) return this.truth(name, byDefault);
+    const places = value.split(',').map((place) => place.trim().toLowerCase());
+    const wrong = places.find((place) => !isPlace(place));
+    if (wrong !== undefined) {
+      const forms = 'true, false, or a list as git.home.example,192.168.1.0/24,fd00::7';
+      this.#fault(name, `must be ${forms}; ${JSON.stringify(wrong)} is neither a host nor a network`);
+    }
+    return places;
   }
 
   schedule(name: string, byDefault: string): string {

@@ -4,6 +4,7 @@ import {
   createDockerDriver,
   createGateway,
   createGitSource,
+  type GitSourceOptions,
   createImageBuilder,
   createImageStore,
   openDockerEngine,
@@ -13,6 +14,7 @@ import {
   type LocalGateway,
 } from '@davit/drivers';
 import type { ClusterMaker, DriverSet, EngineLog } from '@davit/engine';
+import { isPrivateAddress, reachable } from '../remote/addresses.ts';
 import type { Configuration } from './config.ts';
 import { forever, lateCluster, rememberSuccess } from './late-cluster.ts';
 import { kubernetesClusters } from './kubernetes-clusters.ts';
@@ -35,9 +37,19 @@ export interface Connected {
   readonly imageStore: ImageStore;
 }
 
+function gitOptions({ allowLocalRepositories, privateRepositories }: Configuration): GitSourceOptions {
+  const mayReach = reachable(privateRepositories);
+  return {
+    allowLocalRepositories,
+    ...(privateRepositories !== true && { mayReach }),
+    // In a network that the operator has allowed, git servers without TLS are common.
+    mayReadPlainly: (address, host) => isPrivateAddress(address) && mayReach(address, host),
+  };
+}
+
 /** Makes the drivers. Nothing is asked yet: Davit starts without a container engine, and finds it when it is there. */
 export function localDrivers(config: Configuration, installation: string, log: EngineLog): LocalDrivers {
-  const source = createGitSource({ allowLocalRepositories: config.allowLocalRepositories });
+  const source = createGitSource(gitOptions(config));
   const makeCluster = kubernetesClusters(config, installation);
   if (!config.localEngine) return { set: noEngine(source), makeCluster, detach: () => undefined };
   const gateway = createGateway({

@@ -1,13 +1,17 @@
 import { migrate, openDatabase, type Database, type SessionLock } from '@davit/db';
 import { Helm, Terraform } from '@davit/drivers';
 import { createEngine, type Engine, type EngineLog } from '@davit/engine';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Background } from '../background/background.ts';
 import { createApi, listenFailure, programVersion, type Api } from './api.ts';
 import type { Configuration } from './config.ts';
 import { listenForHealth } from './health.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
+import { createLog } from './log.ts';
+import type { LogOutput } from './log-output.ts';
+import { StateDisk } from './state-disk.ts';
+import type { Writing } from '../http/writing.ts';
 import { keepAdminToken, lockStateFolder, openState, type OpenState } from './state.ts';
 
 /** Where the lines for people go; the log has its own place. */
@@ -25,12 +29,6 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** Log of the server: JSON lines on standard error, as standard output is for people. Headers never get into it. */
-function createLogger(config: Configuration): Logger {
-  const paths = ['req.headers', 'request.headers', '*.authorization', '*.token', '*.password'];
-  return pino({ level: config.logLevel, base: null, redact: { paths, censor: '[REDACTED]' } }, pino.destination(2));
-}
-
 /** Makes the drivers of an installation. */
 export type DriversMaker = (config: Configuration, installation: string, log: EngineLog) => LocalDrivers;
 
@@ -39,13 +37,13 @@ export type DriversMaker = (config: Configuration, installation: string, log: En
  * machine's container engine by default; a test may bring others.
  */
 export async function serve(config: Configuration, say: Say, drivers: DriversMaker = localDrivers): Promise<Serving> {
-  const logger = createLogger(config);
+  const { logger, output } = createLog(config);
   if (config.unknownVariables.length > 0) {
     logger.warn({ variables: config.unknownVariables }, 'variables that begin with DAVIT_ and mean nothing');
   }
   const open: Parts = { closers: [] };
   try {
-    return await startAll(config, { logger, say, open, makeDrivers: drivers });
+    return await startAll(config, { logger, output, say, open, makeDrivers: drivers });
   } catch (error) {
     await closeAll(open, logger);
     throw error;
@@ -70,12 +68,13 @@ async function closeAll(open: Parts, logger: Logger): Promise<void> {
 
 interface Start {
   readonly logger: Logger;
+  readonly output: LogOutput;
   readonly say: Say;
   readonly open: Parts;
   readonly makeDrivers: DriversMaker;
 }
 
-async function startAll(config: Configuration, { logger, say, open, makeDrivers }: Start): Promise<Serving> {
+async function startAll(config: Configuration, { logger, output, say, open, makeDrivers }: Start): Promise<Serving> {
   const state = await openState(config, say);
   open.closers.push(() => state.close());
   const holder = new LockHolder(config, state, await lockStateFolder(config, state.connectionString), logger);
@@ -87,7 +86,11 @@ async function startAll(config: Configuration, { logger, say, open, makeDrivers 
   });
   const database = openPool(config, state, logger);
   open.closers.push(() => database.close());
-  const { api, drivers } = await startApi(config, { state, database, logger, makeDrivers });
+  const disk = new StateDisk({ folder: config.stateFolder, leastFreeMiB: config.leastFreeDiskMiB, log: logger });
+  await disk.start();
+  open.closers.push(() => disk.stop());
+  const writing = async (): Promise<Writing> => ({ disk: await disk.look(), log: output });
+  const { api, drivers } = await startApi(config, { state, database, logger, makeDrivers, writing });
   open.closers.push(() => drivers.detach());
   // Also where it was not started: it has connections to clusters that were asked what they are.
   open.closers.push(() => api.engine.stop());
@@ -133,18 +136,20 @@ function openPool(config: Configuration, state: OpenState, logger: Logger): Data
     connectionString: state.connectionString,
     applicationName: 'davit',
     maximumConnections: config.databaseConnections,
+    ...(config.databaseUrl === null && { folder: config.stateFolder }),
     onIdleFailure: (error) => logger.warn({ err: error }, 'a database connection was lost'),
   });
 }
 
 interface ApiStart extends Pick<Start, 'logger' | 'makeDrivers'> {
+  readonly writing: () => Promise<Writing>;
   readonly state: OpenState;
   readonly database: Database;
 }
 
 async function startApi(
   config: Configuration,
-  { state, database, logger, makeDrivers }: ApiStart,
+  { state, database, logger, makeDrivers, writing }: ApiStart,
 ): Promise<{ api: Api<Engine>; drivers: LocalDrivers }> {
   let drivers: LocalDrivers | undefined;
   const api = await createApi({
@@ -152,6 +157,7 @@ async function startApi(
     connectionString: state.connectionString,
     database,
     logger,
+    writing,
     engine: (parts) => {
       drivers = makeDrivers(config, parts.settings.installation, parts.log);
       const { set, makeCluster } = drivers;

@@ -1,4 +1,4 @@
-import { BlockList, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 const reserved = new BlockList();
 // IANA's special-purpose registries for IPv4 and IPv6: what is not on the public internet, and what embeds such an address.
@@ -43,4 +43,32 @@ function addNetwork(network: string, family: 'ipv4' | 'ipv6'): void {
 export function isPrivateAddress(address: string): boolean {
   // A BlockList looks through IPv4 addresses that are mapped into IPv6 by itself.
   return reserved.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** Whether a text names a host, an address, or a network as `10.0.0.0/8`. */
+export function isPlace(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  if (rest.length > 0) return false;
+  const version = isIP(address);
+  if (bits !== undefined) return version !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+  return version !== 0 || /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(address);
+}
+
+/** Whether an address may be reached by the name `host` (or by itself). */
+export type MayReach = (address: string, host: string) => boolean;
+
+/** `places`: the private addresses that may be reached beside all public ones; see `isPlace`. */
+export function reachable(places: boolean | readonly string[]): MayReach {
+  if (places === true) return () => true;
+  const list = places === false ? [] : places;
+  const networks = new BlockList();
+  const hosts = new Set<string>();
+  for (const place of list) {
+    const [address = '', bits] = place.split('/');
+    const version = isIP(address);
+    if (version === 0) hosts.add(place);
+    else networks.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? 'ipv4' : 'ipv6');
+  }
+  return (address, host) =>
+    !isPrivateAddress(address) || hosts.has(host.toLowerCase()) || networks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }

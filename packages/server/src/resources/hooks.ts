@@ -20,7 +20,7 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
       const rows = await database.many(readSecretValues, [[...ids]]);
       return new Map(rows.map(({ id, sealed }) => [id, vault.open(id, sealed)]));
     },
-    gitCredentials: (gitTokenId) => gitCredentials(database, vault, gitTokenId),
+    gitCredentials: (gitTokenId, url) => gitCredentials({ database, vault }, gitTokenId, url),
     registryCredentials: (registryId) => registryCredentials(database, vault, registryId),
     imageDigest: (registryId, image) => imageDigest({ database, vault, config }, registryId, image),
     imageName: (registryId, name) => imageName(database, registryId, name),

@@ -166,9 +166,30 @@ describe('a git token', () => {
       code: 'IN_USE',
       message: expect.stringContaining('web'),
     });
-    await client.call('editGitToken', { params: at, body: { name: 'git', type: 'HOSTB', workspace: 'team' } });
+    await client.call('editGitToken', { params: at, body: { name: 'git', type: 'HOSTA', workspace: 'team' } });
     await client.call('deleteApplication', { params: { applicationId: id } });
     await client.call('deleteGitToken', { params: at });
+  });
+});
+
+describe('the host that a git token is for', () => {
+  test('changes with the token alone, whether by type or by git_api_url', async () => {
+    const params = await environment();
+    const body = { name: 'git', type: 'HOSTA', token: 'canary' } as const;
+    const made = await client.call('createGitToken', { params, body });
+    const at = { organizationId: params.organizationId, gitTokenId: made.id };
+    const edit = (changes: object) =>
+      client.call('editGitToken', { params: at, body: { name: 'git', type: 'HOSTA', ...changes } });
+    const refusal = { status: 400, code: 'VALIDATION_FAILED', message: expect.stringContaining('token must be given again') };
+    await expect(edit({ git_api_url: 'https://elsewhere.example.org' })).rejects.toMatchObject(refusal);
+    await expect(edit({ type: 'GENERIC' })).rejects.toMatchObject(refusal);
+    await expect(edit({ type: 'GENERIC', git_api_url: 'https://api.github.com' })).rejects.toMatchObject(refusal);
+    await edit({ git_api_url: made.git_api_url, description: 'as it was shown' });
+    const moved = await edit({ git_api_url: 'https://git.example.org/api/v3', token: 'canary' });
+    expect(moved.git_api_url).toBe('https://git.example.org/api/v3');
+    await expect(edit({ git_api_url: 'https://api.github.com' })).rejects.toMatchObject(refusal);
+    await expect(edit({ git_api_url: null })).rejects.toMatchObject(refusal);
+    await edit({ git_api_url: 'https://git.example.org/api/v3' });
   });
 });
 

@@ -35,8 +35,9 @@ export async function lookAtApi({ host, port, role }: Configuration, isServing: 
   const at = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const url = `http://${at.includes(':') ? `[${at}]` : at}:${port}`;
   if (isServing && port !== 0) {
-    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5000) }).catch(wordsOf);
-    if (typeof answer !== 'string' && answer.status === 200) return [ok(`answers at ${url}`)];
+    const answer = await fetch(`${url}/readyz?verbose`, { signal: AbortSignal.timeout(5000) }).catch(wordsOf);
+    if (typeof answer !== 'string' && answer.status === 200)
+      return [ok(`answers at ${url}`), ...logFindings(await answer.text())];
     const said = typeof answer === 'string' ? answer : `status ${answer.status}`;
     return [fail(`davit serve runs, but ${url}/readyz does not answer well: ${said}`, 'Look at its log.')];
   }
@@ -44,6 +45,15 @@ export async function lookAtApi({ host, port, role }: Configuration, isServing: 
   const taken = await whyTaken(host, port);
   if (taken === null) return [ok(`davit serve does not run; port ${port} is free`)];
   return [fail(`davit serve does not run, and ${host}:${port} cannot be listened on: ${taken}`, adviceFor(taken, 'DAVIT'))];
+}
+
+/** `text`: of `/readyz?verbose`. */
+function logFindings(text: string): Finding[] {
+  const dropped = Number(/"dropped_lines":(\d+)/.exec(text)?.[1] ?? 0);
+  if (dropped === 0) return [];
+  const failure = /"error":"(\w+)"/.exec(text)?.[1];
+  const now = failure === undefined ? 'it is written again' : `it cannot be written now (${failure})`;
+  return [warn(`the log of davit serve lacks ${dropped} lines; ${now}`, 'Make room where its standard error goes.')];
 }
 
 function adviceFor(code: string, prefix: string): string {

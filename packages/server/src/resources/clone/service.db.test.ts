@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@davit/client';
+import { statement } from '@davit/db';
 import { startTestServer, type TestOrganization, type TestServer } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -16,6 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+const secretsOf = statement<{ id: string }>('test_secrets_of', 'select id from secret_value where organization_id = $1');
+const specOf = statement<{ spec: string }>('test_spec_of', 'select spec::text as spec from service where id = $1');
 const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
 const of = (applicationId: string) => ({ params: { applicationId } });
 
@@ -204,4 +207,21 @@ test('a custom role copies only to where it is a manager', async () => {
     limited.call('cloneApplication', { ...of(web.id), body: { name: randomUUID(), environment_id } });
   await expect(copy(other)).rejects.toMatchObject({ status: 403 });
   expect((await copy(environmentId)).environment.id).toBe(environmentId);
+});
+
+test('a secret of another organization whose id a service names is not copied', async () => {
+  const stranger = await server.organization();
+  const theirs = server.client(stranger.tokens.WRITE);
+  const project = await theirs.call('createProject', { params: { organizationId: stranger.id }, body: { name: 'theirs' } });
+  const body = { key: 'TOKEN', value: 'sesame' };
+  await theirs.call('createProjectSecret', { params: { projectId: project.id }, body });
+  const [stored] = await server.database.database.many(secretsOf, [stranger.id]);
+  const secretId = stored?.id ?? '';
+  const web = await application(await environment(), { description: secretId });
+  const copy = await clone(web.id, await environment());
+  expect(copy).toMatchObject({ description: secretId });
+  const owned = await server.database.database.many(secretsOf, [owner.id]);
+  expect(await server.database.database.many(secretsOf, [stranger.id])).toHaveLength(1);
+  const [{ spec } = { spec: '' }] = await server.database.database.many(specOf, [copy.id]);
+  for (const { id } of owned) expect(spec).not.toContain(id);
 });

@@ -4,11 +4,11 @@ import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
-import type { Vault } from '../../secrets/vault.ts';
-import { gitApiUrls } from '../../vendors.ts';
+import { gitApiUrls, gitHosts } from '../../vendors.ts';
 import { readOrganization } from '../organization/index.ts';
 import { readUses, toAssociatedService } from '../service-use/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
+import { invalid } from '../shared/problems.ts';
 import * as store from './store.ts';
 
 type GitToken = Response<(typeof operations)['getOrganizationGitToken']>;
@@ -70,10 +70,12 @@ export async function editGitToken(deps: Deps, caller: Caller, place: Place, req
       request.type,
       JSON.stringify(fields),
       token === undefined ? null : deps.vault.seal(place.gitTokenId, token),
+      gitApiUrls[request.type],
     ]),
   );
-  if (row === undefined) throw notFound('git token');
-  return toRecord(row);
+  if (row !== undefined) return toRecord(row);
+  await readGitToken(deps, caller, place);
+  throw invalid('token', 'must be given again, as type or git_api_url change: a stored token goes to no other host');
 }
 
 export async function deleteGitToken(deps: Deps, caller: Caller, place: Place): Promise<void> {
@@ -107,16 +109,35 @@ const users: Readonly<Record<GitProvider, string>> = {
   GENERIC: 'git',
 };
 
-/** What a git host wants for a token; null: there is no such token any more. `workspace` of a generic host is its user name. */
+/**
+ * What a git host wants for a token, and the hosts that it is for; null: there is no such token any more. `workspace` of a generic host is its
+ * user name. `url`: what it is used for, which decides on the host of a token that has none yet.
+ */
 export async function gitCredentials(
-  database: Queryable,
-  vault: Vault,
+  { database, vault }: Pick<Deps, 'database' | 'vault'>,
   gitTokenId: string,
-): Promise<{ username: string; password: string } | null> {
+  url: string | null,
+): Promise<{ username: string; password: string; hosts: readonly string[] } | null> {
   const row = await database.maybe(store.gitTokenSealed, [gitTokenId]);
   if (row === undefined) return null;
   const username = row.type === 'GENERIC' && row.workspace !== null ? row.workspace : users[row.type];
-  return { username, password: vault.open(gitTokenId, row.sealed) };
+  const known = hostsOf(row);
+  const used = url !== null && URL.canParse(url) ? new URL(url).hostname : '';
+  const bound = known.length > 0 || used === '' ? undefined : await database.maybe(store.gitTokenBind, [gitTokenId, used]);
+  return { username, password: vault.open(gitTokenId, row.sealed), hosts: bound?.hosts ?? known };
+}
+
+/** Where a token goes: the host of its API, under the name that repositories have there; else those that it was used with. */
+function hostsOf({
+  type,
+  git_api_url: url,
+  hosts,
+}: Pick<store.SealedToken, 'type' | 'git_api_url' | 'hosts'>): readonly string[] {
+  const api = url === null || url === '' ? gitApiUrls[type] : url;
+  if (type !== 'GENERIC' && api === gitApiUrls[type]) return [gitHosts[type]];
+  if (!URL.canParse(api)) return hosts;
+  const { hostname } = new URL(api);
+  return [...new Set([hostname, hostname.replace(/^api\./, '')])];
 }
 
 /** A git token with the API that it is for; null: there is no such token any more. */

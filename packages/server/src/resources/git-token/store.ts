@@ -40,7 +40,7 @@ export const gitTokenCreate = statement<GitTokenRow>(
    returning id, created_at, updated_at, name, description, type, workspace, git_api_url, 0 as associated_services_count`,
 );
 
-/** $6: the fields to change; $7: the new value, or null. */
+/** $6: the fields to change; $7: the new value, or null: then nothing changes that decides on where it goes. $8: the API's usual address. */
 export const gitTokenEdit = statement<GitTokenRow>(
   'git_token_edit',
   `update git_token
@@ -48,9 +48,10 @@ export const gitTokenEdit = statement<GitTokenRow>(
           description = case when $6::jsonb ? 'description' then coalesce($6->>'description', '') else description end,
           workspace = case when $6 ? 'workspace' then $6->>'workspace' else workspace end,
           git_api_url = case when $6 ? 'git_api_url' then $6->>'git_api_url' else git_api_url end,
-          sealed = coalesce($7, sealed),
+          sealed = coalesce($7::bytea, sealed), hosts = case when $7::bytea is null then hosts else '{}' end,
           updated_at = clock_timestamp()
     where ${visible} and id = $3
+      and ($7::bytea is not null or type = $5 and (not $6 ? 'git_api_url' or coalesce(nullif($6->>'git_api_url', ''), $8) = coalesce(nullif(git_api_url, ''), $8)))
    returning ${columns}`,
 );
 
@@ -72,9 +73,21 @@ export const gitTokenShare = statement(
   'select id from git_token where organization_id = $1 and id = $2 for key share',
 );
 
-export const gitTokenSealed = statement<{
-  type: GitProvider;
-  workspace: string | null;
-  git_api_url: string | null;
-  sealed: Buffer;
-}>('git_token_sealed', 'select type, workspace, git_api_url, sealed from git_token where id = $1');
+export interface SealedToken {
+  readonly type: GitProvider;
+  readonly workspace: string | null;
+  readonly git_api_url: string | null;
+  readonly hosts: string[];
+  readonly sealed: Buffer;
+}
+
+export const gitTokenSealed = statement<SealedToken>(
+  'git_token_sealed',
+  'select type, workspace, git_api_url, hosts, sealed from git_token where id = $1',
+);
+
+/** Id, host. The first host that a token is used with is its host from then on; gives the hosts that it has. */
+export const gitTokenBind = statement<{ readonly hosts: string[] }>(
+  'git_token_bind',
+  `update git_token set hosts = case when hosts = '{}' then array[$2::text] else hosts end where id = $1 returning hosts`,
+);

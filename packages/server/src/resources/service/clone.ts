@@ -90,7 +90,7 @@ async function cloneService(deps: Deps, tx: Queryable, caller: Caller, one: OneC
   // A spec is JSON, as it comes from a column of that type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const spec = facts.spec as unknown as Json;
-  const secrets = (await secretIdsAmong(tx, uuidsIn(spec))).map((from): SecretCopy => ({
+  const secrets = (await secretIdsAmong(tx, uuidsIn(spec), facts)).map((from): SecretCopy => ({
     from,
     to: randomUUID(),
     serviceId: kindOf(facts.type).sharesSecrets === true ? null : id,

@@ -4,7 +4,7 @@ import type { Client } from '@davit/client';
 import { createFakeCluster, createGitSource } from '@davit/drivers';
 import { createEngine } from '@davit/engine';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../../../../drivers/src/source/testing.ts';
 
 // A real git on both sides; only the cluster is none.
@@ -150,4 +150,48 @@ test('files are all there, or those that are not are named', async () => {
     errors: [{ path: 'files.1' }, { path: 'files.2' }],
   });
   await expect(check([])).rejects.toMatchObject({ status: 400, errors: [{ path: 'files' }] });
+});
+
+describe('a git token', () => {
+  let count = 0;
+  const token = async (body: object): Promise<string> => {
+    count += 1;
+    const named = { name: `token ${count}`, type: 'GENERIC', token: 'sesame', ...body } as const;
+    return (await api.call('createGitToken', { ...organization, body: named })).id;
+  };
+  /** `sent`: whether the host was sent anything to identify with. */
+  const check = async (gitTokenId: string, repository: string): Promise<{ message: string | null; sent: boolean }> => {
+    const before = locked.requests.length;
+    const body = {
+      git_repository: { url: repository, branch: 'main', root_path: '/web', git_token_id: gitTokenId },
+      files: ['Dockerfile'],
+    };
+    const message = await api.call('checkGitFile', { ...at, body }).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error.message : ''),
+    );
+    return { message, sent: locked.requests.slice(before).some(({ authorization }) => authorization !== undefined) };
+  };
+  const here = (): string => `${locked.url}/shop.git`;
+  const sameUnderOtherName = (): string => here().replace('127.0.0.1', 'localhost');
+
+  test('of a generic host goes to the host that it was first used with, and to no other', async () => {
+    const id = await token({});
+    expect(await check(id, here())).toEqual({ message: null, sent: true });
+    const { message, sent } = await check(id, sameUnderOtherName());
+    expect(message).toContain('is for 127.0.0.1 and is not sent to localhost');
+    expect(sent).toBe(false);
+    expect(await check(id, here())).toEqual({ message: null, sent: true });
+  });
+
+  test('goes to the host of its API, and those of the public hosts to these alone', async () => {
+    const own = await token({ git_api_url: 'http://localhost:1/api' });
+    expect(await check(own, sameUnderOtherName())).toEqual({ message: null, sent: true });
+    expect(await check(own, here())).toMatchObject({ message: expect.stringContaining('not sent to 127.0.0.1'), sent: false });
+    for (const type of ['HOSTA', 'HOSTB', 'HOSTC'])
+      expect(await check(await token({ type }), here())).toMatchObject({
+        message: expect.stringContaining('not sent to 127.0.0.1'),
+        sent: false,
+      });
+  });
 });

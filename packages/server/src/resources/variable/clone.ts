@@ -5,7 +5,14 @@ import { invalidReference } from '../shared/problems.ts';
 import type { IdMap } from '../shared/relink.ts';
 import { referenceKeys } from './references.ts';
 import { level, type VariableRow } from './row.ts';
-import { insertSecretValue, insertVariables, readEnvironmentVariables, readSecretValues, readVariables } from './store.ts';
+import {
+  insertSecretValue,
+  insertVariables,
+  readEnvironmentVariables,
+  readSecretValues,
+  readVariables,
+  secretValuesOf,
+} from './store.ts';
 
 /** What the copy of an environment is made of. */
 export interface VariableClone {
@@ -140,9 +147,13 @@ export async function cloneSecrets(
   }
 }
 
-/** Which of these ids are those of secret values. */
-export async function secretIdsAmong(tx: Queryable, ids: readonly string[]): Promise<string[]> {
-  return ids.length === 0 ? [] : (await tx.many(readSecretValues, [ids])).map(({ id }) => id);
+/** Which of these ids are those of secret values of the service or its environment: a spec may name those of others, which are not its to copy. */
+export async function secretIdsAmong(
+  tx: Queryable,
+  ids: readonly string[],
+  { id, environment_id }: { readonly id: string; readonly environment_id: string },
+): Promise<string[]> {
+  return ids.length === 0 ? [] : (await tx.many(secretValuesOf, [ids, id, environment_id])).map((row) => row.id);
 }
 
 function parentsOf(row: VariableRow, { to, services }: VariableClone) {

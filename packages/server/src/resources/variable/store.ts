@@ -154,6 +154,12 @@ export const readSecretValues = statement<{ id: string; sealed: Buffer }>(
   `SELECT id, sealed FROM secret_value WHERE id = ANY ($1::uuid[])`,
 );
 
+/** Ids, service, its environment. Those of the ids that are secret values of that service or environment. */
+export const secretValuesOf = statement<{ id: string }>(
+  'secretValuesOf',
+  `SELECT id FROM secret_value WHERE id = ANY ($1::uuid[]) AND (service_id = $2 OR environment_id = $3)`,
+);
+
 /** Service. It stays until the transaction ends, and its outputs are written by one at a time. */
 export const holdOutputOwner = statement<{ type: string; organization_id: string; environment_id: string }>(
   'holdOwnerOfOutputs',

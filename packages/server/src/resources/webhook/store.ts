@@ -35,7 +35,7 @@ export const webhookCreate = statement<WebhookRow>(
    returning ${columns}`,
 );
 
-/** $7: whether the secret changes, to $8; $9 to $12: null stays. One that is switched off forgets what it had still to tell. */
+/** $7: whether the secret changes, to $8; without that, one that has a secret keeps its target. $9 to $12: null stays. One that is switched off forgets what it had still to tell. */
 export const webhookEdit = statement<WebhookRow>(
   'webhook_edit',
   `with edited as (
@@ -44,7 +44,7 @@ export const webhookEdit = statement<WebhookRow>(
             description = coalesce($9, description), enabled = coalesce($10, enabled),
             project_names_filter = coalesce($11::text[], project_names_filter),
             environment_types_filter = coalesce($12::text[], environment_types_filter)
-      where ${visible} and id = $3
+      where ${visible} and id = $3 and ($7 or sealed is null or target_url = $5)
      returning *
    ), dropped as (
      update webhook_delivery set due_at = null from edited

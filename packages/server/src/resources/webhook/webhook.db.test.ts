@@ -74,6 +74,23 @@ test('the secret is written only: it stays when it is left out and goes with nul
   expect(await client.call('editOrganizationWebhook', { ...place, body: without })).toMatchObject({ target_secret_set: false });
 });
 
+test('a secret goes to no other address than the one that it was given for', async () => {
+  const made = await client.call('createOrganizationWebhook', { params, body: { target_url, events, target_secret: 'hush' } });
+  const place = { params: { ...params, webhookId: made.id } };
+  const edit = (changes: object) =>
+    client.call('editOrganizationWebhook', { ...place, body: { kind: 'STANDARD', target_url, events, ...changes } });
+  const elsewhere = { target_url: 'https://elsewhere.example.org/' };
+  await expect(edit(elsewhere)).rejects.toMatchObject({
+    status: 400,
+    code: 'VALIDATION_FAILED',
+    message: expect.stringContaining('target_secret must be given again'),
+  });
+  expect(await client.call('getOrganizationWebhook', place)).toMatchObject({ target_url });
+  expect(await edit({ ...elsewhere, target_secret: 'hush' })).toMatchObject({ ...elsewhere, target_secret_set: true });
+  expect(await edit({ target_secret: null })).toMatchObject({ target_url, target_secret_set: false });
+  expect(await edit(elsewhere)).toMatchObject(elsewhere);
+});
+
 test.each([
   ['target_url', { events }],
   ['events', { target_url }],

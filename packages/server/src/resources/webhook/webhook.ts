@@ -63,7 +63,7 @@ export async function readWebhook(deps: Deps, caller: Caller, place: Place): Pro
   return row;
 }
 
-/** What is left out stays; `null` takes away. An empty secret is none. */
+/** What is left out stays; `null` takes away. An empty secret is none. VALIDATION_FAILED where the URL changes and a secret stays. */
 export async function editWebhook(deps: Deps, caller: Caller, place: Place, request: EditRequest): Promise<Webhook> {
   checkTarget(deps, request.target_url);
   const { target_secret: secret, description, project_names_filter: names, environment_types_filter: modes } = request;
@@ -81,8 +81,12 @@ export async function editWebhook(deps: Deps, caller: Caller, place: Place, requ
     names === undefined ? null : (names ?? []),
     modes === undefined ? null : [...new Set(modes)],
   ]);
-  if (row === undefined) throw notFound('webhook');
-  return row;
+  if (row !== undefined) return row;
+  await readWebhook(deps, caller, place);
+  throw invalid(
+    'target_secret',
+    'must be given again (or null, for none), as target_url changes: a stored secret goes to no other address',
+  );
 }
 
 export async function deleteWebhook(deps: Deps, caller: Caller, place: Place): Promise<void> {

@@ -1,0 +1,35 @@
+/** A value as it is and as programs print it: base64 with and without padding, base64url, URL-encoded, JSON-escaped, hexadecimal. */
+export function encodedForms(value: string): string[] {
+  const bytes = new TextEncoder().encode(value);
+  const base64 = toBase64(bytes);
+  const bare = base64.replace(/=+$/, '');
+  // Half of a surrogate pair cannot be URL-encoded; such a value has no encoded form that could leak.
+  const url = encodeURIComponent(value.toWellFormed());
+  return [
+    value,
+    base64,
+    bare,
+    bare.replaceAll('+', '-').replaceAll('/', '_'),
+    url,
+    url.replaceAll('%20', '+'),
+    JSON.stringify(value).slice(1, -1),
+    toHex(bytes),
+  ];
+}
+
+/** Bytes at a time: the arguments of a call have a limit. A multiple of three, as base64 has no padding after such. */
+const chunkBytes = 3 * 2048;
+
+function toBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += chunkBytes) text += btoa(String.fromCharCode(...bytes.subarray(at, at + chunkBytes)));
+  return text;
+}
+
+const hexadecimal = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+function toHex(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 1) text += hexadecimal[bytes[at] ?? 0] ?? '';
+  return text;
+}

@@ -1,0 +1,284 @@
+import { encodedForms } from './encoded-forms.ts';
+import { AppError } from './errors.ts';
+
+const shown = '[REDACTED]';
+
+export type Redactor = (text: string) => string;
+
+/** Characters of all values of one redactor together. */
+const mostCharacters = 16 * 1024 * 1024;
+/** Shorter values hide nothing: replacing every `1` of a log would destroy it. */
+const shortestForm = 4;
+const shortestLine = 8;
+const blockLength = 32;
+/** Forms of this length or more are recognized by their blocks, so that neither time nor memory depend on how long they are. */
+const longForm = 2 * blockLength;
+/** Characters that are prepared before other work of the process gets its turn: some tens of milliseconds. */
+const charactersAtOnce = 128 * 1024;
+
+/**
+ * Makes a function that replaces every occurrence of the given values by `[REDACTED]`, as they are and as base64, base64url,
+ * URL-encoded, JSON-escaped and hexadecimal text. Values of fewer than 4 characters are left out. Each line of at least 8
+ * characters of a value with several lines (a private key) counts by itself as well, as logs are redacted line by line. Of a
+ * form of 64 or more characters, each run of 63 is found as well, so that a value that is cut off or printed over several lines
+ * is hidden but for at most 31 characters at each end.
+ *
+ * The function takes time that grows with the text alone, and keeps hashes of the values instead of the values. Throws an
+ * AppError SECRETS_TOO_LARGE for more than 16,777,216 characters. No error carries a value.
+ */
+export async function redactor(values: Iterable<string>): Promise<Redactor> {
+  const distinct = new Set(values);
+  let characters = 0;
+  for (const value of distinct) characters += value.length;
+  if (characters > mostCharacters) throw tooLarge();
+  const forms = new Forms();
+  const seen = new Set<string>();
+  let sincePause = 0;
+  for (const value of distinct) {
+    for (const part of partsOf(value)) {
+      if (seen.has(part)) continue;
+      seen.add(part);
+      for (const form of new Set(encodedForms(part))) forms.add(form);
+      sincePause += part.length;
+      if (sincePause < charactersAtOnce) continue;
+      sincePause = 0;
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
+  return forms.isEmpty ? (text) => text : (text) => replaced(text, forms.find(text));
+}
+
+function tooLarge(): AppError {
+  const message = `The secrets together are larger than ${mostCharacters} characters, which is more than Davit can keep out of logs.`;
+  return new AppError({ code: 'SECRETS_TOO_LARGE', message });
+}
+
+function partsOf(value: string): string[] {
+  const whole = value.length < shortestForm ? [] : [value];
+  const lines = value.split(/\r?\n/).map((line) => line.trim());
+  return lines.length === 1 ? whole : [...whole, ...lines.filter((line) => line.length >= shortestLine)];
+}
+
+/** `[start, end)` in a text. */
+type Range = readonly [start: number, end: number];
+
+/** Ranges that overlap become one, as what two values have in common belongs to both. */
+function replaced(text: string, ranges: Range[]): string {
+  if (ranges.length === 0) return text;
+  ranges.sort(([a], [b]) => a - b);
+  let result = '';
+  let end = 0;
+  for (const [from, to] of ranges) {
+    if (from >= end) result += text.slice(end, from) + shown;
+    end = Math.max(end, to);
+  }
+  return result + text.slice(end);
+}
+
+/*
+ * The hash of a run of characters is c[0] * f^(n-1) + ... + c[n-1] modulo 2^32. With the hashes of all prefixes of a text, that of any
+ * of its runs is one multiplication (Rabin and Karp).
+ */
+const factor = 0x01000193;
+const otherFactor = 0x5bd1e995;
+/** By exponent: 0 to `longForm`. */
+const powers = Int32Array.from({ length: longForm + 1 });
+powers[0] = 1;
+for (let exponent = 1; exponent <= longForm; exponent += 1) powers[exponent] = Math.imul(powers[exponent - 1] ?? 0, factor);
+
+function hashOf(text: string, start: number, length: number, by: number): number {
+  let hash = 0;
+  for (let at = start; at < start + length; at += 1) hash = (Math.imul(hash, by) + text.charCodeAt(at) + 1) | 0;
+  return hash;
+}
+
+/** Spreads the bits of a hash over its low ones. */
+function mixed(hash: number): number {
+  const spread = Math.imul(hash ^ (hash >>> 15), 0x9e3779b1);
+  return spread ^ (spread >>> 13);
+}
+
+/** Where the hashes of prefixes are; one for all calls, as none of them waits. */
+let prefixes = new Int32Array(64 * 1024);
+
+function prefixHashes(text: string): Int32Array {
+  if (text.length + 1 > prefixes.length && text.length < 1024 * 1024) prefixes = new Int32Array(2 * text.length);
+  const hashes = text.length + 1 > prefixes.length ? new Int32Array(text.length + 1) : prefixes;
+  let hash = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    hash = (Math.imul(hash, factor) + text.charCodeAt(at) + 1) | 0;
+    hashes[at + 1] = hash;
+  }
+  return hashes;
+}
+
+/**
+ * What is to be found, by two hashes of 32 bits: short forms as a whole, long ones by their blocks of 32 characters and their last 32. A text that has
+ * both hashes by chance is hidden without need.
+ */
+class Forms {
+  readonly #hashes = new HashPairs();
+  /** Lengths of short forms, as bits, by the hash of their first characters: two words for each. */
+  #lengths = new Uint32Array(2 * 1024);
+  readonly #starts = new Map<number, [low: number, high: number]>();
+  #hasBlocks = false;
+
+  get isEmpty(): boolean {
+    return this.#hashes.isEmpty;
+  }
+
+  add(form: string): void {
+    if (form.length < shortestForm) return;
+    if (form.length < longForm) return this.#addShort(form);
+    this.#hasBlocks = true;
+    for (let at = 0; at + blockLength <= form.length; at += blockLength) this.#addRun(form, at, blockLength);
+    this.#addRun(form, form.length - blockLength, blockLength);
+  }
+
+  find(text: string): Range[] {
+    if (text.length < shortestForm) return [];
+    const hashes = prefixHashes(text);
+    const found = this.#findShort(text, hashes);
+    return this.#hasBlocks ? [...found, ...this.#findBlocks(text, hashes)] : found;
+  }
+
+  #addShort(form: string): void {
+    this.#addRun(form, 0, form.length);
+    const start = hashOf(form, 0, shortestForm, factor);
+    const lengths = this.#starts.get(start) ?? [0, 0];
+    lengths[form.length >>> 5 === 0 ? 0 : 1] |= 1 << (form.length & 31);
+    this.#starts.set(start, lengths);
+    if (16 * this.#starts.size > this.#lengths.length) this.#growLengths();
+    else this.#mark(start, lengths);
+  }
+
+  #mark(start: number, [low, high]: readonly [number, number]): void {
+    const slot = (mixed(start) << 1) & (this.#lengths.length - 2);
+    this.#lengths[slot] = (this.#lengths[slot] ?? 0) | low;
+    this.#lengths[slot + 1] = (this.#lengths[slot + 1] ?? 0) | high;
+  }
+
+  #growLengths(): void {
+    this.#lengths = new Uint32Array(4 * this.#lengths.length);
+    for (const [start, lengths] of this.#starts) this.#mark(start, lengths);
+  }
+
+  #addRun(form: string, start: number, length: number): void {
+    this.#hashes.add(hashOf(form, start, length, factor), hashOf(form, start, length, otherFactor));
+  }
+
+  #findShort(text: string, hashes: Int32Array): Range[] {
+    const found: Range[] = [];
+    const lengths = this.#lengths;
+    const mask = lengths.length - 2;
+    const startPower = powers[shortestForm] ?? 0;
+    let end = 0;
+    for (let at = 0; at + shortestForm <= text.length; at += 1) {
+      const start = ((hashes[at + shortestForm] ?? 0) - Math.imul(hashes[at] ?? 0, startPower)) | 0;
+      const slot = (mixed(start) << 1) & mask;
+      const low = lengths[slot] ?? 0;
+      const high = lengths[slot + 1] ?? 0;
+      if (low === 0 && high === 0) continue;
+      const length = this.#longestAt(text, { hashes, at, low, high, more: Math.max(end - at, 0) });
+      if (length === 0) continue;
+      end = at + length;
+      found.push([at, end]);
+    }
+    return found;
+  }
+
+  /** The longest short form that begins there and is longer than `more`, as a length; 0: there is none. */
+  #longestAt(text: string, { hashes, at, low, high, more }: Place): number {
+    const most = Math.min(longForm - 1, text.length - at);
+    for (let length = most; length > more && length >= shortestForm; length -= 1) {
+      if ((((length >>> 5 === 0 ? low : high) >>> (length & 31)) & 1) === 0) continue;
+      if (this.#isKnown(text, hashes, at, length)) return length;
+    }
+    return 0;
+  }
+
+  #findBlocks(text: string, hashes: Int32Array): Range[] {
+    const found: Range[] = [];
+    let from = 0;
+    let to = -1;
+    for (let at = 0; at + blockLength <= text.length; at += 1) {
+      if (!this.#isKnown(text, hashes, at, blockLength)) continue;
+      if (at > to) {
+        if (to >= 0) found.push([from, to]);
+        from = at;
+      }
+      to = at + blockLength;
+    }
+    if (to >= 0) found.push([from, to]);
+    return found;
+  }
+
+  #isKnown(text: string, hashes: Int32Array, at: number, length: number): boolean {
+    const hash = ((hashes[at + length] ?? 0) - Math.imul(hashes[at] ?? 0, powers[length] ?? 0)) | 0;
+    return this.#hashes.hasFirst(hash) && this.#hashes.has(hash, hashOf(text, at, length, otherFactor));
+  }
+}
+
+interface Place {
+  readonly hashes: Int32Array;
+  readonly at: number;
+  /** Lengths of the forms that may begin there, as bits: those under 32, and the others. */
+  readonly low: number;
+  readonly high: number;
+  readonly more: number;
+}
+
+/** A set of pairs of hashes, with linear probing: a JavaScript Set takes ten times the memory, and some have millions of them. */
+class HashPairs {
+  /** Never more than half full; 0, 0: free. */
+  #table = new Int32Array(2 * 64);
+  #count = 0;
+
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  add(first: number, second: number): void {
+    if (4 * (this.#count + 1) > this.#table.length) this.#grow();
+    const table = this.#table;
+    const mask = table.length - 2;
+    for (let slot = (mixed(first) << 1) & mask; ; slot = (slot + 2) & mask) {
+      if (table[slot] === first && table[slot + 1] === second) return;
+      if (table[slot] !== 0 || table[slot + 1] !== 0) continue;
+      table[slot] = first;
+      table[slot + 1] = second;
+      this.#count += 1;
+      return;
+    }
+  }
+
+  /** Whether any pair begins so: what is asked of every place of a text, and mostly answered with no. */
+  hasFirst(first: number): boolean {
+    const table = this.#table;
+    const mask = table.length - 2;
+    for (let slot = (mixed(first) << 1) & mask; ; slot = (slot + 2) & mask) {
+      if (table[slot] === 0 && table[slot + 1] === 0) return false;
+      if (table[slot] === first) return true;
+    }
+  }
+
+  has(first: number, second: number): boolean {
+    const table = this.#table;
+    const mask = table.length - 2;
+    for (let slot = (mixed(first) << 1) & mask; ; slot = (slot + 2) & mask) {
+      if (table[slot] === 0 && table[slot + 1] === 0) return false;
+      if (table[slot] === first && table[slot + 1] === second) return true;
+    }
+  }
+
+  #grow(): void {
+    const former = this.#table;
+    this.#table = new Int32Array(2 * former.length);
+    this.#count = 0;
+    for (let slot = 0; slot < former.length; slot += 2) {
+      const first = former[slot] ?? 0;
+      const second = former[slot + 1] ?? 0;
+      if (first !== 0 || second !== 0) this.add(first, second);
+    }
+  }
+}

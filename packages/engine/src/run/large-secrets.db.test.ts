@@ -1,0 +1,128 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { statement } from '@davit/db';
+import { DriverError } from '@davit/drivers';
+import { afterEach, expect, test } from 'vitest';
+import { createEngine, type EngineLog } from '../index.ts';
+import type { RequestedService } from '../port.ts';
+import { config } from '../testing/config.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+/*
+ * Secrets as large as the contract takes them, and larger together than any log can be kept clean of: a deployment ends, and the server's log
+ * has no form of them.
+ */
+
+let world: World;
+afterEach(() => world.close());
+
+// The longest value of a variable in the contract.
+const longestValue = 524_288;
+const logOf = statement<{ message: string }>(
+  'testMessagesOfDeployment',
+  'SELECT message FROM deployment_log WHERE deployment_id = $1 ORDER BY id',
+);
+
+const printable = (length: number): string => randomBytes(length).toString('base64').slice(0, length);
+const lines = (count: number): string => Array.from({ length: count }, () => printable(48)).join('\n');
+
+/** A service with these secrets in its environment. */
+function withSecrets(values: readonly string[]): RequestedService {
+  const ids = values.map((value) => {
+    const id = randomUUID();
+    world.secrets.set(id, value);
+    return id;
+  });
+  return service({ config: config({ environment: ids.map((secret, index) => ({ name: `V${index}`, parts: [{ secret }] })) }) });
+}
+
+/** A world with the lines of the server's log, errors included. */
+async function withLog(): Promise<{ readonly logged: string[]; readonly stop: () => Promise<void> }> {
+  world = await createWorld();
+  await world.engine.stop();
+  const logged: string[] = [];
+  const keep = (details: object, message: string): void => {
+    const texts = Object.values(details).map((one: unknown) => (one instanceof Error ? `${one.stack}` : JSON.stringify(one)));
+    logged.push(`${message} ${texts.join(' ')}`);
+  };
+  const log: EngineLog = { info: keep, warn: keep, error: keep };
+  const engine = createEngine({ ...world.input, log });
+  await engine.start();
+  return { logged, stop: () => engine.stop() };
+}
+
+/** Clear, base64 and hexadecimal, with enough of each to be told. */
+function formsOf(value: string): { readonly text: string; readonly start: string }[] {
+  const bytes = Buffer.from(value);
+  return [value, bytes.toString('base64'), bytes.toString('hex')].map((text) => ({ text, start: text.slice(0, 40) }));
+}
+
+test.each([
+  ['one of 400 lines', () => [lines(400)]],
+  ['one of 20 KB in one line', () => [printable(20_000)]],
+  ['the longest value', () => [printable(longestValue)]],
+  ['two hundred of many lines', () => Array.from({ length: 200 }, () => lines(30))],
+])('a deployment with %s ends well, and no log has them', async (_what, make) => {
+  const { logged, stop } = await withLog();
+  const values = make();
+  const shop = withSecrets(values);
+  const [first = ''] = values;
+  let talks = true;
+  world.fake.script = {
+    before: ({ method }) => {
+      if (method === 'build' && talks) {
+        const encoded = formsOf(first).map((form) => form.text);
+        throw new DriverError({ cause: 'BUILD_COMMAND_FAILED', message: `it said ${encoded.join(' and ')}.` });
+      }
+    },
+  };
+  const deploymentId = await world.deploy([shop]);
+  expect(await world.ends(deploymentId)).toBe('FAILED');
+  expect((await world.view(shop.serviceId)).failure).toMatchObject({
+    code: 'BUILD_COMMAND_FAILED',
+    message: 'it said [REDACTED] and [REDACTED] and [REDACTED].',
+  });
+  talks = false;
+  expect(await world.ends(await world.deploy([shop]))).toBe('SUCCEEDED');
+  const stored = (await world.database.database.many(logOf, [deploymentId])).map(({ message }) => message).join('\n');
+  for (const { start } of formsOf(first)) {
+    expect(stored.includes(start)).toBe(false);
+    expect(logged.join('\n').includes(start)).toBe(false);
+  }
+  await stop();
+});
+
+test('one with more than can be kept out of logs fails with the cause, can be deleted, and keeps no other from its turn', async () => {
+  const { logged, stop } = await withLog();
+  const values = Array.from({ length: 33 }, () => printable(longestValue));
+  const shop = withSecrets(values);
+  const deploymentId = await world.deploy([shop]);
+  expect(await world.ends(deploymentId)).toBe('FAILED');
+  const { failure } = await world.view(shop.serviceId);
+  expect(failure).toMatchObject({ code: 'SECRETS_TOO_LARGE', hint: expect.stringContaining('volume') });
+  const everything = `${logged.join('\n')}${JSON.stringify(failure)}`;
+  expect(values.flatMap(formsOf).some(({ start }) => everything.includes(start))).toBe(false);
+  const removal = await world.deploy([{ ...shop, release: undefined }], { action: 'DELETE' });
+  expect(await world.ends(removal)).toBe('SUCCEEDED');
+  expect(await world.ends(await world.deploy([service()]))).toBe('SUCCEEDED');
+  await stop();
+});
+
+test('one that cannot be prepared for a fault of Davit ends as soon as it is canceled', async () => {
+  world = await createWorld();
+  await world.engine.stop();
+  let tries = 0;
+  const secrets = (): Promise<never> => {
+    tries += 1;
+    return Promise.reject(new TypeError('a fault of Davit'));
+  };
+  const engine = createEngine({ ...world.input, hooks: { ...world.input.hooks, secrets } });
+  const shop = service({ config: config({ environment: [{ name: 'A', parts: [{ secret: randomUUID() }] }] }) });
+  await engine.start();
+  const deploymentId = await world.deploy([shop]);
+  await eventually(() => Promise.resolve(tries > 0 || undefined), 'the first try');
+  await engine.port.cancel(world.environmentId, false);
+  expect(await world.ends(deploymentId)).toBe('FAILED');
+  // It is given up after eight tries by itself.
+  expect(tries).toBeLessThan(5);
+  await engine.stop();
+});

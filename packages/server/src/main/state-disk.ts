@@ -1,0 +1,64 @@
+import { statfs } from 'node:fs/promises';
+
+/** `low`: below what the operator wants free; `full`: what is left is not enough to write to. */
+export type DiskState = 'ok' | 'low' | 'full';
+
+export interface DiskLook {
+  readonly state: DiskState;
+  readonly freeBytes: number;
+  readonly sizeBytes: number;
+}
+
+interface DiskLog {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+}
+
+const mebibyte = 1024 * 1024;
+// PostgreSQL writes its log of changes in files of 16 MiB, and needs some of them.
+const fullBelowBytes = 64 * mebibyte;
+const lookEveryMilliseconds = 30_000;
+
+/** The disk that the state folder is on: watched, so that somebody is warned before it is full. */
+export class StateDisk {
+  readonly #folder: string;
+  readonly #leastBytes: number;
+  readonly #log: DiskLog;
+  #last: DiskState = 'ok';
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ folder, leastFreeMiB, log }: { readonly folder: string; readonly leastFreeMiB: number; readonly log: DiskLog }) {
+    this.#folder = folder;
+    this.#leastBytes = Math.max(leastFreeMiB * mebibyte, fullBelowBytes);
+    this.#log = log;
+  }
+
+  /** Begins to look every 30 seconds. Logs when the state changes. */
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => void this.look(), lookEveryMilliseconds).unref();
+    await this.look();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** null: the disk cannot be asked. */
+  async look(): Promise<DiskLook | null> {
+    const space = await statfs(this.#folder).catch(() => null);
+    if (space === null) return null;
+    const [freeBytes, sizeBytes] = [space.bavail * space.bsize, space.blocks * space.bsize];
+    const state = freeBytes < fullBelowBytes ? 'full' : freeBytes < this.#leastBytes ? 'low' : 'ok';
+    if (state !== this.#last) this.#say(state, freeBytes);
+    this.#last = state;
+    return { state, freeBytes, sizeBytes };
+  }
+
+  #say(state: DiskState, freeBytes: number): void {
+    const details = { folder: this.#folder, free_bytes: freeBytes };
+    const advice = 'Free space there; `davit disk` shows what Davit keeps';
+    if (state === 'ok') this.#log.info(details, 'the disk of the state folder has room again');
+    if (state === 'low') this.#log.warn(details, `the disk of the state folder is nearly full. ${advice}`);
+    if (state === 'full') this.#log.warn(details, `the disk of the state folder is full: nothing can be stored. ${advice}`);
+  }
+}
