@@ -24,7 +24,7 @@ export interface Observed {
   readonly instance: string | null;
   /** When it was observed, ISO 8601. */
   readonly at: string;
-  /** How often it happened since the last call. 0: a state that goes on, which writes nothing while code and severity stay the same. */
+  /** How often it happened since the last call. 0: a state that goes on, which is said once while code and severity stay the same. */
   readonly occurrences: number;
   /** The keeper clears the condition when the service is well and it was not observed for so long; null: the caller clears it. */
   readonly clearAfterSeconds: number | null;

@@ -12,9 +12,11 @@ import { instanceCounts } from '../scaling/instances.ts';
 import { terminationGrace } from '../workload.ts';
 import { Attempts } from './attempts.ts';
 import { ChartKeeper } from './chart-keeper.ts';
+import { FaultWatch } from './fault-watch.ts';
 import { isAsSeen, workloadOf, type Kept } from './kept.ts';
 import { LogCollector } from './log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
+import type { ProbeFailure } from './probe-conditions.ts';
 import { Probers } from './probers.ts';
 import { RouteKeeper } from './route-keeper.ts';
 import { noteRunningStatus, servingInstances } from './running-status.ts';
@@ -53,6 +55,7 @@ export class Keeper {
   readonly #routes: RouteKeeper;
   readonly #charts: ChartKeeper;
   readonly #terraform: TerraformKeeper;
+  readonly #faults: FaultWatch;
   readonly #follows: Leadership;
   #timer: NodeJS.Timeout | undefined;
   /** Since when every look has failed, in milliseconds since the process began; null: the last one did not. */
@@ -73,19 +76,38 @@ export class Keeper {
     this.#routes = new RouteKeeper(parts, driver);
     this.#attempts = new Attempts(parts.log, this.#stop.signal, () => void this.look());
     this.#tending = new Tending(parts.log, this.#stop.signal, () => void this.look());
+    this.#faults = new FaultWatch({
+      parts,
+      driver,
+      stop: this.#stop.signal,
+      isReady: (instance) => this.#probers.isReady(instance),
+      unready: (runtime) => this.#probers.unready(runtime),
+      pauseSeconds: ({ id, restarts }) => (restarts === undefined ? this.#attempts.pauseSeconds(`revive ${id}`) : null),
+      stored: (instance) => this.#logs.stored(instance.id),
+      onNoted: () => this.#lookSoon(),
+    });
     this.#probers = new Probers(parts, driver, {
-      onDead: (dead, seen) => {
-        parts.log.warn({ instance: dead.name, seen }, 'the liveness probe failed; the instance is restarted');
-        void this.#revive(dead, 'ALWAYS').then(() => this.look());
-      },
+      onDead: (dead, attempts) => void this.#restartUnlive({ instance: dead, attempts }),
       onReadiness: () => void this.look(),
     });
+  }
+
+  async #restartUnlive(failure: ProbeFailure): Promise<void> {
+    const { instance, attempts } = failure;
+    this.#parts.log.warn(
+      { instance: instance.name, seen: attempts.at(-1) },
+      'the liveness probe failed; the instance is restarted',
+    );
+    await this.#faults.unlive(failure);
+    await this.#revive(instance, 'ALWAYS');
+    await this.look();
   }
 
   /** Resolves after the first look, or at once when the cluster cannot be reached; it goes on trying. */
   async start(): Promise<void> {
     this.#timer = setInterval(() => void this.look(), lookEveryMilliseconds);
     this.#watching = this.#watch();
+    this.#faults.start();
     await this.look();
   }
 
@@ -96,6 +118,7 @@ export class Keeper {
     await this.#watching;
     await this.#looking;
     await this.#tending.settled();
+    await this.#faults.settled();
     await this.#probers.stop();
     await this.#logs.stop();
     // Whoever follows next begins after the last line, which is stored by now.
@@ -156,6 +179,7 @@ export class Keeper {
       const seen = await this.#terraform.keep(all, this.#attempts, this.#tending, this.#stop.signal);
       const term = await this.#termOfFollowing();
       if (term !== null) this.#followLogs(seen, term);
+      await this.#faults.look(seen, term);
       for (const runtime of seen.runtimes) {
         await noteRunningStatus(this.#parts, runtime, seen, (instance) => this.#probers.isReady(instance));
       }

@@ -26,7 +26,7 @@ export async function noteRunningStatus(
   isReady: (instance: Instance) => boolean,
 ): Promise<void> {
   const { config, desired, service_id: service, worst_condition: known } = runtime;
-  if (seen.busy.has(runtime.environment_id) || desired !== 'RUNNING' || config === null) return;
+  if (seen.deploying.has(service) || desired !== 'RUNNING' || config === null) return;
   if (config.source.type === 'HELM' || config.job !== undefined) return;
   const { serving } = instanceCounts(runtime, config);
   const up = servingInstances(runtime, seen).filter((instance) => instance.state === 'RUNNING' && isReady(instance)).length;

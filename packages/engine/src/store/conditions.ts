@@ -18,10 +18,13 @@ export const conditionsOf = (service: string): string =>
              'occurrences', c.occurrences, 'since', c.since, 'seen_at', c.seen_at) ORDER BY c.severity, c.since)
       FROM service_condition c WHERE c.service_id = ${service})`;
 
+/** A state that goes on is seen every few seconds, and written so seldom. Shorter than any time after which a condition lapses. */
+const touchSeconds = 15;
+
 /**
  * $1 service, $2 rollout, $3 kind, $4 severity, $5 failure, $6 instance, $7 time, $8 occurrences to add, $9 clear_after_seconds, $10 line of the
- * log. Writes nothing if that rollout does not run any more, or if the condition is open and neither its code, its severity nor its
- * occurrences change. The row is returned as it is afterwards; none: nothing was written.
+ * log. Nothing if that rollout does not run any more. If the condition is open and neither its code, its severity nor its occurrences change,
+ * only what it says and when it was seen is stored, now and then. The row is returned as it is afterwards; none: nothing changed.
  */
 export const raiseCondition = statement<{ since: string; occurrences: number }>(
   'raiseCondition',
@@ -34,11 +37,16 @@ export const raiseCondition = statement<{ since: string; occurrences: number }>(
        occurrences = c.occurrences + $8::bigint, clear_after_seconds = excluded.clear_after_seconds,
        seen_at = greatest(c.seen_at, excluded.seen_at)
      WHERE $8::bigint > 0 OR c.severity <> excluded.severity OR c.failure ->> 'code' <> excluded.failure ->> 'code'
+        OR c.seen_at < excluded.seen_at - interval '${touchSeconds} seconds'
      RETURNING c.since, c.occurrences
+   ), changed AS (
+     SELECT raised.* FROM raised
+      WHERE $8::bigint > 0 OR NOT EXISTS (
+        SELECT FROM service_condition f WHERE f.service_id = $1::uuid AND f.kind = $3 AND f.severity = $4 AND f.failure ->> 'code' = $5::jsonb ->> 'code')
    ), line AS (
      INSERT INTO service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
-     SELECT p.service_id, p.release_id, 'davit', 'davit', 'stderr', $10, clock_timestamp()::text, clock_timestamp() FROM place p, raised)
-   SELECT since, occurrences FROM raised`,
+     SELECT p.service_id, p.release_id, 'davit', 'davit', 'stderr', $10, clock_timestamp()::text, clock_timestamp() FROM place p, changed)
+   SELECT since, occurrences FROM changed`,
 );
 
 /** $1 service, $2 kind, $3 line of the log. */
