@@ -34,7 +34,7 @@ export class Ends {
     const code = Number.parseInt(attributes['exitCode'] ?? attributes['containerExitCode'] ?? '', 10);
     if (Number.isNaN(code)) return;
     const killedAt = this.#memoryKills.get(id) ?? -Infinity;
-    this.#ends.set(id, { at, code, outOfMemory: code === 137 && at - killedAt < killMilliseconds });
+    this.#ends.set(id, { at, code, outOfMemory: at - killedAt < killMilliseconds });
   }
 
   /** Completes an end whose code is not known any more, where its event was received. */

@@ -14,6 +14,9 @@ const shownLines = 50;
 const refusedByKernel =
   /^(?:standard_init_linux\.go:\d+: |runc: )?exec (?:user process caused: |\S+: )(exec format error|no such file or directory|permission denied)"?$/;
 
+// The init process could not start the program: tini's words, and catatonit's.
+const refusedByInit = /^(?:\[FATAL tini \(\d+\)\] exec \S+ failed|(?:FATAL|ERROR) \(catatonit:\d+\): failed to exec pid1): (.+)$/;
+
 const killedHint =
   'Something killed the process with SIGKILL, and the engine does not say that it was for its memory. Look at the last lines and at the memory of the machine.';
 
@@ -30,10 +33,10 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
     const message = `The process used more than its ${mebibytes} MiB of memory and was killed.`;
     return new DriverError({ cause: 'OUT_OF_MEMORY', message, evidence });
   }
-  const refusal = lines.length === 1 ? refusedByKernel.exec(lines[0] ?? '') : null;
+  const refusal = lines.length === 1 ? (refusedByKernel.exec(lines[0] ?? '') ?? refusedByInit.exec(lines[0] ?? '')) : null;
   if (refusal) {
     const program = [inspection.Path, ...inspection.Args].join(' ');
-    const message = `The program could not be started (${program}): ${refusal[1]}.`;
+    const message = `The program could not be started (${program}): ${refusal[1]?.toLowerCase()}.`;
     return new DriverError({ cause: 'START_FAILED', message, evidence: { ...evidence, original: lines[0] } });
   }
   const message = `The process exited with ${describeExit(code)}.`;

@@ -5,6 +5,7 @@ import { DriverError } from '../errors.ts';
 import type { InstanceEnd, Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { fullTraits, toContainerBody, toPlacedFiles } from './container-spec.ts';
+import { isTelling } from './early-words.ts';
 import { Ends } from './ends.ts';
 import { EngineRefusal } from './engine-api.ts';
 import { describeClosed } from '../shared/closed-ports.ts';
@@ -16,6 +17,7 @@ import { formatListener, isReachable, parseListeners } from '../shared/listening
 import { cutMark, LineAssembler, longestLine, toSince } from '../shared/log-lines.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
 import { podmanConfiguration } from './own-podman.ts';
+import { isInit } from './own-init.ts';
 import { countIn, groupOf } from './pressure.ts';
 import { decodeHealthStatus, encodeHealthRequest } from './probes/grpc.ts';
 import { lowered, translated } from './refusals.ts';
@@ -443,6 +445,47 @@ describe('ends that the engine has made good by itself', () => {
     expect(ends.complete('c', at(300))).toEqual(at(300));
     expect(ends.complete('d', at(100))).toEqual(at(100));
     expect(ends.complete('c', { ...at(100), code: 7 })).toMatchObject({ code: 7 });
+  });
+});
+
+describe('an init process', () => {
+  it('is asked for, but where the engine has none, or the program is one itself', () => {
+    expect(toContainerBody(workload(), 0, fullTraits).HostConfig.Init).toBe(true);
+    expect(toContainerBody(workload(), 0, fullTraits, true).HostConfig).not.toHaveProperty('Init');
+    expect(toContainerBody(workload(), 0, { ...fullTraits, initProcess: false }).HostConfig).not.toHaveProperty('Init');
+  });
+
+  it.each(['/init', '/sbin/init', '/lib/systemd/systemd', '/usr/bin/tini', 'dumb-init'])('is %s', (program) => {
+    expect(isInit(program)).toBe(true);
+  });
+
+  it.each(['/bin/sh', 'node', '/docker-entrypoint.sh', '/opt/initialize', ''])('is not %j', (program) => {
+    expect(isInit(program)).toBe(false);
+  });
+
+  it.each([
+    'container create: container-init binary not found on the host: stat /usr/libexec/podman/catatonit: no such file or directory',
+    'exec: "docker-init": executable file not found in $PATH',
+  ])('is done without after %j', (words) => {
+    const refusal = new EngineRefusal({ method: 'POST', path: '/x', signal: new AbortController().signal }, 500, words);
+    expect(lowered(refusal, fullTraits)?.traits).toEqual({ ...fullTraits, initProcess: false });
+    expect(lowered(refusal, { ...fullTraits, initProcess: false })).toBeNull();
+  });
+});
+
+describe('what listens', () => {
+  const own = { address: '127.0.0.1', port: 3000 };
+  const open = { address: '0.0.0.0', port: 3000 };
+  const other = { address: '0.0.0.0', port: 8080 };
+
+  it('is worth a word where a process listens for itself only, and after a while where it listens on another port', () => {
+    expect(isTelling([own], [3000], 0)).toBe(true);
+    expect(isTelling([own, open], [3000], 60)).toBe(false);
+    expect(isTelling([other], [3000], 0)).toBe(false);
+    expect(isTelling([other], [3000], 10)).toBe(true);
+    expect(isTelling([own, other], [3000], 0)).toBe(true);
+    expect(isTelling([], [3000], 60)).toBe(false);
+    expect(isTelling([own], [], 60)).toBe(false);
   });
 });
 
