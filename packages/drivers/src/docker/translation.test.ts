@@ -5,6 +5,7 @@ import { DriverError } from '../errors.ts';
 import type { InstanceEnd, Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { fullTraits, toContainerBody, toPlacedFiles } from './container-spec.ts';
+import { initRefusal } from '../shared/init-words.ts';
 import { isTelling } from './early-words.ts';
 import { Ends } from './ends.ts';
 import { EngineRefusal } from './engine-api.ts';
@@ -470,6 +471,16 @@ describe('an init process', () => {
     const refusal = new EngineRefusal({ method: 'POST', path: '/x', signal: new AbortController().signal }, 500, words);
     expect(lowered(refusal, fullTraits)?.traits).toEqual({ ...fullTraits, initProcess: false });
     expect(lowered(refusal, { ...fullTraits, initProcess: false })).toBeNull();
+  });
+});
+
+describe('an init process that cannot start its program', () => {
+  it.each([
+    '[FATAL tini (8)] exec /nope failed: No such file or directory',
+    'ERROR (catatonit:6): failed to exec pid1: No such file or directory',
+  ])('says so: %s', (line) => {
+    expect(initRefusal([line])).toBe('no such file or directory');
+    expect(initRefusal(['hello', line])).toBeNull();
   });
 });
 

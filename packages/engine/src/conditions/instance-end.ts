@@ -1,4 +1,4 @@
-import { causes, type Cause, type Instance, type InstanceEnd } from '@davit/drivers';
+import { causes, describeExit, type Cause, type Instance, type InstanceEnd } from '@davit/drivers';
 import type { FailureRecord } from '../model.ts';
 import type { ConditionSeverity } from '../port/views.ts';
 import type { EndRow } from '../store/instance-ends.ts';
@@ -16,10 +16,10 @@ const endedHint =
   'A service must stay in the foreground. The last lines of the process are in the evidence; correct what made it end, then deploy again.';
 
 /** What an end of an instance was for. */
-export function causeOfEnd({ code, outOfMemory, words }: InstanceEnd, wasUnlive: boolean): Cause {
+export function causeOfEnd({ outOfMemory, words }: InstanceEnd, wasUnlive: boolean): Cause {
   if (outOfMemory) return 'OUT_OF_MEMORY';
   if (wasUnlive) return 'PROBE_FAILED';
-  return words !== undefined || code === null ? (words === undefined ? 'PROCESS_EXITED' : 'INSTANCE_EVICTED') : 'PROCESS_EXITED';
+  return words === undefined ? 'PROCESS_EXITED' : 'INSTANCE_EVICTED';
 }
 
 export interface EndInput {
@@ -48,12 +48,9 @@ function happened({ end, cause, memoryMiB }: EndInput): string {
   if (cause === 'OUT_OF_MEMORY') return `The process used more than its ${memoryMiB} MiB of memory and was killed.`;
   if (cause === 'PROBE_FAILED') return 'The instance was restarted, as its liveness probe failed.';
   if (cause === 'INSTANCE_EVICTED') return `The cluster ended the instance: ${end.words ?? ''}`;
-  return end.code === null ? 'The process ended; how is not known any more.' : `The process exited with ${words(end.code)}.`;
-}
-
-function words(code: number): string {
-  const names: Readonly<Record<number, string>> = { 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' };
-  return names[code] === undefined ? `code ${code}` : `code ${code} (${names[code]})`;
+  return end.code === null
+    ? 'The process ended; how is not known any more.'
+    : `The process exited with ${describeExit(end.code)}.`;
 }
 
 function followed({ instance, pauseSeconds, recent }: EndInput): string {
