@@ -14,8 +14,8 @@ const otherPortSeconds = 10;
 export interface EarlyWords {
   readonly inspection: Inspection;
   /** Ports that are waited for. */
-  missing(): readonly number[];
-  say(line: string): void;
+  readonly missing: () => readonly number[];
+  readonly say: (line: string) => void;
 }
 
 /**
