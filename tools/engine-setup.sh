@@ -15,12 +15,13 @@ want() {
   command -v "$1" >/dev/null 2>&1 || ! apt-cache show "$2" >/dev/null 2>&1 || missing="$missing $2"
 }
 
-# netavark gives containers their network and aardvark-dns their names; crun refuses machines with both kinds of cgroups.
+# netavark gives containers their network, aardvark-dns their names and catatonit their init process (docker.io brings its own); crun refuses machines with both kinds of cgroups.
 need_podman() {
   need podman podman
   need runc runc
   need iptables iptables
   [ -x /usr/lib/podman/netavark ] || [ -x /usr/libexec/podman/netavark ] || missing="$missing netavark"
+  [ -x /usr/libexec/podman/catatonit ] || [ -x /usr/lib/podman/catatonit ] || [ -x /usr/libexec/catatonit/catatonit ] || missing="$missing catatonit"
   [ -x /usr/lib/podman/aardvark-dns ] || [ -x /usr/libexec/podman/aardvark-dns ] || missing="$missing aardvark-dns"
 }
 

@@ -50,7 +50,29 @@ export interface VolumeUsage {
   readonly bytes: number;
 }
 
-/** Optional power of a cluster: what instances and volumes use. Both fail with ENGINE_UNREACHABLE. */
+/** A file system that an instance writes to. */
+export interface DiskPressure {
+  /** Where it is in the instance; `/` is everything that is no volume. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly freeBytes: number;
+  /** How many files it can hold, and how many more; 0 and 0: it has no such limit. */
+  readonly files: number;
+  readonly freeFiles: number;
+}
+
+/** How near an instance that runs is to its limits. */
+export interface InstancePressure extends Pick<Instance, 'id' | 'service' | 'rollout' | 'index'> {
+  /** Tells the lives of an instance apart: counters begin anew with each. */
+  readonly startedAt: string;
+  /** `refused`: how many processes and threads could not be made in this life, as there were too many. null: without a limit, or not known. */
+  readonly processes: { readonly current: number; readonly limit: number; readonly refused: number } | null;
+  /** How many processes of this life were killed for memory; null: not known. */
+  readonly memoryKills: number | null;
+  readonly disks: readonly DiskPressure[];
+}
+
+/** Optional power of a cluster: what instances and volumes use. All fail with ENGINE_UNREACHABLE. */
 export interface ClusterMetrics {
   /**
    * Of every instance that runs, in one pass; what ends meanwhile is left out. Nothing where nobody on the cluster measures; fails with a retryable
@@ -59,6 +81,11 @@ export interface ClusterMetrics {
   usage(signal: AbortSignal): Promise<readonly InstanceUsage[]>;
   /** Counts files, so it costs more; volumes that cannot be looked into are left out. */
   volumes(signal: AbortSignal): Promise<readonly VolumeUsage[]>;
+  /**
+   * How near the instances that were last observed are to their limits. Cheap enough for every other second. Nothing where that cannot be
+   * seen from here.
+   */
+  pressure(signal: AbortSignal): Promise<readonly InstancePressure[]>;
 }
 
 /** A way from outside to a service. */

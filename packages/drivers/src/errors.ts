@@ -40,6 +40,10 @@ export const causes = {
     'The job did not end within max_duration_seconds and was killed. Raise it, or make the job end sooner; its last lines are below.',
   OUT_OF_MEMORY:
     'The process used more memory than the service may have and was killed. Raise memory, or make the process need less.',
+  PROCESS_LIMIT:
+    'The instance has as many processes and threads as it may have (4,096 on Docker and Podman). Make the process start fewer, end those that it does not need any more, or run more instances.',
+  INSTANCE_EVICTED:
+    'The cluster ended the instance to protect a node: its memory, its disk, or its number of processes was short. The words of the cluster are in the evidence; lower what the service uses, or have the operator add room.',
   PORT_NOT_LISTENING:
     'Nothing listens on a port of the service. Make the process listen on it on 0.0.0.0, or correct internal_port.',
   PROBE_FAILED: 'The readiness probe did not succeed in time. Check its path, port and timing against what the process answers.',

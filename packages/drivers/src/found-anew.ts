@@ -50,6 +50,7 @@ export function clusterBy(kind: string, use: Use<ClusterDriver>): ClusterDriver 
     metrics: {
       usage: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.usage(within)) ?? []),
       volumes: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.volumes(within)) ?? []),
+      pressure: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.pressure(within)) ?? [], false),
     },
   };
 }

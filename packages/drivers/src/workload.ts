@@ -148,6 +148,16 @@ export interface InstanceExit {
   readonly at: string;
 }
 
+/** The latest end of an instance, whether it runs again or not. */
+export interface InstanceEnd {
+  /** null: the cluster remembers when it ended, but not how. */
+  readonly code: number | null;
+  readonly outOfMemory: boolean;
+  readonly at: string;
+  /** In the cluster's own words, where the cluster ended it: an eviction. */
+  readonly words?: string;
+}
+
 /** One instance as the cluster shows it now. */
 export interface Instance {
   /** The cluster's own id (container id, pod uid). */
@@ -162,6 +172,12 @@ export interface Instance {
   /** ISO 8601; of the latest start, null before the first. */
   readonly startedAt: string | null;
   readonly exit: InstanceExit | null;
+  /** Left out: it has not ended, as far as the cluster remembers. */
+  readonly lastEnd?: InstanceEnd;
+  /** How often the cluster itself has started it again; left out: it does not do that, or never did. */
+  readonly restarts?: number;
+  /** How long the cluster waits before it starts it the next time, in seconds; left out: that is not known. */
+  readonly restartPauseSeconds?: number;
   /** Where the gateway and probes of this machine reach each port of the workload; empty while it does not run. */
   readonly endpoints: readonly Endpoint[];
   /** A run that the cluster itself began by a schedule; its attempts, too, are the cluster's. */

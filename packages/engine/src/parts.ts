@@ -69,6 +69,11 @@ export interface EngineSettings {
   readonly keptReleases: number;
   /** Free space of the engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly leastFreeMiB?: number;
+  /**
+   * So long a service must run without a fault before a condition that was observed is cleared, in seconds. Default: 60. Instances that end
+   * again and again must run twice as long as the time between two ends.
+   */
+  readonly steadySeconds?: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   /** Between two measurements of what services use. */
@@ -135,6 +140,12 @@ export function isAwaited(parts: Pick<EngineParts, 'clusters' | 'settings'>, dri
 /** Whether a cluster has not answered for as long as it is waited for. One that was away for a moment may answer others by now. */
 export function isWaitedOut({ clusters, settings }: Pick<EngineParts, 'clusters' | 'settings'>, driver: string): boolean {
   return clusters.awayFor(driver) >= settings.clusterWaitSeconds * 1_000;
+}
+
+const defaultSteadySeconds = 60;
+
+export function steadySeconds(settings: Pick<EngineSettings, 'steadySeconds'>): number {
+  return settings.steadySeconds ?? defaultSteadySeconds;
 }
 
 const defaultLookEveryMilliseconds = 1_000;

@@ -13,6 +13,8 @@ export interface Ulimit {
 export interface HostTraits {
   /** Processors of the engine's machine; asking for more is refused by Docker, so it is the upper bound. */
   readonly cpuMillicores: number;
+  /** Whether the engine has a program that it can run as process 1 of containers. */
+  readonly initProcess: boolean;
   readonly cpuLimit: boolean;
   readonly memoryLimit: boolean;
   /** Whether swap can be limited. Without it a container may use swap beyond its memory. */
@@ -27,6 +29,7 @@ export interface HostTraits {
 
 export const fullTraits: HostTraits = {
   cpuMillicores: Number.POSITIVE_INFINITY,
+  initProcess: true,
   cpuLimit: true,
   memoryLimit: true,
   swapLimit: true,
@@ -51,6 +54,7 @@ export interface ContainerBody {
   readonly ExposedPorts: Readonly<Record<string, object>>;
   readonly StopTimeout: number;
   readonly HostConfig: {
+    readonly Init?: true;
     readonly NetworkMode: string;
     readonly Mounts: readonly { readonly Type: 'volume'; readonly Source: string; readonly Target: string }[];
     readonly NanoCpus?: number;
@@ -86,8 +90,11 @@ const droppedCapabilities = ['AUDIT_WRITE', 'MKNOD', 'NET_RAW', 'SETFCAP', 'SETP
 /** Docker's own default; given here so that an image with a user other than root binds port 80 on Podman as well. */
 const sysctls = { 'net.ipv4.ip_unprivileged_port_start': '0' };
 
-/** What to send to the engine for one instance. Pure. Fails with START_FAILED where no process can get what is asked. */
-export function toContainerBody(workload: Workload, index: number, traits: HostTraits): ContainerBody {
+/**
+ * What to send to the engine for one instance. `hasOwnInit`: its process has to be process 1 itself. Pure. Fails with START_FAILED where no
+ * process can get what is asked.
+ */
+export function toContainerBody(workload: Workload, index: number, traits: HostTraits, hasOwnInit = false): ContainerBody {
   const network = networkName(workload.owner);
   refuseUnwritable(workload);
   return {
@@ -99,6 +106,8 @@ export function toContainerBody(workload: Workload, index: number, traits: HostT
     ExposedPorts: Object.fromEntries(workload.ports.map((port) => [`${port.internalPort}/${transportOf(port)}`, {}])),
     StopTimeout: workload.terminationGraceSeconds,
     HostConfig: {
+      // Reaps processes that end after their parent, and makes SIGTERM end a process that does not handle it: the kernel spares process 1.
+      ...(traits.initProcess && !hasOwnInit && { Init: true as const }),
       NetworkMode: network,
       Mounts: workload.volumes.map((volume) => ({
         Type: 'volume',

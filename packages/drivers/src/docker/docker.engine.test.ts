@@ -99,6 +99,81 @@ for (const kind of testEngineKinds()) {
       });
     });
 
+    describe('runs an init process in instances', () => {
+      const stopTime = async (instance: Instance): Promise<number> => {
+        const began = performance.now();
+        await driver.retire({ service: instance.service }, 30, context);
+        return performance.now() - began;
+      };
+
+      it('which reaps what others left, and ends a program that does not handle SIGTERM', async () => {
+        // The shell starts what outlives its own parent, as servers that fork twice do.
+        const instance = await run(workload({ ...sh('(sleep 0.2 &); (sleep 0.2 &); sleep 1000; true'), ports: [] }));
+        const count = (line: string): string => `grep -l "${line}" /proc/[0-9]*/status 2>/dev/null | wc -l`;
+        await expect.poll(() => inside(instance, count('^Name:.sleep')), { timeout: 10_000 }).toBe('1\n');
+        expect(await inside(instance, count('^State:.Z'))).toBe('0\n');
+        expect(await stopTime(instance)).toBeLessThan(20_000);
+      });
+
+      it('which passes exit codes and signals on', async () => {
+        for (const [script, code] of [
+          ['exit 7', 7],
+          ['kill -SEGV $$', 139],
+        ] as const) {
+          const asked = workload({ ...sh(script), ports: [], runsOnce: true });
+          await driver.start(asked, context);
+          const end = async () => (await driver.observe({ service: asked.owner.service }, signal))[0]?.exit?.code;
+          await expect.poll(end, { timeout: 20_000 }).toBe(code);
+          await driver.retire({ service: asked.owner.service }, 0, context);
+        }
+      });
+
+      it('but not where the program is an init process itself, which has to be the first one', async () => {
+        // Busybox is `init` by that name, and ends at once when it is not the first process.
+        const ordinary = await run(workload({ ...sh('sleep 1000; true'), ports: [] }));
+        const asInit = await run(workload({ entrypoint: ['/bin/init'], arguments: [], ports: [] }));
+        const initOf = async ({ id }: Instance) => (await inspect(bed.opened.docker, id, signal))?.HostConfig.Init;
+        expect(await initOf(ordinary)).toBe(true);
+        expect(await initOf(asInit)).not.toBe(true);
+        await Promise.all([stopTime(ordinary), driver.retire({ service: asInit.service }, 0, context)]);
+      });
+    });
+
+    describe('tells how instances end', () => {
+      it('also when the engine, or Davit, has started them again', async () => {
+        const stop = new AbortController();
+        const watching = driver.watch(() => undefined, stop.signal);
+        try {
+          const instance = await run(workload({ ...sh('trap "exit 5" TERM; while :; do sleep 0.1; done'), ports: [] }));
+          await inside(instance, 'kill -TERM $(ps | grep "[t]rap" | head -n 1 | sed "s/^ *//;s/ .*//")').catch(() => '');
+          const now = async () => (await driver.observe({ service: instance.service }, signal))[0];
+          await expect.poll(async () => (await now())?.lastEnd?.code, { timeout: 20_000 }).toBe(5);
+          const end = (await now())?.lastEnd;
+          if ((await now())?.state !== 'RUNNING') await driver.revive(instance.id, context);
+          await expect.poll(async () => (await now())?.state, { timeout: 20_000 }).toBe('RUNNING');
+          expect((await now())?.lastEnd).toEqual(end);
+          await driver.retire({ service: instance.service }, 0, context);
+        } finally {
+          stop.abort();
+          await watching.catch(() => undefined);
+        }
+      });
+
+      it('tells how near they are to their limits', async () => {
+        const instance = await run(workload({ ...sh('(tail /dev/zero); sleep 1000; true'), ports: [], memoryMiB: 32 }));
+        const mine = async () => {
+          await driver.observe({}, signal);
+          return (await driver.metrics?.pressure(signal))?.find(({ id }) => id === instance.id);
+        };
+        await expect.poll(async () => (await mine())?.memoryKills, { timeout: 30_000 }).toBe(1);
+        const pressure = await mine();
+        expect(pressure?.processes).toMatchObject({ limit: 4096, refused: 0 });
+        expect(pressure?.processes?.current).toBeGreaterThan(0);
+        expect(pressure?.disks).toEqual([expect.objectContaining({ path: '/' })]);
+        await driver.retire({ service: instance.service }, 0, context);
+      });
+    });
+
     describe('gives a process what was asked', () => {
       it('keeps the address of an environment’s bridge while instances come and go, so that none of them loses it', async () => {
         const asked = workload();
@@ -324,6 +399,23 @@ for (const kind of testEngineKinds()) {
         expect(error.message).toContain('127.0.0.1:8080');
         expect(error.hint).toContain('0.0.0.0');
         expect(error.evidence.listening).toEqual(['127.0.0.1:8080']);
+      });
+
+      it('PORT_NOT_LISTENING: says in the log after some seconds, long before the time is over, that it listens for itself only', async () => {
+        const asked = workload({ ...sh('mkdir /www; httpd -f -p 127.0.0.1:8080 -h /www'), readyTimeoutSeconds: 300 });
+        const cancel = new AbortController();
+        const lines: string[] = [];
+        const log = (line: string): void => {
+          lines.push(line);
+          cancel.abort();
+        };
+        await driver.start(asked, context);
+        const began = performance.now();
+        await driver.awaitReady(asked, { signal: cancel.signal, log }).catch(() => undefined);
+        expect(lines).toEqual([
+          expect.stringMatching(/^Instance 0: The process listens on 127\.0\.0\.1:8080 only, .*0\.0\.0\.0/),
+        ]);
+        expect(performance.now() - began).toBeLessThan(20_000);
       });
 
       it('PORT_NOT_LISTENING: also when a probe is what fails for it', async () => {

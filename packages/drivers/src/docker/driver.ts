@@ -6,9 +6,11 @@ import { putInto, takeOut } from './archives.ts';
 import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
 import { askVersion, describeEngine } from './describe.ts';
-import { inspectSelected, toInstance } from './instances.ts';
+import { Ends } from './ends.ts';
+import { inspectSelected, toInstance, type Inspection } from './instances.ts';
 import { followLogs } from './logs.ts';
 import { engineMetrics } from './metrics.ts';
+import { pressureOf } from './pressure.ts';
 import { probeOnce } from './probes/probe.ts';
 import { awaitReady, type ReadyScope } from './ready.ts';
 import { readFile } from './read-file.ts';
@@ -41,13 +43,19 @@ class DockerDriver implements ClusterDriver {
   readonly #engine: DockerDriverInput['engine'];
   readonly #scope: ReadyScope;
   readonly #memory: EngineMemory;
+  readonly #ends = new Ends();
+  /** All instances, as they were last observed. */
+  #observed: readonly Inspection[] = [];
   readonly metrics: ClusterMetrics;
 
   constructor(input: DockerDriverInput) {
     const { docker, installation, isDirect, isLocal } = input;
     this.#engine = input.engine;
     this.#scope = { docker, installation, isDirect, isLocal };
-    this.metrics = engineMetrics(this.#scope);
+    this.metrics = {
+      ...engineMetrics(this.#scope),
+      pressure: () => (isLocal ? pressureOf(this.#observed) : Promise.resolve([])),
+    };
     const publishOn = isDirect ? null : '127.0.0.1';
     const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn };
     this.#memory = { traits, known: new Set(), underWay: new Map() };
@@ -85,10 +93,17 @@ class DockerDriver implements ClusterDriver {
   async observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]> {
     try {
       const inspections = await inspectSelected(this.#scope, selector, signal);
-      return inspections.map((inspection) => toInstance(inspection, this.#scope.isDirect));
+      if (Object.keys(selector).length === 0) this.#observed = inspections;
+      return inspections.map((inspection) => this.#toInstance(inspection));
     } catch (error) {
       throw translated(error, 'The instances could not be listed');
     }
+  }
+
+  #toInstance(inspection: Inspection): Instance {
+    const instance = toInstance(inspection, this.#scope.isDirect);
+    if (instance.lastEnd === undefined) return instance;
+    return { ...instance, lastEnd: this.#ends.complete(instance.id, instance.lastEnd) };
   }
 
   async retire(selector: Selector, graceSeconds: number, context: CallContext): Promise<void> {
@@ -149,6 +164,6 @@ class DockerDriver implements ClusterDriver {
   }
 
   async watch(onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {
-    await watchEvents(this.#scope, onEvent, signal);
+    await watchEvents(this.#scope, { ends: this.#ends, onEvent }, signal);
   }
 }

@@ -4,6 +4,7 @@ import { pause } from '../shared/pause.ts';
 import { inspect, type Inspection, type Scope } from './instances.ts';
 import { describeClosed } from '../shared/closed-ports.ts';
 import { describeExit } from '../shared/exit-code.ts';
+import { initRefusal } from '../shared/init-words.ts';
 import { formatListener, isReachable, type Listener } from '../shared/listening.ts';
 import { listenersOf } from './listeners-of.ts';
 import { lastLines } from './logs.ts';
@@ -30,10 +31,11 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
     const message = `The process used more than its ${mebibytes} MiB of memory and was killed.`;
     return new DriverError({ cause: 'OUT_OF_MEMORY', message, evidence });
   }
-  const refusal = lines.length === 1 ? refusedByKernel.exec(lines[0] ?? '') : null;
-  if (refusal) {
+  const ofKernel = lines.length === 1 ? (refusedByKernel.exec(lines[0] ?? '')?.[1] ?? null) : null;
+  const refusal = ofKernel ?? initRefusal(lines);
+  if (refusal !== null) {
     const program = [inspection.Path, ...inspection.Args].join(' ');
-    const message = `The program could not be started (${program}): ${refusal[1]}.`;
+    const message = `The program could not be started (${program}): ${refusal}.`;
     return new DriverError({ cause: 'START_FAILED', message, evidence: { ...evidence, original: lines[0] } });
   }
   const message = `The process exited with ${describeExit(code)}.`;

@@ -1,4 +1,5 @@
 export { createDockerDriver, type DockerDriverInput } from './driver.ts';
+export { hasInitProgram } from './own-init.ts';
 export { createVolumeStore, type StoredVolume, type VolumeStore } from './volumes.ts';
 export { createImageStore, type ImageStoreInput } from './stored-images.ts';
 export { openDockerEngine, type DockerEngine, type DockerEngineInput, type Reach } from './socket.ts';

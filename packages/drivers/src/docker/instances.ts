@@ -1,5 +1,5 @@
 import type Dockerode from 'dockerode';
-import type { Endpoint, Instance, InstanceState, Selector } from '../workload.ts';
+import type { Endpoint, Instance, InstanceEnd, InstanceState, Selector } from '../workload.ts';
 import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
 import { call } from './engine-api.ts';
 import { wasKilledForMemory } from './kernel-log.ts';
@@ -98,8 +98,29 @@ export function toInstance(inspection: Inspection, isDirect: boolean): Instance 
             at: toTime(inspection.State.FinishedAt) ?? inspection.Created,
           }
         : null,
+    ...toLastEnd(inspection, state),
+    ...restartsOf(inspection),
     endpoints: state === 'RUNNING' ? toEndpoints(inspection, isDirect) : [],
   };
+}
+
+/** Engines keep the time of the last end while an instance runs again, but not its code. */
+function toLastEnd({ State }: Inspection, state: InstanceState): { readonly lastEnd?: InstanceEnd } {
+  const at = toTime(State.FinishedAt);
+  if (at === null) return {};
+  return { lastEnd: { code: state === 'EXITED' ? State.ExitCode : null, outOfMemory: State.OOMKilled, at } };
+}
+
+/** Docker waits a tenth of a second at first, then twice as long each time, at most a minute; after ten seconds of running it begins anew. */
+function restartsOf({
+  RestartCount: restarts,
+  State,
+  HostConfig,
+}: Inspection): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
+  if (HostConfig.RestartPolicy?.Name !== 'unless-stopped' || !(restarts > 0)) return {};
+  const ran = Date.parse(State.FinishedAt) - Date.parse(State.StartedAt);
+  const pause = ran > 10_000 ? 0.1 : Math.min(0.1 * 2 ** Math.min(restarts, 20), 60);
+  return { restarts, restartPauseSeconds: Math.ceil(pause) };
 }
 
 /** Labels of an inspection; engines answer null for none. */

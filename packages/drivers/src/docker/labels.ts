@@ -14,6 +14,8 @@ export const label = {
   object: 'davit.object',
   /** Ports of the workload, so that endpoints can be told without it: `8080/tcp,53/udp`. */
   ports: 'davit.ports',
+  /** On an image, by whoever builds it: its process has to be process 1. */
+  ownInit: 'davit.own-init',
 } as const;
 
 export type ObjectKind = 'instance' | 'network' | 'volume' | 'image';

@@ -17,7 +17,7 @@ const atOnce = 50;
 const diskUsageTimeoutMilliseconds = 30_000;
 
 /** The optional power "metrics" of a container engine. */
-export function engineMetrics(scope: ReadyScope): ClusterMetrics {
+export function engineMetrics(scope: ReadyScope): Pick<ClusterMetrics, 'usage' | 'volumes'> {
   return {
     usage: async (signal) => {
       try {

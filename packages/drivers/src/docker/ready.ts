@@ -3,6 +3,7 @@ import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Instance, Probe, Workload } from '../workload.ts';
 import { call, EngineRefusal } from './engine-api.ts';
+import { sayEarly } from './early-words.ts';
 import { exitFailure, unreadyFailure } from './failures.ts';
 import { inspect, toInstance, type Inspection, type Scope } from './instances.ts';
 import { isReachable } from '../shared/listening.ts';
@@ -115,12 +116,27 @@ async function awaitRun(wait: Wait, inspection: Inspection): Promise<Outcome> {
     return { type: 'LATE', attempts: seen.attempts, closedPorts: [...seen.closedPorts] };
   };
   const racers = [untilExit(wait.scope, inspection, signal), untilReady(wait, inspection, { signal, seen }), late()];
+  const early = sayEarly(
+    wait.scope,
+    {
+      inspection,
+      missing: () => awaitedPorts(wait.workload, seen),
+      say: (line) => wait.context.log(`Instance ${toInstance(inspection, true).index}: ${line}`),
+    },
+    signal,
+  );
   try {
     return await Promise.race(racers);
   } finally {
     decided.abort(new Error('decided'));
-    await Promise.allSettled(racers);
+    await Promise.allSettled([...racers, early]);
   }
+}
+
+/** Ports that have to be reached before the instance is ready, as far as that is not done. */
+function awaitedPorts({ readiness }: Workload, { closedPorts }: Seen): readonly number[] {
+  if (readiness === null) return [...closedPorts];
+  return readiness.check.type === 'exec' ? [] : [readiness.check.port];
 }
 
 async function untilExit(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<Outcome> {

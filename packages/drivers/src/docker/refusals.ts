@@ -53,6 +53,12 @@ interface Lowering {
  */
 const lowerings: readonly Lowering[] = [
   {
+    // Podman's own words, and those of runc where dockerd has none.
+    pattern: /container-init binary|docker-init|catatonit/i,
+    what: 'an init process in instances (Debian packages tini, catatonit): ended processes may stay in their tables',
+    lower: (traits) => (traits.initProcess ? { ...traits, initProcess: false } : null),
+  },
+  {
     // Podman asks for a million open files; a machine without CAP_SYS_RESOURCE cannot raise its own hard limit.
     pattern: /rlimit|ulimit/i,
     what: 'raising the limits on open files and processes; its own are used',

@@ -8,6 +8,7 @@ import { toContainerBody, toPlacedFiles, type HostTraits } from './container-spe
 import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
 import { environmentLabels, label, serviceLabels } from './labels.ts';
+import { hasOwnInit } from './own-init.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
 import { inParallel } from '../shared/parallel.ts';
 import { lowered, translated } from './refusals.ts';
@@ -139,7 +140,7 @@ function isNetworkMissing(error: unknown): boolean {
 async function createAndStart(attempt: Attempt, name: string, traits: HostTraits): Promise<void> {
   const { scope, workload, index, context } = attempt;
   const { signal } = context;
-  const body = toContainerBody(workload, index, traits);
+  const body = toContainerBody(workload, index, traits, traits.initProcess && (await hasOwnInit(scope.docker, workload, signal)));
   const query = { name };
   const isMade = await create(scope, { method: 'POST', path: '/containers/create', query, body, signal });
   if (!isMade) {

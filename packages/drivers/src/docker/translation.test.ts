@@ -2,9 +2,12 @@ import { array, assert, constantFrom, integer, nat, property, record, string, ui
 import { describe, expect, it } from 'vitest';
 import { Sensitive } from '@davit/base';
 import { DriverError } from '../errors.ts';
-import type { Workload } from '../workload.ts';
+import type { InstanceEnd, Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { fullTraits, toContainerBody, toPlacedFiles } from './container-spec.ts';
+import { initRefusal } from '../shared/init-words.ts';
+import { isTelling } from './early-words.ts';
+import { Ends } from './ends.ts';
 import { EngineRefusal } from './engine-api.ts';
 import { describeClosed } from '../shared/closed-ports.ts';
 import { describeExit } from '../shared/exit-code.ts';
@@ -15,10 +18,12 @@ import { formatListener, isReachable, parseListeners } from '../shared/listening
 import { cutMark, LineAssembler, longestLine, toSince } from '../shared/log-lines.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
 import { podmanConfiguration } from './own-podman.ts';
+import { isInit } from './own-init.ts';
+import { countIn, groupOf } from './pressure.ts';
 import { decodeHealthStatus, encodeHealthRequest } from './probes/grpc.ts';
 import { lowered, translated } from './refusals.ts';
 import { negotiate, toAddress } from './socket.ts';
-import { toEvent } from './watch.ts';
+import { toEvent, type EngineEvent } from './watch.ts';
 
 const owner = { installation: 'i', organization: 'o', project: 'p', environment: 'e', service: 's' };
 const workload = (changes: Partial<Workload> = {}): Workload => ({
@@ -392,13 +397,12 @@ describe('where the engine is', () => {
 });
 
 describe('events of the engine', () => {
-  const event = (changes: object): string =>
-    JSON.stringify({
-      Type: 'container',
-      Action: 'die',
-      Actor: { ID: 'c', Attributes: { [label.installation]: 'i', [label.service]: 's' } },
-      ...changes,
-    });
+  const event = (changes: Partial<EngineEvent>): EngineEvent => ({
+    Type: 'container',
+    Action: 'die',
+    Actor: { ID: 'c', Attributes: { [label.installation]: 'i', [label.service]: 's' } },
+    ...changes,
+  });
 
   it('are those of our containers, by the names of both engines', () => {
     const died = { type: 'DIED', service: 's', instance: 'c' };
@@ -408,7 +412,109 @@ describe('events of the engine', () => {
     expect(toEvent(event({}), 'j')).toBeNull();
     expect(toEvent(event({ Action: 'exec_start' }), 'i')).toBeNull();
     expect(toEvent(event({ Type: 'network' }), 'i')).toBeNull();
-    expect(toEvent('', 'i')).toBeNull();
+    expect(toEvent({}, 'i')).toBeNull();
+  });
+});
+
+describe('ends that the engine has made good by itself', () => {
+  const second = 1_000_000_000;
+  const died = (at: number, attributes: Record<string, string>): EngineEvent => ({
+    Action: 'die',
+    timeNano: at * second,
+    Actor: { ID: 'c', Attributes: attributes },
+  });
+  const at = (seconds: number): InstanceEnd => ({ code: null, outOfMemory: false, at: new Date(seconds * 1000).toISOString() });
+
+  it.each(['exitCode', 'containerExitCode'])('have the code of their event (%s)', (name) => {
+    const ends = new Ends();
+    ends.note(died(100, { [name]: '3' }));
+    expect(ends.complete('c', at(100))).toMatchObject({ code: 3, outOfMemory: false });
+  });
+
+  it('are for memory where the engine told so before, and the process was killed', () => {
+    const ends = new Ends();
+    ends.note({ Action: 'oom', timeNano: 99 * second, Actor: { ID: 'c' } });
+    ends.note(died(100, { exitCode: '137' }));
+    expect(ends.complete('c', at(100))).toMatchObject({ code: 137, outOfMemory: true });
+    ends.note(died(200, { exitCode: '137' }));
+    expect(ends.complete('c', at(200))).toMatchObject({ code: 137, outOfMemory: false });
+  });
+
+  it('are left as they are where the event is not of that end, and where the engine knows better', () => {
+    const ends = new Ends();
+    ends.note(died(100, { exitCode: '3' }));
+    expect(ends.complete('c', at(300))).toEqual(at(300));
+    expect(ends.complete('d', at(100))).toEqual(at(100));
+    expect(ends.complete('c', { ...at(100), code: 7 })).toMatchObject({ code: 7 });
+  });
+});
+
+describe('an init process', () => {
+  it('is asked for, but where the engine has none, or the program is one itself', () => {
+    expect(toContainerBody(workload(), 0, fullTraits).HostConfig.Init).toBe(true);
+    expect(toContainerBody(workload(), 0, fullTraits, true).HostConfig).not.toHaveProperty('Init');
+    expect(toContainerBody(workload(), 0, { ...fullTraits, initProcess: false }).HostConfig).not.toHaveProperty('Init');
+  });
+
+  it.each(['/init', '/sbin/init', '/lib/systemd/systemd', '/usr/bin/tini', 'dumb-init'])('is %s', (program) => {
+    expect(isInit(program)).toBe(true);
+  });
+
+  it.each(['/bin/sh', 'node', '/docker-entrypoint.sh', '/opt/initialize', ''])('is not %j', (program) => {
+    expect(isInit(program)).toBe(false);
+  });
+
+  it.each([
+    'container create: container-init binary not found on the host: stat /usr/libexec/podman/catatonit: no such file or directory',
+    'exec: "docker-init": executable file not found in $PATH',
+  ])('is done without after %j', (words) => {
+    const refusal = new EngineRefusal({ method: 'POST', path: '/x', signal: new AbortController().signal }, 500, words);
+    expect(lowered(refusal, fullTraits)?.traits).toEqual({ ...fullTraits, initProcess: false });
+    expect(lowered(refusal, { ...fullTraits, initProcess: false })).toBeNull();
+  });
+});
+
+describe('an init process that cannot start its program', () => {
+  it.each([
+    '[FATAL tini (8)] exec /nope failed: No such file or directory',
+    'ERROR (catatonit:6): failed to exec pid1: No such file or directory',
+  ])('says so: %s', (line) => {
+    expect(initRefusal([line])).toBe('no such file or directory');
+    expect(initRefusal(['hello', line])).toBeNull();
+  });
+});
+
+describe('what listens', () => {
+  const own = { address: '127.0.0.1', port: 3000 };
+  const open = { address: '0.0.0.0', port: 3000 };
+  const other = { address: '0.0.0.0', port: 8080 };
+
+  it('is worth a word where a process listens for itself only, and after a while where it listens on another port', () => {
+    expect(isTelling([own], [3000], 0)).toBe(true);
+    expect(isTelling([own, open], [3000], 60)).toBe(false);
+    expect(isTelling([other], [3000], 0)).toBe(false);
+    expect(isTelling([other], [3000], 10)).toBe(true);
+    expect(isTelling([own, other], [3000], 0)).toBe(true);
+    expect(isTelling([], [3000], 60)).toBe(false);
+    expect(isTelling([own], [], 60)).toBe(false);
+  });
+});
+
+describe('control groups', () => {
+  it.each([
+    ['12:pids:/docker/1\n4:memory:/docker/1\n0::/docker/1', '/sys/fs/cgroup/pids/docker/1'],
+    ['12:cpu,pids:/docker/1\n0::/docker/1', '/sys/fs/cgroup/pids/docker/1'],
+    ['0::/machine.slice/libpod-1.scope/container', '/sys/fs/cgroup/machine.slice/libpod-1.scope/container'],
+    ['4:memory:/docker/1', null],
+  ])('are found in %j', (text, folder) => {
+    expect(groupOf(text, 'pids')).toBe(folder);
+  });
+
+  it('count by names', () => {
+    expect(countIn('low 0\noom 2\noom_kill 3', 'oom_kill')).toBe(3);
+    expect(countIn('max 7', 'max')).toBe(7);
+    expect(countIn('max 7', 'oom_kill')).toBeNull();
+    expect(countIn(null, 'max')).toBeNull();
   });
 });
 

@@ -1,15 +1,17 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { InstanceEvent } from '../driver.ts';
 import { chunksOf, stream, unreachable } from './engine-api.ts';
+import type { Ends } from './ends.ts';
 import type { Scope } from './instances.ts';
 import { label } from './labels.ts';
 import { isConnectionError } from './logs.ts';
 import { translated } from './refusals.ts';
 
-interface EngineEvent {
+export interface EngineEvent {
   readonly Type?: string;
   readonly Action?: string;
   readonly status?: string;
+  readonly timeNano?: number;
   readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> | null };
 }
 
@@ -22,8 +24,13 @@ const types: Readonly<Record<string, InstanceEvent['type']>> = {
   remove: 'REMOVED',
 };
 
-/** See `ClusterDriver.watch`. */
-export async function watchEvents(scope: Scope, onEvent: (event: InstanceEvent) => void, signal: AbortSignal): Promise<void> {
+interface Watcher {
+  readonly ends: Ends;
+  readonly onEvent: (event: InstanceEvent) => void;
+}
+
+/** See `ClusterDriver.watch`. `ends` learns how instances ended. */
+export async function watchEvents(scope: Scope, { ends, onEvent }: Watcher, signal: AbortSignal): Promise<void> {
   const filters = JSON.stringify({ type: ['container'], label: [`${label.installation}=${scope.installation}`] });
   try {
     const response = await stream(scope.docker, { method: 'GET', path: '/events', query: { filters }, signal });
@@ -32,7 +39,7 @@ export async function watchEvents(scope: Scope, onEvent: (event: InstanceEvent) 
     for await (const chunk of chunksOf(response)) {
       const lines = (rest + decoder.write(chunk)).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) deliver(line, scope.installation, onEvent);
+      for (const line of lines) deliver(line, scope.installation, { ends, onEvent });
     }
   } catch (error) {
     if (signal.aborted) return;
@@ -41,15 +48,22 @@ export async function watchEvents(scope: Scope, onEvent: (event: InstanceEvent) 
   }
 }
 
-function deliver(line: string, installation: string, onEvent: (event: InstanceEvent) => void): void {
-  const event = toEvent(line, installation);
+function deliver(line: string, installation: string, { ends, onEvent }: Watcher): void {
+  const parsed = parse(line);
+  if (parsed === null) return;
+  ends.note(parsed);
+  const event = toEvent(parsed, installation);
   if (event) onEvent(event);
 }
 
-/** A line of the engine's events as an event of ours, or null for what is not. Pure. */
-export function toEvent(line: string, installation: string): InstanceEvent | null {
+function parse(line: string): EngineEvent | null {
   if (line.trim() === '') return null;
-  const { Type, Action, status, Actor }: EngineEvent = JSON.parse(line);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the engine's own format
+  return JSON.parse(line) as EngineEvent;
+}
+
+/** An event of the engine as one of ours, or null for what is not. Pure. */
+export function toEvent({ Type, Action, status, Actor }: EngineEvent, installation: string): InstanceEvent | null {
   const type = types[Action ?? status ?? ''];
   const attributes = Actor?.Attributes ?? {};
   if (Type !== 'container' || !type || attributes[label.installation] !== installation) return null;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { ClusterDriver, InstanceEvent, InstanceUsage } from '../driver.ts';
+import type { ClusterDriver, InstanceEvent, InstancePressure, InstanceUsage } from '../driver.ts';
 import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
 import type { BuildRequest, BuiltImage, EngineImages, PushRequest } from '../image-builder.ts';
 import type { SourceDriver } from '../source-driver.ts';
@@ -44,8 +44,8 @@ export interface FakeCluster {
   readonly pushes: readonly PushRequest[];
   /** What an instance was started with, by instance id. */
   readonly workloads: ReadonlyMap<string, Workload>;
-  /** Ends a process as if it had died. */
-  kill(instanceId: string, exitCode: number): void;
+  /** Ends a process as if it had died, or been killed for its memory. */
+  kill(instanceId: string, exitCode: number, outOfMemory?: boolean): void;
   /** A line of output. */
   print(instanceId: string, text: string): void;
   /** What an instance uses from now on; by default a thousandth of a processor and 16 MiB. */
@@ -54,6 +54,10 @@ export interface FakeCluster {
   readonly traffic: Map<string, RouteTraffic>;
   /** Bytes in the volumes of a service, by its id. */
   readonly volumeBytes: Map<string, number>;
+  /** How near instances are to their limits; replaceable at any time. */
+  pressure: readonly InstancePressure[];
+  /** What probes see; null: they succeed. Replaceable at any time. */
+  probeAnswer: (which: 'readiness' | 'liveness') => string | null;
   /** Of the cluster's machine; replaceable at any time. */
   capacity: { readonly cpuMillicores: number; readonly memoryMiB: number };
   /** The power to decide on numbers of instances, for those who add it to `cluster`. */
@@ -97,6 +101,8 @@ class MemoryCluster implements FakeCluster {
   readonly source = fakeSource(this.#calls, this.branches);
   readonly traffic = new Map<string, RouteTraffic>();
   readonly volumeBytes = new Map<string, number>();
+  pressure: readonly InstancePressure[] = [];
+  probeAnswer: FakeCluster['probeAnswer'] = () => null;
   capacity = { cpuMillicores: 64_000, memoryMiB: 262_144 };
   isGatewayUp = true;
   readonly schedules = new FakeSchedules({
@@ -145,11 +151,11 @@ class MemoryCluster implements FakeCluster {
     return this.#routes;
   }
 
-  kill(instanceId: string, exitCode: number): void {
+  kill(instanceId: string, exitCode: number, outOfMemory = false): void {
     const container = this.#containers.get(instanceId);
     if (container === undefined) return;
-    const exit = { code: exitCode, outOfMemory: false, at: new Date().toISOString() };
-    container.instance = { ...container.instance, state: 'EXITED', exit, endpoints: [] };
+    const exit = { code: exitCode, outOfMemory, at: new Date().toISOString() };
+    container.instance = { ...container.instance, state: 'EXITED', exit, lastEnd: exit, endpoints: [] };
     this.#emit('DIED', container.instance);
     for (const read of this.#readers.get(instanceId) ?? []) read(null);
   }
@@ -277,10 +283,13 @@ class MemoryCluster implements FakeCluster {
         const container = this.#containers.get(id);
         if (container === undefined) return;
         const { ports } = container.workload;
+        const stopped = { code: 143, outOfMemory: false, at: new Date().toISOString() };
+        const lastEnd = container.instance.state === 'RUNNING' ? stopped : container.instance.lastEnd;
         container.instance = {
           ...container.instance,
           state: 'RUNNING',
           exit: null,
+          ...(lastEnd !== undefined && { lastEnd }),
           startedAt: new Date().toISOString(),
           endpoints: ports.map((port) => ({ internalPort: port.internalPort, host: '10.0.0.1', port: port.internalPort })),
         };
@@ -298,7 +307,7 @@ class MemoryCluster implements FakeCluster {
         this.#remove(this.#select({ environment })),
       ),
     probe: (_workload, instance, which, signal) =>
-      this.#call({ method: 'probe', service: instance.service, detail: which }, signal, () => null),
+      this.#call({ method: 'probe', service: instance.service, detail: which }, signal, () => this.probeAnswer(which)),
     followLogs: (id, position, onLine, signal) => this.#follow(id, position?.at ?? null, onLine, signal),
     readFile: (id, { path }, signal) =>
       this.#call({ method: 'readFile', service: '', detail: path }, signal, () => this.#files.get(`${id} ${path}`) ?? null),
@@ -326,6 +335,7 @@ class MemoryCluster implements FakeCluster {
         this.#call({ method: 'volumes', service: '', detail: '' }, signal, () =>
           [...this.volumeBytes].map(([service, bytes]) => ({ service, bytes })),
         ),
+      pressure: (signal) => this.#call({ method: 'pressure', service: '', detail: '' }, signal, () => this.pressure),
     },
   };
 

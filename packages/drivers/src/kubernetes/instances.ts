@@ -1,6 +1,6 @@
 import type { Job, JobCondition } from 'kubernetes-types/batch/v1.js';
 import type { ContainerStateTerminated, ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
-import type { Endpoint, Instance, InstanceExit, Selector } from '../workload.ts';
+import type { Endpoint, Instance, InstanceEnd, InstanceExit, Selector } from '../workload.ts';
 import type { KubernetesObject } from './api.ts';
 import { list } from './follow.ts';
 import { annotation, label, labelSelector, matchesSelector, parsePorts, withRunLabels } from './labels.ts';
@@ -124,10 +124,44 @@ export function toInstance(found: Found): Instance {
     state: running ? 'RUNNING' : exit ? 'EXITED' : 'CREATED',
     startedAt: startedAt ?? null,
     exit,
+    ...(!isScheduled && { ...lastEndOf(found), ...restartsOf(status) }),
     endpoints: running ? toEndpoints(pod) : [],
     ...(isScheduled && { scheduled: true }),
     ...(isScheduled && helperEnd(pod)?.exitCode === foldersLostCode && { foldersLost: true }),
   };
+}
+
+/**
+ * The latest end of a process of an instance that nobody asked for: of pods that are being deleted only what ended before. An evicted pod
+ * may be gone as soon as it was seen, and its successor knows nothing of it.
+ */
+function lastEndOf({ pods }: Found): { readonly lastEnd?: InstanceEnd } {
+  const ends = pods.flatMap((pod): InstanceEnd[] => {
+    const { phase, reason, message } = pod.status ?? {};
+    const evicted = phase === 'Failed' && reason !== undefined ? { words: `${reason}: ${message ?? ''}`.trim() } : {};
+    const ended = lastEnd(mainStatus(pod));
+    const deletedAt = pod.metadata?.deletionTimestamp;
+    if (ended === undefined) {
+      const at = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime;
+      return 'words' in evicted && at !== undefined ? [{ code: null, outOfMemory: false, at, ...evicted }] : [];
+    }
+    // A deletion that is to be waited for is noted with the time at which the grace is over.
+    const grace = 1_000 * (pod.metadata?.deletionGracePeriodSeconds ?? 0);
+    const askedAt = deletedAt === undefined ? Infinity : Date.parse(deletedAt) - grace;
+    const exit = toExit(ended, pod);
+    return exit === null || Date.parse(exit.at) >= askedAt ? [] : [{ ...exit, ...evicted }];
+  });
+  const [latest] = ends.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  return latest === undefined ? {} : { lastEnd: latest };
+}
+
+/** The kubelet waits ten seconds at first, then twice as long each time, at most five minutes; it says how long. */
+function restartsOf(status: ContainerStatus | undefined): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
+  const restarts = status?.restartCount ?? 0;
+  if (restarts === 0) return {};
+  const [, minutes = '0', seconds = '0'] = /back-off (?:(\d+)m)?(?:(\d+)s)?/.exec(status?.state?.waiting?.message ?? '') ?? [];
+  const pause = 60 * Number(minutes) + Number(seconds);
+  return pause > 0 ? { restarts, restartPauseSeconds: pause } : { restarts };
 }
 
 /** A process that ends well when it is told to, as its time is over, has not done its work. One that ended before has. */

@@ -550,6 +550,46 @@ describe('an instance is shown', () => {
     expect(show(made(lost, '1'), made(pod({ state: running }), '2'))).toMatchObject([{ state: 'RUNNING' }]);
   });
 
+  describe('with its last end', () => {
+    const at = '2026-01-01T00:00:09Z';
+    const killed = { terminated: { exitCode: 137, reason: 'OOMKilled', startedAt: '2026-01-01T00:00:00Z', finishedAt: at } };
+    const outOfMemory = { code: 137, outOfMemory: true, at };
+
+    test('while the kubelet waits before it starts it again, and after that', () => {
+      const back = { state: waiting('CrashLoopBackOff', 'back-off 1m20s restarting failed container=main'), lastState: killed };
+      expect(show(pod({ ...back, restartCount: 4 }))).toMatchObject([
+        { state: 'EXITED', lastEnd: outOfMemory, restarts: 4, restartPauseSeconds: 80 },
+      ]);
+      expect(show(pod({ state: running, lastState: killed, restartCount: 4 }))).toMatchObject([
+        { state: 'RUNNING', lastEnd: outOfMemory, restarts: 4 },
+      ]);
+      expect(show(pod({ state: running }))[0]).not.toHaveProperty('lastEnd');
+    });
+
+    test('of a pod that a node evicted, in the words of the cluster, also beside its successor', () => {
+      const one = pod({ state: { terminated: { ...killed.terminated, reason: 'Error' } } });
+      const words = 'The node was low on resource: memory.';
+      const status = { ...one.status, phase: 'Failed', reason: 'Evicted', message: words };
+      const evicted: Pod = { ...one, metadata: { ...one.metadata, uid: '0', deletionTimestamp: '2026-01-01T00:00:40Z' }, status };
+      const next = pod({ state: running });
+      const lastEnd = { code: 137, at, words: `Evicted: ${words}` };
+      expect(show(evicted)).toMatchObject([{ lastEnd }]);
+      expect(show(next, evicted)).toMatchObject([{ state: 'RUNNING', lastEnd }]);
+    });
+
+    test('of a pod that was evicted before anything was known of its process', () => {
+      const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: at }];
+      const status = { phase: 'Failed', reason: 'Evicted', message: 'DiskPressure', conditions };
+      expect(show({ ...pod(), status })).toMatchObject([{ lastEnd: { code: null, at, words: 'Evicted: DiskPressure' } }]);
+    });
+
+    test('not where somebody has the pod deleted', () => {
+      const one = pod({ state: { terminated: { ...killed.terminated, exitCode: 143, reason: 'Error' } } });
+      const asked = { deletionTimestamp: '2026-01-01T00:00:38Z', deletionGracePeriodSeconds: 30 };
+      expect(show({ ...one, metadata: { ...one.metadata, ...asked } })[0]).not.toHaveProperty('lastEnd');
+    });
+  });
+
   test('as long as a pod of it is there, also without what made it', () => {
     expect(gather([], [pod({ state: running })]).map(({ id }) => id)).toEqual(['davit-a/web-1-0']);
     const leaving = { ...controller, metadata: { ...controller.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };

@@ -44,6 +44,8 @@ export function clusterMetrics({ api, installation }: Scope): ClusterMetrics {
       }
     },
     volumes: () => Promise.resolve([]),
+    // The kubelet watches disks and processes, and evicts: that is seen as the end of a pod.
+    pressure: () => Promise.resolve([]),
   };
 }
 

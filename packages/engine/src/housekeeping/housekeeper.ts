@@ -4,12 +4,14 @@ import { forgetRunners } from '../store/journal.ts';
 import { forgetLogOrigins, forgetLogPositions, trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
 import type { ImageParts } from './built-images.ts';
 import { collectAll, diskWarning } from './images.ts';
+import { trimInstanceEnds } from '../store/instance-ends.ts';
 import { sweepWorkFolder } from './work-folder.ts';
 
 const everyMilliseconds = 10 * 60_000;
 // Those that live are noted every day. A cluster, or Davit itself, may be away for weeks and find its instances still there.
 const positionDays = 30;
 const runDays = 2;
+const endDays = 7;
 
 /**
  * Keeps stored logs, the list of runners and the images of engines within their bounds, which of several processes one does at a time; and the
@@ -79,6 +81,7 @@ export class Housekeeper {
     await database.run(trimServiceLogs, [settings.logLinesPerService, settings.logRetentionDays]);
     await database.run(forgetLogPositions, [positionDays]);
     await database.run(forgetLogOrigins, [positionDays, runDays]);
+    await database.run(trimInstanceEnds, [endDays]);
     await database.run(trimDeploymentLogs, [settings.logRetentionDays]);
     await database.run(forgetRunners);
   }

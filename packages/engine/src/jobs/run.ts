@@ -1,5 +1,5 @@
 import { backoffMilliseconds } from '@davit/base';
-import { DriverError, type CallContext, type Instance, type Workload } from '@davit/drivers';
+import { DriverError, initRefusal, type CallContext, type Instance, type Workload } from '@davit/drivers';
 import { LogCollector } from '../keeper/log-collector.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
@@ -138,11 +138,19 @@ async function restart(run: StartedRun, ended: Instance, until: number): Promise
 async function failed(run: StartedRun, instance: Instance): Promise<DriverError> {
   const { exit } = instance;
   const attempts = instance.index === 0 ? '' : ` at the last of ${instance.index + 1} attempts`;
+  const lines = await linesOf(run, instance);
+  const refusal = initRefusal(lines);
+  if (refusal !== null)
+    return new DriverError({
+      cause: 'START_FAILED',
+      message: `${run.service.name} could not be started: ${refusal}`,
+      evidence: { lines },
+    });
   return new DriverError({
     cause: exit?.outOfMemory === true ? 'OUT_OF_MEMORY' : 'JOB_FAILED',
     message: `${run.service.name} ended with ${endOf(instance)}${attempts}`,
     evidence: {
-      lines: await linesOf(run, instance),
+      lines,
       ...(exit !== null && { exit: { code: exit.code, outOfMemory: exit.outOfMemory } }),
     },
   });

@@ -47,6 +47,12 @@ export class Attempts {
     }
   }
 
+  /** How long until it may be done again, in seconds; null: it was never done. */
+  pauseSeconds(key: string): number | null {
+    const trouble = this.#trouble.get(key);
+    return trouble === undefined ? null : Math.max(0, (trouble.nextAt - performance.now()) / 1_000);
+  }
+
   /** Its next attempt is a first one. */
   forget(key: string): void {
     this.#trouble.delete(key);

@@ -12,11 +12,14 @@ import { instanceCounts } from '../scaling/instances.ts';
 import { terminationGrace } from '../workload.ts';
 import { Attempts } from './attempts.ts';
 import { ChartKeeper } from './chart-keeper.ts';
+import { FaultWatch } from './fault-watch.ts';
 import { isAsSeen, workloadOf, type Kept } from './kept.ts';
 import { LogCollector } from './log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
+import type { ProbeFailure } from './probe-conditions.ts';
 import { Probers } from './probers.ts';
 import { RouteKeeper } from './route-keeper.ts';
+import { noteRunningStatus, servingInstances } from './running-status.ts';
 import { Tending } from './tending.ts';
 import { TerraformKeeper } from './terraform-keeper.ts';
 
@@ -52,6 +55,7 @@ export class Keeper {
   readonly #routes: RouteKeeper;
   readonly #charts: ChartKeeper;
   readonly #terraform: TerraformKeeper;
+  readonly #faults: FaultWatch;
   readonly #follows: Leadership;
   #timer: NodeJS.Timeout | undefined;
   /** Since when every look has failed, in milliseconds since the process began; null: the last one did not. */
@@ -74,11 +78,18 @@ export class Keeper {
     this.#routes = new RouteKeeper(parts, driver);
     this.#attempts = new Attempts(parts.log, this.#stop.signal, () => void this.look());
     this.#tending = new Tending(parts.log, this.#stop.signal, () => void this.look());
+    this.#faults = new FaultWatch({
+      parts,
+      driver,
+      stop: this.#stop.signal,
+      isReady: (instance) => this.#probers.isReady(instance),
+      unready: (runtime) => this.#probers.unready(runtime),
+      pauseSeconds: ({ id, restarts }) => (restarts === undefined ? this.#attempts.pauseSeconds(`revive ${id}`) : null),
+      stored: (instance) => this.#logs.stored(instance.id),
+      onNoted: () => this.#lookSoon(),
+    });
     this.#probers = new Probers(parts, driver, {
-      onDead: (dead, seen) => {
-        parts.log.warn({ instance: dead.name, seen }, 'the liveness probe failed; the instance is restarted');
-        void this.#revive(dead, 'ALWAYS').then(() => this.look());
-      },
+      onDead: (dead, attempts) => void this.#restartUnlive({ instance: dead, attempts }),
       onReadiness: () => void this.look(),
     });
   }
@@ -93,10 +104,22 @@ export class Keeper {
     return (performance.now() - this.#seenAt) / 1_000;
   }
 
+  async #restartUnlive(failure: ProbeFailure): Promise<void> {
+    const { instance, attempts } = failure;
+    this.#parts.log.warn(
+      { instance: instance.name, seen: attempts.at(-1) },
+      'the liveness probe failed; the instance is restarted',
+    );
+    await this.#faults.unlive(failure);
+    await this.#revive(instance, 'ALWAYS');
+    await this.look();
+  }
+
   /** Resolves after the first look, or at once when the cluster cannot be reached; it goes on trying. */
   async start(): Promise<void> {
     this.#timer = setInterval(() => void this.look(), lookEveryMilliseconds);
     this.#watching = this.#watch();
+    this.#faults.start();
     await this.look();
   }
 
@@ -107,6 +130,7 @@ export class Keeper {
     await this.#watching;
     await this.#looking;
     await this.#tending.settled();
+    await this.#faults.settled();
     await this.#probers.stop();
     await this.#logs.stop();
     // Whoever follows next begins after the last line, which is stored by now.
@@ -169,7 +193,10 @@ export class Keeper {
       const seen = await this.#terraform.keep(all, this.#attempts, this.#tending, this.#stop.signal);
       const term = await this.#termOfFollowing();
       if (term !== null) this.#followLogs(seen, term);
-      for (const runtime of seen.runtimes) await this.#noteStatus(runtime, seen);
+      await this.#faults.look(seen, term);
+      for (const runtime of seen.runtimes) {
+        await noteRunningStatus(this.#parts, runtime, seen, (instance) => this.#probers.isReady(instance));
+      }
       await Promise.all([
         ...seen.runtimes.map((runtime) => this.#tending.tend(runtime.service_id, () => this.#keep(runtime, seen, term))),
         ...this.#orphans(seen),
@@ -230,24 +257,6 @@ export class Keeper {
     if (!(await isAsSeen(this.#parts, runtime))) return;
     for (const instance of ended) await this.#revive(instance, 'IF_ENDED');
     if (isMissing) await this.#startMissing(runtime);
-  }
-
-  /** How it is, as it was seen: whatever is done for it. */
-  async #noteStatus(runtime: Kept, seen: Seen): Promise<void> {
-    const { config, desired, rollout, environment_id: environment, service_id: service } = runtime;
-    if (seen.busy.has(environment) || desired !== 'RUNNING' || config === null) return;
-    if (config.source.type === 'HELM' || config.job !== undefined) return;
-    const { serving } = instanceCounts(runtime, config);
-    const up = (seen.byService.get(service) ?? []).filter(
-      (instance) =>
-        instance.rollout === rollout &&
-        instance.index < serving &&
-        instance.state === 'RUNNING' &&
-        this.#probers.isReady(instance),
-    ).length;
-    const status = serving === 0 ? 'STOPPED' : up >= serving ? 'RUNNING' : up === 0 ? 'ERROR' : 'WARNING';
-    if (status === runtime.running_status && up === runtime.running_instances) return;
-    await this.#parts.database.run(setRunningStatus, [service, status, up]);
   }
 
   /** Nothing of a job is kept running: what is there without a run or a deployment was left over by a crash. */
@@ -351,13 +360,8 @@ export class Keeper {
     const served = seen.runtimes.flatMap((runtime) => {
       const { config } = runtime;
       if (runtime.desired !== 'RUNNING' || config === null) return [];
-      const { serving } = instanceCounts(runtime, config);
-      const instances = (seen.byService.get(runtime.service_id) ?? []).filter(
-        (instance) =>
-          instance.rollout === runtime.rollout &&
-          instance.index < serving &&
-          instance.state === 'RUNNING' &&
-          this.#probers.isReady(instance),
+      const instances = servingInstances(runtime, seen).filter(
+        (instance) => instance.state === 'RUNNING' && this.#probers.isReady(instance),
       );
       return [{ id: runtime.service_id, config, instances, settled: !seen.busy.has(runtime.environment_id) }];
     });

@@ -78,6 +78,11 @@ export class LogCollector {
     return this.#reading(instance, config).done;
   }
 
+  /** Resolves when the output of an instance, as far as it is being read, is stored to its end. Never rejects. */
+  async stored(instanceId: string): Promise<void> {
+    await this.#following.get(instanceId)?.done;
+  }
+
   /** Ends all of it. What was read is stored. */
   async stop(): Promise<void> {
     this.#stop.abort();

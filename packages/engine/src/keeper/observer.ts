@@ -3,7 +3,7 @@ import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { openBackupWork } from '../store/backups.ts';
 import { runningRollouts } from '../store/jobs.ts';
-import { busyEnvironments, releaseConfigs } from '../store/journal.ts';
+import { busyEnvironments, releaseConfigs, servicesBeingDeployed } from '../store/journal.ts';
 import { keptRuntimes } from '../store/requests.ts';
 import type { Kept } from './kept.ts';
 
@@ -12,6 +12,8 @@ export interface Seen {
   readonly gatewayVersion: number;
   readonly byService: ReadonlyMap<string, readonly Instance[]>;
   readonly busy: ReadonlySet<string>;
+  /** Services of deployments under way. */
+  readonly deploying: ReadonlySet<string>;
   readonly runtimes: readonly Kept[];
   /** Of the releases that run or should. */
   readonly configs: ReadonlyMap<string, ReleaseConfig>;
@@ -41,6 +43,7 @@ export class Observer {
     const gatewayVersion = this.#parts.gateways[this.#driver]?.version ?? 0;
     const instances = await cluster.observe({}, signal);
     const busy = new Set((await database.many(busyEnvironments)).map((row) => row.environment_id));
+    const deploying = new Set((await database.many(servicesBeingDeployed)).map((row) => row.service_id));
     const byService = Map.groupBy(instances, (instance) => instance.service);
     const rows = await database.many(keptRuntimes, [this.#driver, [...byService.keys()]]);
     const releases = rows.flatMap((row) => (row.desired === 'RUNNING' && row.release_id !== null ? [row.release_id] : []));
@@ -54,7 +57,7 @@ export class Observer {
       desired: row.driver === this.#driver ? row.desired : ('NONE' as const),
       config: configs.get(row.release_id ?? '') ?? null,
     }));
-    return { gatewayVersion, byService, busy, runtimes, configs, jobRuns, backupWork };
+    return { gatewayVersion, byService, busy, deploying, runtimes, configs, jobRuns, backupWork };
   }
 
   /** Reads the configurations of these releases that are not known yet, and forgets all others. */

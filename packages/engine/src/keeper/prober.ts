@@ -4,13 +4,15 @@ import { driversOf, type EngineParts } from '../parts.ts';
 import { pause } from '../run/pause.ts';
 
 export interface ProbeVerdicts {
-  /** Liveness failed as often as it may: the instance is to be restarted. */
-  onDead(instance: Instance, seen: string): void;
+  /** Liveness failed as often as it may: the instance is to be restarted. `attempts`: what the last ones saw, newest last. */
+  onDead(instance: Instance, attempts: readonly string[]): void;
   /** Readiness changed: the gateway is to send requests, or no more. */
-  onReadiness(instance: Instance, isReady: boolean): void;
+  onReadiness(instance: Instance, isReady: boolean, attempts: readonly string[]): void;
 }
 
 type Kind = 'readiness' | 'liveness';
+
+const keptAttempts = 10;
 
 // Beside what a probe may see: its cluster does not answer, or does not let us ask.
 const unknown = Symbol('unknown');
@@ -46,6 +48,7 @@ export class Prober {
 
   async #loop(probe: Probe, kind: Kind, verdicts: ProbeVerdicts, check: () => Promise<string | null>): Promise<void> {
     let failures = 0;
+    let attempts: readonly string[] = [];
     let successes = 0;
     let isReady = true;
     let wasUnknown = false;
@@ -59,24 +62,26 @@ export class Prober {
       if (seen === unknown) continue;
       if (seen === null) {
         failures = 0;
+        attempts = [];
         successes += 1;
         if (kind === 'readiness' && !isReady && successes >= probe.successThreshold) {
           isReady = true;
-          verdicts.onReadiness(this.#instance, true);
+          verdicts.onReadiness(this.#instance, true, []);
         }
         continue;
       }
       successes = 0;
+      attempts = [...attempts, `${new Date().toISOString()}: ${seen}`].slice(-keptAttempts);
       if (Date.now() - started < probe.initialDelaySeconds * 1_000) continue;
       failures += 1;
       if (failures < probe.failureThreshold) continue;
       if (kind === 'liveness') {
-        verdicts.onDead(this.#instance, seen);
+        verdicts.onDead(this.#instance, attempts);
         return;
       }
       if (isReady) {
         isReady = false;
-        verdicts.onReadiness(this.#instance, false);
+        verdicts.onReadiness(this.#instance, false, attempts);
       }
     }
   }

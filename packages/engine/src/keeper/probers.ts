@@ -2,6 +2,7 @@ import type { Instance, Workload } from '@davit/drivers';
 import type { EngineParts } from '../parts.ts';
 import { workloadOf, type Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
+import type { ProbeFailure } from './probe-conditions.ts';
 import { Prober, type ProbeVerdicts } from './prober.ts';
 
 /** Probes all instances on a cluster that serve and have probes. */
@@ -11,7 +12,8 @@ export class Probers {
   readonly #verdicts: ProbeVerdicts;
   /** By instance and start: one that was started again is probed anew. */
   readonly #probers = new Map<string, Prober>();
-  readonly #unready = new Set<string>();
+  /** What the probes of those that are not ready saw when they failed, by instance. */
+  readonly #unready = new Map<string, ProbeFailure>();
 
   constructor(parts: EngineParts, driver: string, verdicts: ProbeVerdicts) {
     this.#parts = parts;
@@ -22,6 +24,11 @@ export class Probers {
   /** Whether its readiness probe says so; without one it is. */
   isReady(instance: Instance): boolean {
     return !this.#unready.has(instance.id);
+  }
+
+  /** The instances of a service that are not ready, and what their probes saw. */
+  unready({ service_id: service, rollout }: Pick<Kept, 'service_id' | 'rollout'>): readonly ProbeFailure[] {
+    return [...this.#unready.values()].filter(({ instance }) => instance.service === service && instance.rollout === rollout);
   }
 
   /** Probes what should be probed by now, and nothing else. */
@@ -58,11 +65,11 @@ export class Probers {
       this.#driver,
       { workload, instance },
       {
-        onDead: (dead, seen) => this.#verdicts.onDead(dead, seen),
-        onReadiness: (changed, isReady) => {
+        onDead: (dead, attempts) => this.#verdicts.onDead(dead, attempts),
+        onReadiness: (changed, isReady, attempts) => {
           if (isReady) this.#unready.delete(changed.id);
-          else this.#unready.add(changed.id);
-          this.#verdicts.onReadiness(changed, isReady);
+          else this.#unready.set(changed.id, { instance: changed, attempts });
+          this.#verdicts.onReadiness(changed, isReady, attempts);
         },
       },
     );

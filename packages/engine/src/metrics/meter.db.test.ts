@@ -83,6 +83,7 @@ test('two processes measure once, and the other goes on when one ends, or reache
       return Promise.resolve([]);
     },
     volumes: () => Promise.resolve([]),
+    pressure: () => Promise.resolve([]),
   };
   const drivers = { fake: { builder, carrier, source, gateway, cluster: { ...fake.cluster, metrics } } };
   const second = createEngine({ ...world.input, drivers });

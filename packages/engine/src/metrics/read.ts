@@ -54,5 +54,6 @@ export async function readMetricTotals(db: Queryable): Promise<MetricsTotal[]> {
     requests: row.requests,
     responses: row.responses ?? noResponses,
     latencyCounts: row.latency ?? noLatency,
+    ends: row.ends ?? {},
   }));
 }

@@ -45,4 +45,6 @@ export interface MetricsTotal {
   readonly requests: number;
   readonly responses: readonly number[];
   readonly latencyCounts: readonly number[];
+  /** Ends of instances that nobody asked for, by the code of their cause. */
+  readonly ends: Readonly<Record<string, number>>;
 }

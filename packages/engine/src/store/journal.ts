@@ -266,6 +266,11 @@ export const clearRunningStatus = statement(
   `UPDATE service_runtime SET running_status = NULL, running_instances = NULL WHERE driver = $1 AND desired = 'RUNNING' AND running_status IS NOT NULL`,
 );
 
+export const servicesBeingDeployed = statement<{ service_id: string }>(
+  'servicesBeingDeployed',
+  `SELECT s.service_id FROM deployment d JOIN deployment_service s ON s.deployment_id = d.id WHERE d.status = 'RUNNING'`,
+);
+
 /** What releases run. A release's configuration never changes. */
 export const releaseConfigs = statement<{ id: string; config: ReleaseConfig }>(
   'releaseConfigs',

@@ -132,13 +132,19 @@ export interface TotalRow extends Omit<MeasuredRow, 'measured_seconds'> {
   readonly environment_id: string;
   /** Lately enough for `instances` and what they use to be so now. */
   readonly is_fresh: boolean;
+  /** Of instances, by cause; null: none has ended. */
+  readonly ends: Readonly<Record<string, number>> | null;
 }
 
 /** Of all services that the engine knows. */
 export const readTotals = statement<TotalRow>(
   'readTotals',
-  `SELECT t.service_id, r.organization_id, r.project_id, r.environment_id, t.instances, t.memory_bytes, t.volume_bytes, t.cpu_ms,
-          t.received_bytes, t.sent_bytes, t.requests, t.responses, t.latency,
-          t.measured_at > clock_timestamp() - interval '2 minutes' AS is_fresh
-     FROM service_metric_total t JOIN service_runtime r ON r.service_id = t.service_id ORDER BY t.service_id`,
+  `SELECT r.service_id, r.organization_id, r.project_id, r.environment_id, t.instances, t.memory_bytes, t.volume_bytes,
+          coalesce(t.cpu_ms, 0) AS cpu_ms, coalesce(t.received_bytes, 0) AS received_bytes, coalesce(t.sent_bytes, 0) AS sent_bytes,
+          coalesce(t.requests, 0) AS requests, t.responses, t.latency,
+          coalesce(t.measured_at > clock_timestamp() - interval '2 minutes', false) AS is_fresh, e.ends
+     FROM service_runtime r LEFT JOIN service_metric_total t ON t.service_id = r.service_id
+     LEFT JOIN (SELECT service_id, jsonb_object_agg(cause, ends) AS ends FROM service_end_total GROUP BY service_id) e ON e.service_id = r.service_id
+    WHERE t.service_id IS NOT NULL OR e.service_id IS NOT NULL
+    ORDER BY r.service_id`,
 );

@@ -11,7 +11,7 @@ interface Metric {
 const plain = (value: number | null | undefined): [string, string, number][] =>
   value === null || value === undefined ? [] : [['', '', value]];
 
-function metricsOf(ends: readonly number[]): readonly Metric[] {
+function metricsOf(buckets: readonly number[]): readonly Metric[] {
   return [
     {
       name: 'davit_service_instances',
@@ -62,10 +62,17 @@ function metricsOf(ends: readonly number[]): readonly Metric[] {
       lines: ({ responses }) => responses.map((count, index) => ['', `,status="${index + 1}xx"`, count] as const),
     },
     {
+      name: 'davit_service_instance_ends_total',
+      type: 'counter',
+      help: 'Ends of instances that nobody asked for, by cause.',
+      // Causes are words of docs/errors.md.
+      lines: ({ ends }) => Object.entries(ends).map(([cause, count]) => ['', `,cause="${cause.toLowerCase()}"`, count] as const),
+    },
+    {
       name: 'davit_service_latency_seconds',
       type: 'histogram',
       help: 'Time until an instance began its answer. There is no sum.',
-      lines: ({ latencyCounts }) => histogram(latencyCounts, ends),
+      lines: ({ latencyCounts }) => histogram(latencyCounts, buckets),
     },
   ];
 }

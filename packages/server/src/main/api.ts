@@ -267,6 +267,7 @@ export function engineSettings(config: Configuration, installation: string): Eng
     clusterWaitSeconds: config.clusterWaitSeconds,
     keptReleases: config.keptReleases,
     leastFreeMiB: config.leastFreeDiskMiB,
+    steadySeconds: config.steadySeconds,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
     metricsSeconds: config.metricsSeconds,

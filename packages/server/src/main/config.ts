@@ -71,6 +71,8 @@ export interface Configuration {
   readonly keptReleases: number;
   /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly leastFreeDiskMiB: number;
+  /** So long a service must run without a fault before a condition is cleared. */
+  readonly steadySeconds: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   readonly metricsSeconds: number;
@@ -180,6 +182,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
+    steadySeconds: reader.integer('DAVIT_STEADY_SECONDS', 60, 5, 3600),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),

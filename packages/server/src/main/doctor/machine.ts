@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { causes, createImageStore, DriverError, findProgram, Helm, openDockerEngine } from '@davit/drivers';
+import { causes, createImageStore, DriverError, findProgram, hasInitProgram, Helm, openDockerEngine } from '@davit/drivers';
 import { readDatabaseCatalogue } from '../../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../../catalogue/read.ts';
@@ -47,7 +47,8 @@ export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
     });
     const space = await createImageStore({ ...engine, installation: '' }).space(signal);
     const answer = ok(`${engine.engine} ${engine.version} at ${engine.address}`);
-    return space === null ? [answer] : [answer, diskFinding(space, config)];
+    const disk = space === null ? [] : [diskFinding(space, config)];
+    return [answer, ...disk, ...(engine.isLocal && !hasInitProgram(engine.engine) ? [withoutInit(engine.engine)] : [])];
   } catch (error) {
     const none = 'There is no container engine: no socket of Docker or Podman answers.';
     if (config.dockerHost === null && findProgram('podman') !== null)
@@ -56,6 +57,14 @@ export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
     const advice = 'Start it (for example `systemctl start docker`), or set DOCKER_HOST to where it listens.';
     return [fail(wordsOf(error), hint ?? advice)];
   }
+}
+
+function withoutInit(engine: 'docker' | 'podman'): Finding {
+  const [program, name] = engine === 'docker' ? ['docker-init', 'tini'] : ['catatonit', 'catatonit'];
+  return warn(
+    `${engine} has no init program (${program}): in instances nothing reaps processes that end after their parent`,
+    `Install it (on Debian and Ubuntu: apt-get install ${name}), then restart the engine and davit.`,
+  );
 }
 
 export async function lookAtStateFolder(config: Configuration): Promise<Finding[]> {

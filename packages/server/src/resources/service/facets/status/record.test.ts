@@ -21,6 +21,7 @@ const ready: ServiceView = {
   runningStatus: null,
   wantedInstances: null,
   runningInstances: null,
+  conditions: [],
   terraformAction: null,
 };
 
@@ -47,6 +48,7 @@ test('a service that was never deployed has the required fields and no dates', (
     running_instances: null,
     wanted_instances: null,
     failure: null,
+    conditions: [],
     release_id: null,
   });
 });

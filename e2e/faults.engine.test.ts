@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Ear } from '../packages/server/src/resources/stream/testing.ts';
+import { testEngineKinds } from '../packages/testkit/src/engines.ts';
+import { eventually } from './support/eventually.ts';
+import { busybox, Stage } from './support/stage.ts';
+
+/* What goes wrong after DEPLOYED is a fact within seconds, on the status, in the log, on the stream and in metrics; and it is over when it is over. */
+
+const steadySeconds = 5;
+const withinMilliseconds = 5_000;
+
+const script = `
+mkdir -p /www
+echo fine >/www/health
+httpd -p 3000 -h /www
+echo ready
+while :; do
+  if [ -e /tmp/crash ]; then echo the last words; sleep 1; exit 3; fi
+  if [ -e /tmp/eat ]; then rm /tmp/eat; exec tail /dev/zero; fi
+  sleep 0.1
+done
+`;
+const files = { 'run.sh': script, Dockerfile: `FROM ${busybox}\nCOPY run.sh /run.sh\nCMD ["sh", "/run.sh"]\n` };
+const fields = {
+  ports: [{ internal_port: 3000, publicly_accessible: true, protocol: 'HTTP' as const }],
+  memory: 32,
+  healthchecks: {
+    liveness_probe: {
+      type: { http: { path: '/health', port: 3000 } },
+      initial_delay_seconds: 0,
+      period_seconds: 1,
+      failure_threshold: 2,
+    },
+  },
+};
+
+describe.each(testEngineKinds())('on %s', (kind) => {
+  let stage: Stage;
+  let id = '';
+  let ear: Ear;
+  beforeAll(async () => {
+    const settings = { DAVIT_STEADY_SECONDS: String(steadySeconds), DAVIT_READY_TIMEOUT_SECONDS: '20' };
+    stage = await Stage.open(kind, { ...settings, DAVIT_TERMINATION_GRACE_SECONDS: '1' });
+    const { organizationId } = stage;
+    const { client } = stage.davit;
+    ear = new Ear((signal) =>
+      client.stream('streamOrganization', { params: { organizationId }, query: { kinds: 'CONDITION' }, signal }),
+    );
+    id = await stage.application('faulty', stage.repository('faulty', files).url, fields);
+    await stage.deploy(id);
+    await stage.reaches(id, 'DEPLOYED');
+  });
+  afterAll(async () => {
+    await ear?.close();
+    await stage?.close();
+  });
+
+  type Status = Awaited<ReturnType<Stage['status']>>;
+
+  const reaches = (is: (status: Status) => boolean): Promise<Status> =>
+    eventually(
+      async () => {
+        const status = await stage.status(id);
+        return is(status) ? status : undefined;
+      },
+      'a status of the service',
+      60_000,
+    );
+  const isWell = ({ conditions, running_status: word }: Status): boolean => conditions?.length === 0 && word === 'RUNNING';
+
+  /** Runs a command in the instance, which may be between two lives. */
+  const inside = (command: string): Promise<void> =>
+    eventually(async () => {
+      const [container] = await stage.containers(id);
+      const exec = await stage.docker
+        .getContainer(container?.Id ?? '')
+        .exec({ Cmd: ['sh', '-c', command] })
+        .catch(() => null);
+      if (exec === null) return undefined;
+      return exec.start({ Detach: true }).then(
+        () => true,
+        () => undefined,
+      );
+    }, `the command ${command}`).then(() => undefined);
+
+  /** How long after it happened a condition of this kind was on the stream, in milliseconds. */
+  const toldAfter = async (kindOfCondition: string, happenedAt: string): Promise<number> => {
+    const isIt = (one: Ear['heard'][number]): boolean =>
+      one.event === 'CONDITION' && one.data.service_id === id && one.data.kind === kindOfCondition && one.data.severity !== null;
+    await ear.until((heard) => heard.some(isIt));
+    const told = ear.heard.find(isIt);
+    return Date.parse(told?.event === 'CONDITION' ? told.data.at : '') - Date.parse(happenedAt);
+  };
+  const ends = async (cause: string): Promise<number> => {
+    const text = await (await fetch(`${stage.davit.url}/metrics`)).text();
+    const line = text
+      .split('\n')
+      .find((one) => one.startsWith('davit_service_instance_ends_total') && one.includes(id) && one.includes(`"${cause}"`));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  };
+  const ownLines = async (): Promise<string> => {
+    const { results: lines } = await stage.davit.client.call('listApplicationLog', { params: { applicationId: id } });
+    return lines
+      .map(({ message }) => message)
+      .filter((message) => message.startsWith('Davit: '))
+      .join('\n');
+  };
+
+  test('an instance that is killed for its memory, and runs again', async () => {
+    await inside('touch /tmp/eat');
+    const status = await reaches(({ conditions }) => conditions?.some(({ code }) => code === 'OUT_OF_MEMORY') === true);
+    const condition = status.conditions?.find(({ kind: word }) => word === 'INSTANCE_END');
+    expect(condition).toMatchObject({
+      code: 'OUT_OF_MEMORY',
+      message: expect.stringContaining('more than its 32 MiB of memory'),
+      hint: expect.stringContaining('Raise memory'),
+      link: '/docs/errors#out_of_memory',
+      evidence: { exit: { code: 137, out_of_memory: true }, lines: expect.arrayContaining(['ready']) },
+    });
+    expect(await toldAfter('INSTANCE_END', condition?.since ?? '')).toBeLessThan(withinMilliseconds);
+    await reaches(({ running_status: word }) => word === 'WARNING' || word === 'ERROR');
+    expect(await ownLines()).toMatch(/Davit: WARNING OUT_OF_MEMORY: .*It is started again/);
+    expect(await ends('out_of_memory')).toBe(1);
+    await reaches(isWell);
+    expect(await ownLines()).toMatch(/Davit: OUT_OF_MEMORY is over/);
+  });
+
+  test('a liveness probe that fails', async () => {
+    await inside('rm /www/health');
+    const status = await reaches(({ conditions }) => conditions?.some(({ kind: word }) => word === 'LIVENESS') === true);
+    const condition = status.conditions?.find(({ kind: word }) => word === 'LIVENESS');
+    expect(condition).toMatchObject({
+      code: 'PROBE_FAILED',
+      evidence: { probe: expect.arrayContaining([expect.stringContaining('404')]) },
+    });
+    expect(await toldAfter('LIVENESS', condition?.since ?? '')).toBeLessThan(withinMilliseconds);
+    await eventually(async () => ((await ends('probe_failed')) === 1 ? true : undefined), 'its end in metrics', 30_000);
+    await reaches(isWell);
+  });
+
+  test('a crash loop, until it is mended', async () => {
+    const former = ear.heard.length;
+    await inside('touch /tmp/crash');
+    const ofLoop = ({ conditions }: Status) =>
+      conditions?.find(
+        ({ kind: word, severity, code }) => word === 'INSTANCE_END' && severity === 'ERROR' && code === 'PROCESS_EXITED',
+      );
+    const status = await reaches((one) => ofLoop(one) !== undefined);
+    expect(ofLoop(status)).toMatchObject({
+      message: expect.stringMatching(/exited with code 3\. It ended \d+ times within 10 minutes\. It is started again/),
+      evidence: { exit: { code: 3, out_of_memory: false }, lines: expect.arrayContaining(['the last words']) },
+    });
+    await reaches(({ running_status: word }) => word === 'ERROR');
+    await eventually(async () => ((await ends('process_exited')) >= 2 ? true : undefined), 'its ends in metrics', 30_000);
+    await ear.until((heard) => heard.slice(former).some((one) => one.event === 'CONDITION' && one.data.severity === 'ERROR'));
+    await eventually(
+      async () => {
+        await inside('rm -f /tmp/crash');
+        return isWell(await stage.status(id)) ? true : undefined;
+      },
+      'the service to be well',
+      120_000,
+    );
+  });
+
+  test('an instance that listens for itself only is explained in the log long before the deployment fails', async () => {
+    const alone = `FROM ${busybox}\nCMD ["httpd", "-f", "-p", "127.0.0.1:3000", "-h", "/tmp"]\n`;
+    const other = await stage.application('alone', stage.repository('alone', { Dockerfile: alone }).url, { ports: fields.ports });
+    const status = await stage.deploy(other);
+    expect(status.failure).toMatchObject({ code: 'PORT_NOT_LISTENING' });
+    const lines = await stage.davit.client.call('listEnvironmentLogs', { params: { environmentId: stage.environmentId } });
+    const said = lines.find((line) =>
+      line.message?.safe_message?.startsWith('Instance 0: The process listens on 127.0.0.1:3000 only'),
+    );
+    const failed = lines.findLast((line) => line.error !== undefined && line.error !== null);
+    expect(Date.parse(failed?.timestamp ?? '') - Date.parse(said?.timestamp ?? '')).toBeGreaterThan(10_000);
+  });
+});

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import type Dockerode from 'dockerode';
+import type { Workload } from '../workload.ts';
+import { call } from './engine-api.ts';
+import { label } from './labels.ts';
+import { findProgram } from './own-podman.ts';
+
+/**
+ * Programs that have to be process 1 themselves (systemd and s6-overlay refuse to run otherwise), or that do the work of an init process and
+ * warn when they are not the first one.
+ */
+const inits = new Set([
+  'init',
+  'systemd',
+  's6-svscan',
+  's6-overlay-suexec',
+  'my_init',
+  'runit',
+  'runit-init',
+  'tini',
+  'tini-static',
+  'dumb-init',
+  'catatonit',
+  'docker-init',
+  'podman-init',
+]);
+
+interface ImageAnswer {
+  readonly Config?: {
+    readonly Entrypoint?: readonly string[] | null;
+    readonly Cmd?: readonly string[] | null;
+    readonly Labels?: Readonly<Record<string, string>> | null;
+  } | null;
+}
+
+/**
+ * Whether the process of a workload is an init process itself, so that it must be process 1: by its program, or as the label
+ * `davit.own-init` of its image says so. An image that the engine does not have is not asked about: the start fails for it.
+ */
+export async function hasOwnInit(docker: Dockerode, workload: Workload, signal: AbortSignal): Promise<boolean> {
+  const path = `/images/${encodeURIComponent(workload.image)}/json`;
+  const { body, status } = await call<ImageAnswer>(docker, { method: 'GET', path, signal, accept: [404] });
+  const { Entrypoint, Cmd, Labels } = (status === 404 ? null : body.Config) ?? {};
+  if (Labels?.[label.ownInit] === 'true') return true;
+  const entrypoint = workload.entrypoint.length > 0 ? workload.entrypoint : (Entrypoint ?? []);
+  // The command of an image belongs to its entrypoint.
+  const command = workload.arguments.length > 0 ? workload.arguments : workload.entrypoint.length > 0 ? [] : (Cmd ?? []);
+  return isInit([...entrypoint, ...command][0] ?? '');
+}
+
+/** Where Podman looks for its init program: the folders of Debian and of Fedora. */
+const podmanInits = ['/usr/libexec/podman/catatonit', '/usr/lib/podman/catatonit', '/usr/libexec/catatonit/catatonit'];
+
+/** Whether this machine has the program that an engine runs as process 1 of containers. */
+export function hasInitProgram(engine: 'docker' | 'podman'): boolean {
+  return engine === 'docker' ? findProgram('docker-init') !== null : podmanInits.some((path) => existsSync(path));
+}
+
+/** Whether a program is an init process. Pure. */
+export function isInit(program: string): boolean {
+  return inits.has(program.split('/').at(-1) ?? '');
+}

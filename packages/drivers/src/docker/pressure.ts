@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { DiskPressure, InstancePressure } from '../driver.ts';
+import { labelsOf, type Inspection } from './instances.ts';
+import { label } from './labels.ts';
+
+/*
+ * What presses on instances, read from control groups and file systems of this machine, without the engine: that is a few short files for each
+ * instance, so that it can be done every other second.
+ */
+
+const groups = '/sys/fs/cgroup';
+
+/** See `ClusterMetrics.pressure`: of the instances of these inspections that run. */
+export async function pressureOf(inspections: readonly Inspection[]): Promise<InstancePressure[]> {
+  const found = await Promise.all(inspections.map(pressureOfOne));
+  return found.filter((one) => one !== null);
+}
+
+async function pressureOfOne(inspection: Inspection): Promise<InstancePressure | null> {
+  const { Pid: pid, StartedAt: startedAt } = inspection.State;
+  const text = pid > 0 ? readOrNull(`/proc/${pid}/cgroup`) : null;
+  if (text === null) return null;
+  const labels = labelsOf(inspection);
+  return {
+    id: inspection.Id,
+    service: labels[label.service] ?? '',
+    rollout: labels[label.rollout] ?? '',
+    index: Number(labels[label.index] ?? 0),
+    startedAt,
+    processes: processesOf(text),
+    memoryKills: memoryKillsOf(text),
+    disks: await disksOf(inspection),
+  };
+}
+
+/** The folder of a controller's group in the text of `/proc/<pid>/cgroup`: of version 1 where it is mounted, else of version 2. Pure. */
+export function groupOf(text: string, controller: string, root = groups): string | null {
+  const lines = text.split('\n').map((line) => line.split(':'));
+  const own = lines.find(([, names]) => names?.split(',').includes(controller) === true);
+  if (own !== undefined) return join(root, controller, own.slice(2).join(':'));
+  const unified = lines.find(([number, names]) => number === '0' && names === '');
+  return unified === undefined ? null : join(root, unified.slice(2).join(':'));
+}
+
+function processesOf(text: string): InstancePressure['processes'] {
+  // The limit may be that of a group above the one of the process: Podman puts `container` below its scope.
+  for (let folder = groupOf(text, 'pids'); folder !== null && folder.length > groups.length; folder = dirname(folder)) {
+    const limit = Number(readOrNull(join(folder, 'pids.max')) ?? Number.NaN);
+    if (Number.isNaN(limit)) continue;
+    const current = Number(readOrNull(join(folder, 'pids.current')));
+    return { current, limit, refused: countIn(readOrNull(join(folder, 'pids.events')), 'max') ?? 0 };
+  }
+  return null;
+}
+
+function memoryKillsOf(text: string): number | null {
+  const folder = groupOf(text, 'memory');
+  if (folder === null) return null;
+  const counts = readOrNull(join(folder, 'memory.events')) ?? readOrNull(join(folder, 'memory.oom_control'));
+  return countIn(counts, 'oom_kill');
+}
+
+/** The number behind a name in lines of `name number`. Pure. */
+export function countIn(text: string | null, name: string): number | null {
+  const line = text?.split('\n').find((one) => one.startsWith(`${name} `));
+  return line === undefined ? null : Number(line.slice(name.length + 1));
+}
+
+async function disksOf({ State, Mounts }: Inspection): Promise<DiskPressure[]> {
+  const volumes = Mounts.filter(({ Type }) => Type === 'volume');
+  const places = [
+    { path: '/', folder: `/proc/${State.Pid}/root` },
+    ...volumes.map(({ Destination, Source }) => ({ path: Destination, folder: Source })),
+  ];
+  const disks = await Promise.all(places.map(({ path, folder }) => diskOf(path, folder)));
+  return disks.filter((disk) => disk !== null);
+}
+
+async function diskOf(path: string, folder: string): Promise<DiskPressure | null> {
+  try {
+    const { bsize, blocks, bavail, files, ffree } = await statfs(folder);
+    return { path, bytes: blocks * bsize, freeBytes: bavail * bsize, files, freeFiles: ffree };
+  } catch {
+    // It ended meanwhile, or may not be looked at.
+    return null;
+  }
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,92 @@
+import { causes, describeExit, type Cause, type Instance, type InstanceEnd } from '@davit/drivers';
+import type { FailureRecord } from '../model.ts';
+import type { ConditionSeverity } from '../port/views.ts';
+import type { EndRow } from '../store/instance-ends.ts';
+
+/* What an end of an instance means, from what is known of it. Pure. */
+
+/** So many ends of one instance in so many minutes are a crash loop. */
+const loopEnds = 3;
+export const loopMinutes = 10;
+const longestQuietSeconds = 3_600;
+
+const killedHint =
+  'Something killed the process with SIGKILL, and the cluster does not say that it was for its memory. Look at the last lines and at the memory of the machine.';
+const endedHint =
+  'A service must stay in the foreground. The last lines of the process are in the evidence; correct what made it end, then deploy again.';
+
+/** What an end of an instance was for. */
+export function causeOfEnd({ outOfMemory, words }: InstanceEnd, wasUnlive: boolean): Cause {
+  if (outOfMemory) return 'OUT_OF_MEMORY';
+  if (wasUnlive) return 'PROBE_FAILED';
+  return words === undefined ? 'PROCESS_EXITED' : 'INSTANCE_EVICTED';
+}
+
+export interface EndInput {
+  readonly instance: Pick<Instance, 'id' | 'name' | 'restartPauseSeconds'>;
+  readonly end: InstanceEnd;
+  readonly cause: Cause;
+  readonly memoryMiB: number;
+  /** Last lines of the process, redacted. */
+  readonly lines: readonly string[];
+  /** How long Davit waits before it starts the instance again, in seconds; null: the cluster does. */
+  readonly pauseSeconds: number | null;
+  /** Ends of the service in the last hour with this one, newest first. */
+  readonly recent: readonly EndRow[];
+}
+
+/** The failure that an end is shown as. */
+export function describeEnd(input: EndInput): FailureRecord {
+  const { end, cause, lines } = input;
+  const exit = end.code === null ? {} : { exit: { code: end.code, outOfMemory: end.outOfMemory } };
+  const original = end.words === undefined ? {} : { original: end.words };
+  const hint = cause === 'PROCESS_EXITED' ? (end.code === 137 ? killedHint : endedHint) : causes[cause];
+  return { code: cause, message: `${happened(input)} ${followed(input)}`, hint, evidence: { lines, ...exit, ...original } };
+}
+
+function happened({ end, cause, memoryMiB }: EndInput): string {
+  if (cause === 'OUT_OF_MEMORY') return `The process used more than its ${memoryMiB} MiB of memory and was killed.`;
+  if (cause === 'PROBE_FAILED') return 'The instance was restarted, as its liveness probe failed.';
+  if (cause === 'INSTANCE_EVICTED') return `The cluster ended the instance: ${end.words ?? ''}`;
+  return end.code === null
+    ? 'The process ended; how is not known any more.'
+    : `The process exited with ${describeExit(end.code)}.`;
+}
+
+function followed({ instance, pauseSeconds, recent }: EndInput): string {
+  const pause = pauseSeconds ?? instance.restartPauseSeconds ?? 0;
+  const next = pause < 1 ? 'It is started again at once.' : `It is started again after ${Math.ceil(pause)} s.`;
+  const ends = endsOf(instance.id, recent);
+  return isLoop(instance.id, recent)
+    ? `It ended ${ends} times within ${loopMinutes} minutes. ${next} Pauses grow with each end.`
+    : next;
+}
+
+/** How often an instance has ended lately. */
+function endsOf(instance: string, recent: readonly EndRow[]): number {
+  const newest = Date.parse(recent[0]?.ended_at ?? '');
+  const since = newest - loopMinutes * 60_000;
+  return recent
+    .filter(({ instance_id, ended_at }) => instance_id === instance && Date.parse(ended_at) > since)
+    .reduce((sum, { ends }) => sum + ends, 0);
+}
+
+export function isLoop(instance: string, recent: readonly EndRow[]): boolean {
+  return endsOf(instance, recent) >= loopEnds;
+}
+
+/** `others`: how many other instances of the service serve. ERROR: the instance ends again and again, and no other one serves. */
+export function severityOfEnd(instance: string, recent: readonly EndRow[], others: number): ConditionSeverity {
+  return isLoop(instance, recent) && others === 0 ? 'ERROR' : 'WARNING';
+}
+
+/**
+ * How long nothing must end until the service counts as well again: `leastSeconds`, and twice the time between the last two ends of the last
+ * hour where that is longer, so that what ends every five minutes is not well in between.
+ */
+export function quietSeconds(recent: readonly EndRow[], leastSeconds: number): number {
+  const [last, former] = recent;
+  if (last === undefined || former === undefined) return leastSeconds;
+  const between = (Date.parse(last.ended_at) - Date.parse(former.ended_at)) / 1_000;
+  return Math.ceil(Math.min(longestQuietSeconds, Math.max(leastSeconds, 2 * between)));
+}

@@ -1,0 +1,230 @@
+import { statement } from '@davit/db';
+import type { InstancePressure, Probe } from '@davit/drivers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { RequestedService, ServiceView } from '../index.ts';
+import { config } from '../testing/config.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+/* What happens to instances after their deployment is a fact on the service, in its log, on the stream and in metrics. */
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld({ steadySeconds: 1 });
+});
+afterEach(() => world.close());
+
+const events = statement<{ fact: Record<string, unknown> }>(
+  'testFaultEvents',
+  `SELECT fact FROM stream_event WHERE kind = 'CONDITION' AND service_id = $1 ORDER BY sequence`,
+);
+const ownLines = statement<{ message: string }>(
+  'testOwnLines',
+  `SELECT message FROM service_log WHERE service_id = $1 AND instance_name = 'davit' ORDER BY id`,
+);
+
+async function deployed(overrides: Parameters<typeof config>[0] = {}): Promise<RequestedService> {
+  const one = service({ config: config({ ports: [], ...overrides }) });
+  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
+  await reaches(one, ({ runningStatus }) => runningStatus === 'RUNNING');
+  return one;
+}
+
+const of = ({ serviceId }: RequestedService) => world.fake.instances.filter((one) => one.service === serviceId);
+const idOf = (one: RequestedService, index = 0): string => of(one)[index]?.id ?? '';
+
+function reaches(one: RequestedService, is: (view: ServiceView) => boolean): Promise<ServiceView> {
+  return eventually(async () => {
+    const view = await world.view(one.serviceId);
+    return is(view) ? view : undefined;
+  }, 'a view of the service');
+}
+
+const ends = async (one: RequestedService): Promise<object | undefined> =>
+  (await world.engine.port.metricTotals(world.database.database)).find(({ serviceId }) => serviceId === one.serviceId)?.ends;
+
+async function ended(one: RequestedService, times: number): Promise<ServiceView> {
+  return reaches(one, ({ conditions }) =>
+    conditions.some(({ kind, occurrences }) => kind === 'INSTANCE_END' && occurrences === times),
+  );
+}
+
+describe('an instance that ends', () => {
+  test('is a fact with cause, evidence and remedy, everywhere, until it has run for a while', async () => {
+    const one = await deployed();
+    world.fake.print(idOf(one), 'cannot open the database');
+    world.fake.kill(idOf(one), 3);
+    const { conditions, runningStatus } = await ended(one, 1);
+    expect(runningStatus).not.toBe('RUNNING');
+    expect(conditions).toMatchObject([
+      {
+        severity: 'WARNING',
+        failure: {
+          code: 'PROCESS_EXITED',
+          message: 'The process exited with code 3. It is started again at once.',
+          hint: expect.stringContaining('deploy again'),
+          evidence: { exit: { code: 3, outOfMemory: false }, lines: ['cannot open the database'] },
+        },
+      },
+    ]);
+    expect((await world.database.database.many(ownLines, [one.serviceId]))[0]?.message).toMatch(
+      /^Davit: WARNING PROCESS_EXITED: \S+: The process exited with code 3\. It is started again at once\./,
+    );
+    expect(await ends(one)).toEqual({ PROCESS_EXITED: 1 });
+    await reaches(one, ({ conditions: left, runningStatus: word }) => left.length === 0 && word === 'RUNNING');
+    const told = await world.database.database.many(events, [one.serviceId]);
+    expect(told.map(({ fact }) => [fact['code'], fact['severity']])).toEqual([
+      ['PROCESS_EXITED', 'WARNING'],
+      ['PROCESS_EXITED', null],
+    ]);
+  });
+
+  test('for its memory says so, with the limit', async () => {
+    const one = await deployed();
+    world.fake.kill(idOf(one), 137, true);
+    const { conditions } = await ended(one, 1);
+    expect(conditions[0]?.failure).toMatchObject({
+      code: 'OUT_OF_MEMORY',
+      message: expect.stringContaining('more than its 128 MiB of memory'),
+      hint: expect.stringContaining('Raise memory'),
+    });
+    expect(await ends(one)).toEqual({ OUT_OF_MEMORY: 1 });
+  });
+
+  test('again and again is a crash loop: ERROR, with the number of ends and the next pause', async () => {
+    const one = await deployed();
+    for (let times = 1; times <= 3; times += 1) {
+      await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
+      world.fake.kill(idOf(one), 1);
+      await ended(one, times);
+    }
+    const { conditions, runningStatus } = await reaches(one, ({ runningStatus: word }) => word === 'ERROR');
+    expect(runningStatus).toBe('ERROR');
+    expect(conditions).toMatchObject([
+      {
+        severity: 'ERROR',
+        failure: { message: expect.stringMatching(/It ended 3 times within 10 minutes\. It is started again after \d s\./) },
+      },
+    ]);
+    // It runs, and may end again at any time.
+    await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
+    expect((await world.view(one.serviceId)).runningStatus).toBe('ERROR');
+  });
+
+  test('again and again beside one that serves is a WARNING', async () => {
+    const one = await deployed({ instances: 2 });
+    for (let times = 1; times <= 3; times += 1) {
+      await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
+      world.fake.kill(idOf(one), 1);
+      await ended(one, times);
+    }
+    const view = await world.view(one.serviceId);
+    expect(view.conditions).toMatchObject([{ severity: 'WARNING' }]);
+    expect(view.runningStatus).toBe('WARNING');
+  });
+
+  test('while Davit is down is noted once, by whoever sees it', async () => {
+    const one = await deployed();
+    await world.engine.stop();
+    world.fake.kill(idOf(one), 7);
+    await world.restart();
+    await ended(one, 1);
+    await world.restart();
+    await reaches(one, ({ conditions }) => conditions.length === 0);
+    expect(await ends(one)).toEqual({ PROCESS_EXITED: 1 });
+  });
+
+  test('because a deployment replaces or stops it is no fact', async () => {
+    const one = await deployed();
+    expect(await world.ends(await world.deploy([one], { action: 'RESTART' }))).toBe('SUCCEEDED');
+    expect(await world.ends(await world.deploy([one], { action: 'STOP' }))).toBe('SUCCEEDED');
+    expect(await ends(one)).toBeUndefined();
+    expect((await world.view(one.serviceId)).conditions).toEqual([]);
+  });
+});
+
+const probe: Probe = {
+  check: { type: 'http', port: 3000, path: '/health', scheme: 'HTTP' },
+  initialDelaySeconds: 0,
+  periodSeconds: 0.02,
+  timeoutSeconds: 1,
+  successThreshold: 1,
+  failureThreshold: 3,
+};
+
+describe('a probe that fails', () => {
+  const fails = (which: string): void => {
+    world.fake.probeAnswer = (one) => (one === which ? 'status 503 instead of 200 to 399' : null);
+  };
+
+  test('readiness: the transcript, until it succeeds', async () => {
+    const one = await deployed({ readiness: probe });
+    fails('readiness');
+    const view = await reaches(one, ({ conditions }) => conditions.length > 0);
+    expect(view.conditions).toMatchObject([
+      {
+        kind: 'READINESS',
+        severity: 'WARNING',
+        failure: {
+          code: 'PROBE_FAILED',
+          message: expect.stringContaining('status 503 instead of 200 to 399'),
+          evidence: { probe: expect.arrayContaining([expect.stringContaining('status 503')]) },
+        },
+      },
+    ]);
+    await reaches(one, ({ runningStatus }) => runningStatus === 'ERROR');
+    world.fake.probeAnswer = () => null;
+    await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
+  });
+
+  test('liveness: the transcript, and the restart is counted as its end', async () => {
+    const one = await deployed({ liveness: probe });
+    fails('liveness');
+    const view = await reaches(one, ({ conditions }) => conditions.some(({ kind }) => kind === 'LIVENESS'));
+    expect(view.conditions[0]?.failure).toMatchObject({
+      code: 'PROBE_FAILED',
+      message: expect.stringContaining('The liveness probe failed, and the instance is restarted.'),
+      evidence: { probe: expect.arrayContaining([expect.stringContaining('status 503')]) },
+    });
+    world.fake.probeAnswer = () => null;
+    await eventually(async () => ((await ends(one)) === undefined ? undefined : true), 'the end to be counted');
+    expect(await ends(one)).toEqual({ PROBE_FAILED: 1 });
+    await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
+  });
+});
+
+describe('an instance that reaches a limit', () => {
+  const passes = (): number => world.fake.calls.filter(({ method }) => method === 'pressure').length;
+  const press = (one: RequestedService, changes: Partial<InstancePressure>): void => {
+    world.fake.pressure = of(one).map(({ id, service: serviceId, rollout, index, startedAt }) => ({
+      id,
+      service: serviceId,
+      rollout,
+      index,
+      startedAt: startedAt ?? '',
+      processes: { current: 10, limit: 4096, refused: 0 },
+      memoryKills: 0,
+      disks: [],
+      ...changes,
+    }));
+  };
+
+  test('of processes, of memory, of its disks', async () => {
+    const one = await deployed();
+    press(one, {});
+    const before = passes();
+    await eventually(async () => (passes() > before + 1 ? true : undefined), 'two passes');
+    const disk = { path: '/data', bytes: 1e9, freeBytes: 0, files: 0, freeFiles: 0 };
+    press(one, { processes: { current: 4096, limit: 4096, refused: 12 }, memoryKills: 2, disks: [disk] });
+    const view = await reaches(one, ({ conditions }) => conditions.length === 3);
+    const found = view.conditions.map(({ kind, failure }) => [kind, failure.code, failure.message]);
+    expect(found.toSorted(([a = ''], [b = '']) => a.localeCompare(b))).toEqual([
+      ['DISK', 'DISK_FULL', expect.stringContaining('the file system of /data has 0 of 953 MiB left')],
+      ['MEMORY', 'OUT_OF_MEMORY', expect.stringContaining('2 processes of the instance were killed')],
+      ['PROCESSES', 'PROCESS_LIMIT', expect.stringContaining('new ones are refused')],
+    ]);
+    expect(view.conditions.every(({ severity }) => severity === 'WARNING')).toBe(true);
+    await reaches(one, ({ runningStatus }) => runningStatus === 'WARNING');
+    press(one, { memoryKills: 2 });
+    await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
+  });
+});

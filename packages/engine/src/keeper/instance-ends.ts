@@ -1,0 +1,135 @@
+import type { Instance, InstanceEnd } from '@davit/drivers';
+import { causeOfEnd, describeEnd, quietSeconds, severityOfEnd } from '../conditions/instance-end.ts';
+import { raiseCondition } from '../conditions/conditions.ts';
+import { steadySeconds, type EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
+import { instanceCounts } from '../scaling/instances.ts';
+import * as store from '../store/instance-ends.ts';
+import { terminationGrace } from '../workload.ts';
+import type { Kept } from './kept.ts';
+import type { Seen } from './observer.ts';
+import { servingInstances } from './running-status.ts';
+
+const shownLines = 50;
+/** The last lines of a process are stored within moments of its end; what is not by then is left out of the evidence. */
+const linesMilliseconds = 1_500;
+/** Between a liveness probe that fails and the end of the instance, beside its grace. */
+const restartSeconds = 30;
+
+export interface EndWatchers {
+  isReady(instance: Instance): boolean;
+  /** How long Davit waits before it starts an instance again, in seconds; null: the cluster does it by itself. */
+  pauseSeconds(instance: Instance): number | null;
+  /** Resolves when the output of an instance that has ended is stored. */
+  stored(instance: Instance): Promise<void>;
+  /** Called after an end was noted: the status of the service is another one. */
+  onNoted(): void;
+}
+
+/**
+ * Notes every end of an instance of what is deployed that nobody asked for: as a condition of its service, and in metrics. An end is known by
+ * its time, which clusters keep while the instance runs again: so it is noted once, by whichever process, and also after Davit was down.
+ */
+export class InstanceEnds {
+  readonly #parts: EngineParts;
+  readonly #watchers: EndWatchers;
+  readonly #stop: AbortSignal;
+  /** The end that was noted last, by instance. */
+  readonly #known = new Map<string, string>();
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  constructor(parts: EngineParts, watchers: EndWatchers, stop: AbortSignal) {
+    this.#parts = parts;
+    this.#watchers = watchers;
+    this.#stop = stop;
+  }
+
+  /** Notes what has ended since the last look; does not wait for it. */
+  note(seen: Seen): void {
+    const present = new Set([...seen.byService.values()].flat().map(({ id }) => id));
+    for (const id of this.#known.keys()) if (!present.has(id)) this.#known.delete(id);
+    for (const runtime of seen.runtimes) for (const instance of watched(runtime, seen)) this.#noteOne(runtime, instance, seen);
+  }
+
+  /** Resolves when nothing is being noted any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay.values());
+  }
+
+  #noteOne(runtime: Kept, instance: Instance, seen: Seen): void {
+    const { lastEnd: end } = instance;
+    if (end === undefined || this.#known.get(instance.id) === end.at || this.#underWay.has(instance.id)) return;
+    // Asked now: it is started again meanwhile.
+    const pauseSeconds = this.#watchers.pauseSeconds(instance);
+    const done = this.#store(runtime, { instance, end, pauseSeconds }, seen)
+      .then(() => void this.#known.set(instance.id, end.at))
+      .catch((error: unknown) => {
+        // The database is away: the next look notes it.
+        if (!this.#stop.aborted)
+          this.#parts.log.warn({ err: error, instance: instance.name }, 'the end of an instance could not be noted');
+      })
+      .finally(() => this.#underWay.delete(instance.id));
+    this.#underWay.set(instance.id, done);
+  }
+
+  async #store(runtime: Kept, { instance, end, pauseSeconds }: Ended, seen: Seen): Promise<void> {
+    const { database, settings } = this.#parts;
+    const { service_id: service, rollout, config } = runtime;
+    if (rollout === null || config === null) return;
+    const lines = await this.#lines(instance, end);
+    const grace = terminationGrace(config, settings) + restartSeconds;
+    const since = new Date(Date.parse(end.at) - 1_000 * grace).toISOString();
+    const wasUnlive = (await database.maybe(store.livenessFailure, [service, since]))?.instance_name === instance.name;
+    const cause = causeOfEnd(end, wasUnlive);
+    const others = servingInstances(runtime, seen).filter(
+      (other) => other.id !== instance.id && other.state === 'RUNNING' && this.#watchers.isReady(other),
+    ).length;
+    const row = [instance.id, end.at, service, rollout, cause, end.code, instance.restarts ?? null];
+    const isNew = await database.transaction(async (tx) => {
+      const noted = await tx.maybe(store.noteInstanceEnd, row);
+      // Of a failing probe the condition is there already.
+      if (noted === undefined || cause === 'PROBE_FAILED') return noted !== undefined;
+      const recent = await tx.many(store.recentEnds, [service]);
+      const clearAfterSeconds = quietSeconds(recent, steadySeconds(settings));
+      // Davit was away, and all has been well since.
+      if (Date.now() - Date.parse(end.at) > 1_000 * clearAfterSeconds && instance.state === 'RUNNING') return true;
+      await raiseCondition(tx, {
+        serviceId: service,
+        rollout,
+        kind: 'INSTANCE_END',
+        severity: severityOfEnd(instance.id, recent, others),
+        failure: describeEnd({ instance, end, cause, memoryMiB: config.memoryMiB, lines, pauseSeconds, recent }),
+        instance: instance.name,
+        at: end.at,
+        occurrences: noted.ends,
+        clearAfterSeconds,
+      });
+      return true;
+    });
+    if (isNew) this.#watchers.onNoted();
+  }
+
+  async #lines(instance: Instance, { at }: InstanceEnd): Promise<readonly string[]> {
+    const whole = new AbortController();
+    // While it runs again its output goes on: what it had printed by its end is stored as soon as that of others.
+    const stored = instance.state === 'RUNNING' ? pause(linesMilliseconds / 3, whole.signal) : this.#watchers.stored(instance);
+    await Promise.race([stored, pause(linesMilliseconds, AbortSignal.any([whole.signal, this.#stop]))]);
+    whole.abort();
+    return (await this.#parts.database.many(store.linesUntil, [instance.id, at, shownLines])).map(({ message }) => message);
+  }
+}
+
+interface Ended {
+  readonly instance: Instance;
+  readonly end: InstanceEnd;
+  readonly pauseSeconds: number | null;
+}
+
+/** Instances whose end nobody asked for: not those of a service that is being deployed, of former rollouts, or that scaling takes away. */
+function watched(runtime: Kept, seen: Seen): readonly Instance[] {
+  const { config, desired, rollout, service_id: service } = runtime;
+  if (desired !== 'RUNNING' || config === null || seen.deploying.has(service)) return [];
+  if (config.job !== undefined || config.source.type === 'HELM' || config.source.type === 'TERRAFORM') return [];
+  const { lasting } = instanceCounts(runtime, config);
+  return (seen.byService.get(service) ?? []).filter((instance) => instance.rollout === rollout && instance.index < lasting);
+}

@@ -1,0 +1,138 @@
+import { causes, type DiskPressure, type InstancePressure } from '@davit/drivers';
+import { raiseCondition, type Observed } from '../conditions/conditions.ts';
+import { driversOf, steadySeconds, type EngineParts } from '../parts.ts';
+
+/** A file system with less free space than this is full, or less than a fiftieth of it where that is not even so much. */
+const leastFreeBytes = 64 * 1024 * 1024;
+/** A table of processes that is filled as far as this is about to be full. */
+const nearlyFull = 0.9;
+const passTimeoutMilliseconds = 10_000;
+
+type Finding = Pick<Observed, 'kind' | 'failure' | 'occurrences'>;
+
+interface Counters {
+  readonly refused: number;
+  readonly memoryKills: number;
+  /** Kills that this pass was the first to see. Whether the instance survived them the next pass tells: it may be about to end. */
+  readonly pendingKills: number;
+}
+
+/**
+ * Looks at how near instances are to their limits, and raises conditions: a table of processes that is full, a process that was killed for
+ * memory while the instance goes on, a file system that is full.
+ */
+export class PressureWatch {
+  readonly #parts: EngineParts;
+  readonly #driver: string;
+  /** By instance and life. */
+  #counters = new Map<string, Counters>();
+
+  constructor(parts: EngineParts, driver: string) {
+    this.#parts = parts;
+    this.#driver = driver;
+  }
+
+  /** One pass. Failures are logged, and the next pass looks again. Whether something changed. */
+  async look(stop: AbortSignal): Promise<boolean> {
+    const { cluster } = driversOf(this.#parts, this.#driver);
+    if (cluster.metrics === undefined) return false;
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(passTimeoutMilliseconds)]);
+    try {
+      const found = await cluster.metrics.pressure(signal);
+      return await this.#judge(found);
+    } catch (error) {
+      if (!stop.aborted)
+        this.#parts.log.warn({ err: error, driver: this.#driver }, 'how near instances are to their limits is not known');
+      return false;
+    }
+  }
+
+  async #judge(found: readonly InstancePressure[]): Promise<boolean> {
+    const former = this.#counters;
+    this.#counters = new Map();
+    let hasChanged = false;
+    for (const one of found) {
+      const key = `${one.id} ${one.startedAt}`;
+      const before = former.get(key);
+      const { counters, findings } = judge(one, before);
+      this.#counters.set(key, counters);
+      for (const finding of findings) hasChanged = (await this.#raise(one, finding)) || hasChanged;
+    }
+    return hasChanged;
+  }
+
+  async #raise(one: InstancePressure, finding: Finding): Promise<boolean> {
+    const raised = await raiseCondition(this.#parts.database, {
+      ...finding,
+      serviceId: one.service,
+      rollout: one.rollout,
+      severity: 'WARNING',
+      instance: `instance ${one.index}`,
+      at: new Date().toISOString(),
+      clearAfterSeconds: steadySeconds(this.#parts.settings),
+    });
+    return raised !== null;
+  }
+}
+
+/** What one pass says of an instance, given the counters of the pass before; undefined: its life was not seen before. Pure. */
+export function judge(
+  one: InstancePressure,
+  before: Counters | undefined,
+): { readonly counters: Counters; readonly findings: readonly Finding[] } {
+  const refused = one.processes?.refused ?? 0;
+  const memoryKills = one.memoryKills ?? 0;
+  // Of a life that was seen to begin the counters began at 0; of one that was there before, nobody knows since when.
+  const newRefused = before === undefined ? 0 : Math.max(0, refused - before.refused);
+  const newKills = before === undefined ? 0 : Math.max(0, memoryKills - before.memoryKills);
+  const survived = before?.pendingKills ?? 0;
+  const findings = [
+    ...processFinding(one, newRefused),
+    ...(survived > 0 ? [memoryFinding(survived)] : []),
+    ...diskFinding(one.disks),
+  ];
+  return { counters: { refused, memoryKills, pendingKills: newKills }, findings };
+}
+
+function processFinding({ processes }: InstancePressure, refused: number): Finding[] {
+  if (processes === null) return [];
+  const { current, limit } = processes;
+  if (refused === 0 && current < limit * nearlyFull) return [];
+  const message =
+    refused > 0
+      ? `The instance may have ${limit} processes and threads and has ${current}: new ones are refused (EAGAIN).`
+      : `The instance has ${current} processes and threads, and may have ${limit}.`;
+  const failure = { code: 'PROCESS_LIMIT', message, hint: causes.PROCESS_LIMIT, evidence: {} };
+  return [{ kind: 'PROCESSES', failure, occurrences: 0 }];
+}
+
+function memoryFinding(kills: number): Finding {
+  const many = kills === 1 ? 'A process of the instance was' : `${kills} processes of the instance were`;
+  const message = `${many} killed, as the instance used all of its memory. Its first process goes on.`;
+  return {
+    kind: 'MEMORY',
+    failure: { code: 'OUT_OF_MEMORY', message, hint: causes.OUT_OF_MEMORY, evidence: {} },
+    occurrences: kills,
+  };
+}
+
+function diskFinding(disks: readonly DiskPressure[]): Finding[] {
+  const full = disks.filter(isFull);
+  if (full.length === 0) return [];
+  const words = full.map(({ path, freeBytes, bytes, files, freeFiles }) =>
+    files > 0 && freeFiles === 0
+      ? `the file system of ${path} holds as many files as it can (${files})`
+      : `the file system of ${path} has ${mebibytes(freeBytes)} of ${mebibytes(bytes)} MiB left`,
+  );
+  const message = `The disk is full: ${words.join(', ')}. Writing fails (ENOSPC).`;
+  const hint = 'Remove files that are not needed, or have the operator make the disk of the engine larger.';
+  return [{ kind: 'DISK', failure: { code: 'DISK_FULL', message, hint, evidence: {} }, occurrences: 0 }];
+}
+
+function isFull({ bytes, freeBytes, files, freeFiles }: DiskPressure): boolean {
+  return freeBytes < Math.min(leastFreeBytes, bytes / 50) || (files > 0 && freeFiles === 0);
+}
+
+function mebibytes(bytes: number): number {
+  return Math.floor(bytes / 1024 / 1024);
+}

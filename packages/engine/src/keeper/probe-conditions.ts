@@ -1,0 +1,84 @@
+import type { Instance } from '@davit/drivers';
+import { raiseCondition } from '../conditions/conditions.ts';
+import { quietSeconds, severityOfEnd } from '../conditions/instance-end.ts';
+import { steadySeconds, type EngineParts } from '../parts.ts';
+import { recentEnds } from '../store/instance-ends.ts';
+import type { Kept } from './kept.ts';
+import type { Seen } from './observer.ts';
+
+const livenessHint =
+  'The evidence has the last attempts of the probe. Correct what makes the process answer late or wrongly, or the liveness probe of the service.';
+const readinessHint =
+  'The instance gets no requests until the probe succeeds. The evidence has its last attempts: correct what the process waits for, or the readiness probe of the service.';
+
+/** What the probes of an instance have seen lately, newest last. */
+export interface ProbeFailure {
+  readonly instance: Instance;
+  readonly attempts: readonly string[];
+}
+
+/**
+ * Raises the condition of a liveness probe that fails, before the instance is restarted for it. `others`: how many other instances of the
+ * service serve. `occurrences`: 0 where another process counts the failure.
+ */
+export async function noteUnlive(
+  { database, settings, log }: EngineParts,
+  { instance, attempts }: ProbeFailure,
+  { others, occurrences }: { readonly others: number; readonly occurrences: 0 | 1 },
+): Promise<void> {
+  const now = new Date().toISOString();
+  try {
+    const former = await database.many(recentEnds, [instance.service]);
+    // The end that follows is not noted yet.
+    const recent = [{ instance_id: instance.id, ended_at: now, ends: 1 }, ...former];
+    await raiseCondition(database, {
+      serviceId: instance.service,
+      rollout: instance.rollout,
+      kind: 'LIVENESS',
+      severity: severityOfEnd(instance.id, recent, others),
+      failure: {
+        code: 'PROBE_FAILED',
+        message: `The liveness probe failed, and the instance is restarted. ${attempts.at(-1) ?? ''}`.trim(),
+        hint: livenessHint,
+        evidence: { probe: attempts },
+      },
+      instance: instance.name,
+      at: now,
+      occurrences,
+      clearAfterSeconds: quietSeconds(recent, steadySeconds(settings)),
+    });
+  } catch (error) {
+    // The instance is restarted all the same.
+    log.warn({ err: error, instance: instance.name }, 'the failure of a liveness probe could not be noted');
+  }
+}
+
+/** Raises the condition of readiness probes that fail, for each service that has such instances; the keeper clears it when all are ready. */
+export async function noteUnready(
+  { database }: Pick<EngineParts, 'database'>,
+  seen: Seen,
+  unready: (runtime: Kept) => readonly ProbeFailure[],
+): Promise<void> {
+  for (const runtime of seen.runtimes) {
+    if (runtime.desired !== 'RUNNING' || runtime.rollout === null || seen.deploying.has(runtime.service_id)) continue;
+    const [first, ...more] = unready(runtime);
+    if (first === undefined) continue;
+    const also = more.length === 0 ? '' : ` So it is with ${more.length} more.`;
+    await raiseCondition(database, {
+      serviceId: runtime.service_id,
+      rollout: runtime.rollout,
+      kind: 'READINESS',
+      severity: 'WARNING',
+      failure: {
+        code: 'PROBE_FAILED',
+        message: `The readiness probe fails. ${first.attempts.at(-1) ?? ''}${also}`.trim(),
+        hint: readinessHint,
+        evidence: { probe: first.attempts },
+      },
+      instance: first.instance.name,
+      at: new Date().toISOString(),
+      occurrences: 0,
+      clearAfterSeconds: 0,
+    });
+  }
+}
