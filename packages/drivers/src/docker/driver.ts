@@ -3,10 +3,12 @@ import type Dockerode from 'dockerode';
 import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent } from '../driver.ts';
 import type { Instance, LogLine, LogPosition, Selector, Workload } from '../workload.ts';
 import { putInto, takeOut } from './archives.ts';
+import { ClosedNetworks } from './closed-networks.ts';
 import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
 import { askVersion, describeEngine } from './describe.ts';
 import { inspectSelected, toInstance } from './instances.ts';
+import { bridgeName } from './names.ts';
 import { followLogs } from './logs.ts';
 import { engineMetrics } from './metrics.ts';
 import { probeOnce } from './probes/probe.ts';
@@ -41,6 +43,7 @@ class DockerDriver implements ClusterDriver {
   readonly #engine: DockerDriverInput['engine'];
   readonly #scope: ReadyScope;
   readonly #memory: EngineMemory;
+  readonly #closed: ClosedNetworks;
   readonly metrics: ClusterMetrics;
 
   constructor(input: DockerDriverInput) {
@@ -50,7 +53,8 @@ class DockerDriver implements ClusterDriver {
     this.metrics = engineMetrics(this.#scope);
     const publishOn = isDirect ? null : '127.0.0.1';
     const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn };
-    this.#memory = { traits, known: new Set(), underWay: new Map() };
+    this.#closed = new ClosedNetworks(isLocal);
+    this.#memory = { traits, known: new Set(), underWay: new Map(), engine: input.engine, closed: this.#closed };
   }
 
   async describe(signal: AbortSignal): Promise<ClusterDescription> {
@@ -85,10 +89,20 @@ class DockerDriver implements ClusterDriver {
   async observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]> {
     try {
       const inspections = await inspectSelected(this.#scope, selector, signal);
-      return inspections.map((inspection) => toInstance(inspection, this.#scope.isDirect));
+      const instances = inspections.map((inspection) => toInstance(inspection, this.#scope.isDirect));
+      await this.#close(instances);
+      return instances;
     } catch (error) {
       throw translated(error, 'The instances could not be listed');
     }
+  }
+
+  /** Also networks of before an upgrade, a reboot or a reload of the firewall, none of which starts instances through Davit. */
+  async #close(instances: readonly Instance[]): Promise<void> {
+    const { installation } = this.#scope;
+    const bridges = instances.map(({ environment }) => bridgeName({ installation, environment }));
+    // A firewall that refuses must not hide what runs: `start` and `davit doctor` tell of it.
+    await this.#closed.close(bridges).catch(() => undefined);
   }
 
   async retire(selector: Selector, graceSeconds: number, context: CallContext): Promise<void> {
@@ -107,6 +121,7 @@ class DockerDriver implements ClusterDriver {
   async removeEnvironment(environment: string, context: CallContext): Promise<void> {
     this.#memory.known.clear();
     await removeEnvironment(this.#scope, environment, context);
+    await this.#closed.forget(bridgeName({ installation: this.#scope.installation, environment })).catch(() => undefined);
   }
 
   async probe(
