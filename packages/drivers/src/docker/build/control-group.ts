@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readdir, readFile, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
@@ -14,6 +14,24 @@ const prefix = 'davit-build-';
 /** A name for the control group of one build, that says which process made it. */
 export function newGroupName(): string {
   return `${prefix}${process.pid}-${startOf('self')}-${randomBytes(8).toString('hex')}`;
+}
+
+/**
+ * Makes the group with a limit on the processes and threads of all that runs in it. False: this process may not, or the machine has
+ * no controller for it. A limit of users (RLIMIT_NPROC) would hold nothing, as the kernel exempts root.
+ */
+export async function limitProcesses(name: string, most: number): Promise<boolean> {
+  // Version 2 hands a controller down only where the group above says so, as systemd has it from the start.
+  await writeFile(join(root, 'cgroup.subtree_control'), '+pids').catch(() => undefined);
+  const isVersion1 = (await readOrNull(join(root, 'pids', 'cgroup.procs'))) !== null;
+  const folder = join(root, ...(isVersion1 ? ['pids'] : []), name);
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'pids.max'), String(most));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Ends what builds left running whose Davit process is gone from this machine. */
