@@ -51,6 +51,9 @@ export interface VolumeUsage {
 }
 
 /** Optional power of a cluster: what instances and volumes use. Both fail with ENGINE_UNREACHABLE. */
+/** Takes a line; a promise is resolved when the next one is wanted. */
+export type OnLine = (line: LogLine) => Promise<void> | undefined | void; // oxlint-disable-line typescript/no-invalid-void-type -- most callers return nothing
+
 export interface ClusterMetrics {
   /**
    * Of every instance that runs, in one pass; what ends meanwhile is left out. Nothing where nobody on the cluster measures; fails with a retryable
@@ -182,13 +185,11 @@ export interface ClusterDriver {
    */
   probe(workload: Workload, instance: Instance, which: 'readiness' | 'liveness', signal: AbortSignal): Promise<string | null>;
 
-  /** Lines of an instance after a position (exclusive; null: from its start). Follows until the instance ends or the signal aborts. */
-  followLogs(
-    instanceId: string,
-    position: LogPosition | null,
-    onLine: (line: LogLine) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
+  /**
+   * Lines of an instance after a position (exclusive; null: from its start). Follows until the instance ends or the signal aborts. Where
+   * `onLine` returns a promise no more is read until that resolves; it must not reject.
+   */
+  followLogs(instanceId: string, position: LogPosition | null, onLine: OnLine, signal: AbortSignal): Promise<void>;
 
   /**
    * The text of a file inside an instance, which may have ended; null: there is none, it is no file, or larger than that. Fails with

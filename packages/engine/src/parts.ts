@@ -69,6 +69,8 @@ export interface EngineSettings {
   readonly leastFreeMiB?: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
+  /** Of a service: lines (longer ones by their KiB) a second that are kept of what it prints; 0: no limit. */
+  readonly logLinesPerSecond: number;
   /** Between two measurements of what services use. */
   readonly metricsSeconds: number;
   /** For so long fewer instances must have been enough before a service that scales gets fewer. */

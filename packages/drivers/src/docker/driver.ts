@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
-import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent } from '../driver.ts';
-import type { Instance, LogLine, LogPosition, Selector, Workload } from '../workload.ts';
+import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent, OnLine } from '../driver.ts';
+import type { Instance, LogPosition, Selector, Workload } from '../workload.ts';
 import { putInto, takeOut } from './archives.ts';
 import { ClosedNetworks } from './closed-networks.ts';
 import { fullTraits } from './container-spec.ts';
@@ -134,12 +134,7 @@ class DockerDriver implements ClusterDriver {
     return probe === null ? null : probeOnce(this.#scope, probe, instance, signal);
   }
 
-  async followLogs(
-    instanceId: string,
-    position: LogPosition | null,
-    onLine: (line: LogLine) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async followLogs(instanceId: string, position: LogPosition | null, onLine: OnLine, signal: AbortSignal): Promise<void> {
     await followLogs(this.#scope.docker, instanceId, position?.at ?? null, { onLine, signal });
   }
 

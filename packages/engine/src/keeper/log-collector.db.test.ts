@@ -43,7 +43,8 @@ interface Reading {
   readonly position: LogPosition | null;
   readonly since: string | null;
   readonly signal: AbortSignal;
-  print(text: string, origin?: string): void;
+  /** Whether no more is to be read before the promise resolves. */
+  print(text: string, origin?: string): Promise<void> | undefined | void;
   /** The connection ends. */
   cut(error?: Error): void;
 }
@@ -74,10 +75,16 @@ beforeEach(async () => {
     database,
     drivers: { here: { cluster } },
     hooks: { secrets: () => Promise.resolve(new Map()) },
+    settings: { logLinesPerSecond: 100 },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };
   const parts = some as unknown as EngineParts; // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
-  collector = new LogCollector(parts, 'here', { retryMilliseconds: 1, hangMilliseconds: 1, noteMilliseconds: 5 });
+  collector = new LogCollector(parts, 'here', {
+    retryMilliseconds: 1,
+    hangMilliseconds: 1,
+    noteMilliseconds: 5,
+    tellMilliseconds: 20,
+  });
 });
 
 afterEach(async () => {
@@ -88,7 +95,7 @@ afterEach(async () => {
 function followLogs(
   _id: string,
   position: LogPosition | null,
-  onLine: (line: LogLine) => void,
+  onLine: (line: LogLine) => Promise<void> | undefined | void,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -104,9 +111,12 @@ function followLogs(
   });
 }
 
-const timeOf = (minutes: number): string => `2026-01-01T00:${String(minutes).padStart(2, '0')}:00.000000000Z`;
+const timeOf = (minutes: number): string =>
+  new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString().replace('.000Z', '.000000000Z');
 const follow = (one: Instance = instance, term?: AbortSignal): void => collector.follow(one, config(), term);
-const lines = async (): Promise<string[]> => (await db.database.many(stored, [instance.service])).map(({ message }) => message);
+const linesOf = async (service: string): Promise<string[]> =>
+  (await db.database.many(stored, [service])).map(({ message }) => message);
+const lines = (): Promise<string[]> => linesOf(instance.service);
 const has = (...wanted: string[]): Promise<void> => vi.waitFor(async () => expect(await lines()).toEqual(wanted), 10_000);
 
 /** Looks until there is a reading of this number. */
@@ -342,4 +352,54 @@ test('who may no longer follow stores nothing more; who is stopped stores what i
   second.print('mine');
   await collector.stop();
   expect(await lines()).toEqual(['mine']);
+});
+
+test('a service that prints too fast loses lines, which are counted, and others lose none', async () => {
+  const other = someInstance({ id: 'other', environment: randomUUID(), service: randomUUID(), release: randomUUID() });
+  follow();
+  await vi.waitFor(() => expect(readings).toHaveLength(1));
+  follow(other);
+  await vi.waitFor(() => expect(readings).toHaveLength(2));
+  const [flood, calm] = readings;
+  // Ten seconds' worth are kept whatever the speed.
+  for (let number = 0; number < 5000; number += 1) void flood?.print(`line ${number}`);
+  calm?.print('calm');
+  await vi.waitFor(async () => expect(await linesOf(other.service)).toEqual(['calm']), 10_000);
+  const found = await vi.waitFor(async () => {
+    const all = await lines();
+    expect(all.at(-1)).toMatch(/^Davit left out/);
+    return all;
+  }, 10_000);
+  expect(found.slice(0, 1000)).toEqual(Array.from({ length: 1000 }, (_, number) => `line ${number}`));
+  expect(found.length).toBeLessThan(1200);
+  const [, leftOut] = /^Davit left out (\d+) lines \(\d+ KiB\).*DAVIT_LOG_LINES_PER_SECOND/.exec(found.at(-1) ?? '') ?? [];
+  expect(Number(leftOut) + found.length - 1).toBe(5000);
+  // Whoever reads next does not count them again.
+  flood?.cut();
+  await vi.waitFor(() => expect(collector.isReading(instance.id)).toBe(false));
+  follow();
+  await vi.waitFor(() => expect(readings).toHaveLength(3));
+  expect(readings[2]?.since).toBe(timeOf(5000));
+});
+
+test('a long line counts as many', async () => {
+  follow();
+  await vi.waitFor(() => expect(readings).toHaveLength(1));
+  for (let number = 0; number < 200; number += 1) void readings[0]?.print('x'.repeat(10 * 1024));
+  await vi.waitFor(async () => expect((await lines()).at(-1)).toMatch(/^Davit left out/), 10_000);
+  expect((await lines()).length).toBeLessThan(130);
+});
+
+test('no more is read while the database is slow, or what is left out is more than it is worth to read', async () => {
+  follow();
+  await vi.waitFor(() => expect(readings).toHaveLength(1));
+  const waits: Promise<void>[] = [];
+  const print = (text: string): void => {
+    const wait = readings[0]?.print(text);
+    if (wait) waits.push(wait);
+  };
+  for (let number = 0; number < 20_000; number += 1) print('x'.repeat(100));
+  // Of two megabytes half a megabyte is read in each turn.
+  expect(waits.length).toBeGreaterThanOrEqual(3);
+  await Promise.all(waits);
 });

@@ -230,6 +230,7 @@ export const settings: EngineSettings = {
   keptReleases: 10,
   clusterWaitSeconds: 60,
   logLinesPerService: 10_000,
+  logLinesPerSecond: 1000,
   metricsSeconds: 3600,
   scaleDownSeconds: 300,
   backupFolder: '',

@@ -227,6 +227,7 @@ export function engineSettings(config: Configuration, installation: string): Eng
     leastFreeMiB: config.leastFreeDiskMiB,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
+    logLinesPerSecond: config.logLinesPerSecond,
     metricsSeconds: config.metricsSeconds,
     scaleDownSeconds: config.scaleDownSeconds,
     backupFolder: path.resolve(config.backupFolder ?? path.join(config.stateFolder, 'backups')),

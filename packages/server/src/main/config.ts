@@ -69,6 +69,8 @@ export interface Configuration {
   readonly leastFreeDiskMiB: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
+  /** Lines a second that are kept of what a service prints; 0: no limit. */
+  readonly logLinesPerSecond: number;
   readonly metricsSeconds: number;
   readonly scaleDownSeconds: number;
   readonly stopWithinSeconds: number;
@@ -174,6 +176,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
+    logLinesPerSecond: reader.integer('DAVIT_LOG_LINES_PER_SECOND', 1000, 0, 1_000_000),
     metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),
     scaleDownSeconds: reader.integer('DAVIT_SCALE_DOWN_SECONDS', 300, 1, 86_400),
     backupSchedule: reader.schedule('DAVIT_BACKUP_SCHEDULE', '0 3 * * *'),
