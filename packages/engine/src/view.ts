@@ -1,6 +1,7 @@
-import type { DeploymentView, EnvironmentView, HistoryServiceView, ServiceView, StepView } from './port.ts';
+import type { ConditionView, DeploymentView, EnvironmentView, HistoryServiceView, ServiceView, StepView } from './port.ts';
 import type { TerraformAction } from './model.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
+import type { ConditionRow } from './store/conditions.ts';
 import type { DeploymentRow, HistoryRow, ServiceViewRow, StepMetricRow } from './store/views.ts';
 
 /** `<environment id>-<counter>`, null before it left the queue. */
@@ -30,7 +31,13 @@ export function toServiceView(row: ServiceViewRow): ServiceView {
     wantedInstances: row.wanted_instances,
     runningInstances: row.running_instances,
     terraformAction: terraformOf(row),
+    conditions: (row.conditions ?? []).map(toCondition),
   };
+}
+
+function toCondition({ instance_name, since, seen_at, ...row }: ConditionRow): ConditionView {
+  // Times inside of JSON are as PostgreSQL writes them.
+  return { ...row, instance: instance_name, since: new Date(since).toISOString(), seenAt: new Date(seen_at).toISOString() };
 }
 
 /** What a deployment of a Terraform configuration is for; one that is uninstalled has no releases any more to tell it. */

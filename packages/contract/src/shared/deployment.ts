@@ -23,6 +23,17 @@ export const Failure = Type.Object({
   }),
 });
 
+/** What is observed to be wrong with a service after it is deployed. Beside the contract's fields. */
+export const Condition = Type.Object({
+  kind: Words(words.conditionKinds),
+  severity: Words(words.conditionSeverities),
+  ...Failure.properties,
+  instance: Nullable(Type.String()),
+  occurrences: Type.Integer(),
+  since: DateTime,
+  last_seen_at: DateTime,
+});
+
 export const Steps = Type.Object({
   total_duration_sec: Nullable(Type.Integer()),
   total_computing_duration_sec: Type.Integer(),
@@ -52,6 +63,7 @@ export const ServiceStatus = Type.Object({
   running_instances: Type.Optional(Nullable(Type.Integer())),
   wanted_instances: Type.Optional(Nullable(Type.Integer())),
   failure: Type.Optional(Nullable(Failure)),
+  conditions: Type.Optional(Type.Array(Condition)),
   release_id: Type.Optional(Nullable(Uuid)),
 });
 

@@ -101,6 +101,9 @@ export const clusterStates = [
 ] as const;
 
 export const deploymentStatuses = ['NEVER_DEPLOYED', 'OUT_OF_DATE', 'UP_TO_DATE'] as const;
+/** What observes a condition of a service that is deployed; `docs/operate.md` explains them. */
+export const conditionKinds = ['INSTANCE_END', 'MEMORY', 'LIVENESS', 'READINESS', 'PROCESSES', 'DISK'] as const;
+export const conditionSeverities = ['WARNING', 'ERROR'] as const;
 export const runningStatuses = ['STARTING', 'RUNNING', 'WARNING', 'ERROR', 'STOPPING', 'STOPPED', 'COMPLETED'] as const;
 
 export const actions = ['DEPLOY', 'DELETE', 'RESTART', 'STOP', 'UNKNOWN'] as const;

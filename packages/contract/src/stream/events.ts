@@ -1,6 +1,15 @@
 import Type, { type Static } from 'typebox';
 import { DateTime, Nullable, Uuid, Words } from '../shape.ts';
-import { actions, origins, runningStatuses, serviceStates, serviceTypes, stepNames } from '../shared/words.ts';
+import {
+  actions,
+  conditionKinds,
+  conditionSeverities,
+  origins,
+  runningStatuses,
+  serviceStates,
+  serviceTypes,
+  stepNames,
+} from '../shared/words.ts';
 
 /** Where and when something happened; beside what an event tells itself. */
 const place = {
@@ -35,6 +44,20 @@ export const streamEvents = {
   }),
   /** What the instances of a service do; null: none, or nobody knows. */
   RUNNING_STATUS: Type.Object({ ...place, service_id: Uuid, running_status: Nullable(Words(runningStatuses)) }),
+  /** Something wrong with a service that is deployed is observed, observed again, or over (severity null). */
+  CONDITION: Type.Object({
+    ...place,
+    service_id: Uuid,
+    kind: Words(conditionKinds),
+    severity: Nullable(Words(conditionSeverities)),
+    code: Type.String(),
+    message: Type.String(),
+    hint: Type.String(),
+    link: Type.String(),
+    instance: Nullable(Type.String()),
+    occurrences: Type.Integer(),
+    since: DateTime,
+  }),
   /** A request comes into the queue of its environment, leaves it for a deployment, or is taken back. */
   QUEUE: Type.Object({
     ...place,

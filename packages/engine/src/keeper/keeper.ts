@@ -17,6 +17,7 @@ import { LogCollector } from './log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
 import { Probers } from './probers.ts';
 import { RouteKeeper } from './route-keeper.ts';
+import { noteRunningStatus, servingInstances } from './running-status.ts';
 import { Tending } from './tending.ts';
 import { TerraformKeeper } from './terraform-keeper.ts';
 
@@ -155,7 +156,9 @@ export class Keeper {
       const seen = await this.#terraform.keep(all, this.#attempts, this.#tending, this.#stop.signal);
       const term = await this.#termOfFollowing();
       if (term !== null) this.#followLogs(seen, term);
-      for (const runtime of seen.runtimes) await this.#noteStatus(runtime, seen);
+      for (const runtime of seen.runtimes) {
+        await noteRunningStatus(this.#parts, runtime, seen, (instance) => this.#probers.isReady(instance));
+      }
       await Promise.all([
         ...seen.runtimes.map((runtime) => this.#tending.tend(runtime.service_id, () => this.#keep(runtime, seen, term))),
         ...this.#orphans(seen),
@@ -214,24 +217,6 @@ export class Keeper {
     if (!(await isAsSeen(this.#parts, runtime))) return;
     for (const instance of ended) await this.#revive(instance, 'IF_ENDED');
     if (isMissing) await this.#startMissing(runtime);
-  }
-
-  /** How it is, as it was seen: whatever is done for it. */
-  async #noteStatus(runtime: Kept, seen: Seen): Promise<void> {
-    const { config, desired, rollout, environment_id: environment, service_id: service } = runtime;
-    if (seen.busy.has(environment) || desired !== 'RUNNING' || config === null) return;
-    if (config.source.type === 'HELM' || config.job !== undefined) return;
-    const { serving } = instanceCounts(runtime, config);
-    const up = (seen.byService.get(service) ?? []).filter(
-      (instance) =>
-        instance.rollout === rollout &&
-        instance.index < serving &&
-        instance.state === 'RUNNING' &&
-        this.#probers.isReady(instance),
-    ).length;
-    const status = serving === 0 ? 'STOPPED' : up >= serving ? 'RUNNING' : up === 0 ? 'ERROR' : 'WARNING';
-    if (status === runtime.running_status && up === runtime.running_instances) return;
-    await this.#parts.database.run(setRunningStatus, [service, status, up]);
   }
 
   /** Nothing of a job is kept running: what is there without a run or a deployment was left over by a crash. */
@@ -335,13 +320,8 @@ export class Keeper {
     const served = seen.runtimes.flatMap((runtime) => {
       const { config } = runtime;
       if (runtime.desired !== 'RUNNING' || config === null) return [];
-      const { serving } = instanceCounts(runtime, config);
-      const instances = (seen.byService.get(runtime.service_id) ?? []).filter(
-        (instance) =>
-          instance.rollout === runtime.rollout &&
-          instance.index < serving &&
-          instance.state === 'RUNNING' &&
-          this.#probers.isReady(instance),
+      const instances = servingInstances(runtime, seen).filter(
+        (instance) => instance.state === 'RUNNING' && this.#probers.isReady(instance),
       );
       return [{ id: runtime.service_id, config, instances, settled: !seen.busy.has(runtime.environment_id) }];
     });

@@ -8,6 +8,23 @@ export interface StepView {
   readonly durationMilliseconds: number;
 }
 
+/** What observes a condition: the end of an instance, a kill for memory that it survived, its probes, its number of processes, its disks. */
+export type ConditionKind = 'INSTANCE_END' | 'MEMORY' | 'LIVENESS' | 'READINESS' | 'PROCESSES' | 'DISK';
+export type ConditionSeverity = 'WARNING' | 'ERROR';
+
+/** What is observed to be wrong with a service that is deployed. */
+export interface ConditionView {
+  readonly kind: ConditionKind;
+  readonly severity: ConditionSeverity;
+  readonly failure: FailureRecord;
+  /** Name of the instance; null: it concerns all. */
+  readonly instance: string | null;
+  /** How often it was observed since `since`. */
+  readonly occurrences: number;
+  readonly since: string;
+  readonly seenAt: string;
+}
+
 /** What the engine knows of a service. */
 export interface ServiceView {
   readonly serviceId: string;
@@ -34,6 +51,8 @@ export interface ServiceView {
   readonly wantedInstances: number | null;
   readonly runningInstances: number | null;
   readonly runningStatus: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
+  /** Worst and oldest first; empty: nothing is observed to be wrong. */
+  readonly conditions: readonly ConditionView[];
 }
 
 export interface EnvironmentView {

@@ -17,6 +17,8 @@ export const arrivalStatements: readonly string[] = [
   `UPDATE job_run SET status = 'CANCELED', finished_at = clock_timestamp() WHERE status = 'RUNNING'`,
   // Armed again by the deployments below.
   'DELETE FROM job_schedule',
+  // Observed in instances of another engine.
+  'DELETE FROM service_condition',
   'UPDATE service_runtime SET running_status = NULL',
   // Ids of another engine. One that has the same images finds them by their names.
   'UPDATE release SET image_id = NULL, collected_image = NULL WHERE image_id IS NOT NULL OR collected_image IS NOT NULL',

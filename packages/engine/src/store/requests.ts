@@ -1,6 +1,6 @@
 import { statement } from '@davit/db';
 import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
-import type { ServiceView } from '../port.ts';
+import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { journalVersion } from './journal.ts';
 
 /** Serialises what changes the queue of one environment; held to the end of the transaction. */
@@ -131,13 +131,18 @@ export const readRuntimes = statement<RuntimeRow>(
 export interface KeptRow extends Omit<RuntimeRow, 'config'> {
   readonly running_status: ServiceView['runningStatus'];
   readonly running_instances: number | null;
+  readonly worst_condition: ConditionSeverity | null;
 }
 
-/** What the keeper looks after: services of a driver that should run, and those of the given ids, as they have instances. */
+/**
+ * What the keeper looks after: services of a driver that should run, and those of the given ids, as they have instances. ERROR comes before
+ * WARNING in the alphabet, so that the least severity is the worst.
+ */
 export const keptRuntimes = statement<KeptRow>(
   'keptRuntimes',
   `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
-          t.config_hash, t.running_status, t.running_instances, t.instances, t.settled_instances, r.image_id, r.image_name, r.commit
+          t.config_hash, t.running_status, t.running_instances, t.instances, t.settled_instances, r.image_id, r.image_name, r.commit,
+          (SELECT min(c.severity) FROM service_condition c WHERE c.service_id = t.service_id) AS worst_condition
      FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id
     WHERE t.driver = $1 AND t.desired = 'RUNNING' OR t.service_id = ANY ($2::uuid[])`,
 );

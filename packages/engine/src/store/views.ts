@@ -2,6 +2,7 @@ import { statement } from '@davit/db';
 import type { Action, FailureRecord, ReleaseCommand, ReleaseCommit, TerraformAction } from '../model.ts';
 import type { Origin } from '../port.ts';
 import type { Phase } from '../states.ts';
+import { conditionsOf, type ConditionRow } from './conditions.ts';
 
 export interface StepMetricRow {
   readonly metric: string;
@@ -15,6 +16,7 @@ export interface ServiceViewRow {
   readonly runtime_release_id: string | null;
   readonly config_hash: string | null;
   readonly running_status: 'STARTING' | 'RUNNING' | 'WARNING' | 'ERROR' | 'STOPPING' | 'STOPPED' | 'COMPLETED' | null;
+  readonly conditions: readonly ConditionRow[] | null;
   readonly commit: ReleaseCommit | null;
   readonly wanted_instances: number | null;
   readonly running_instances: number | null;
@@ -50,7 +52,7 @@ export const serviceViews = statement<ServiceViewRow>(
           CASE WHEN t.desired <> 'RUNNING' AND t.instances IS NOT NULL THEN 0 ELSE t.instances END AS wanted_instances,
           l.environment_id, l.phase, l.service_type, l.terraform_action, l.action, l.execution_number, l.failure, l.created_at AS deployment_created_at,
           l.started_at, l.finished_at, l.is_last, q.id AS waiting_id, q.action AS waiting_action,
-          coalesce(q.waiting, 0)::integer AS waiting_count, st.steps
+          coalesce(q.waiting, 0)::integer AS waiting_count, st.steps, ${conditionsOf('s.id')} AS conditions
      FROM unnest($1::uuid[]) WITH ORDINALITY AS s(id, n)
      LEFT JOIN service_runtime t ON t.service_id = s.id
      LEFT JOIN release r ON r.id = t.release_id

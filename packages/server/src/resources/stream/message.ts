@@ -47,6 +47,12 @@ interface StepFact {
   readonly finished_at: string | null;
 }
 
+/** What migration 0038 writes. */
+type ConditionFact = Pick<
+  Data['CONDITION'],
+  'kind' | 'severity' | 'code' | 'message' | 'hint' | 'instance' | 'occurrences' | 'since'
+>;
+
 /** An event as it is sent: one event of the wire, ended by an empty line. JSON has no line breaks of its own. */
 export function wire({ event, data }: StreamEvent, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
@@ -100,6 +106,12 @@ export function toEvent(row: EventRow): StreamEvent {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const { running_status } = fact as Pick<Data['RUNNING_STATUS'], 'running_status'>;
       return { event: 'RUNNING_STATUS', data: { ...placed(row), service_id: row.service_id ?? '', running_status } };
+    }
+    case 'CONDITION': {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const told = fact as ConditionFact;
+      const about = { link: errorLink(told.code), since: isoTime(told.since) ?? row.at };
+      return { event: 'CONDITION', data: { ...placed(row), service_id: row.service_id ?? '', ...told, ...about } };
     }
     default:
       throw new Error(`an event of kind ${row.kind} is told otherwise`);

@@ -21,6 +21,7 @@ const ready: ServiceView = {
   runningStatus: null,
   wantedInstances: null,
   runningInstances: null,
+  conditions: [],
   terraformAction: null,
 };
 

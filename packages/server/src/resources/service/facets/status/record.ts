@@ -35,9 +35,22 @@ export function toServiceStatus(view: ServiceView, currentHash: string): Service
     running_status: view.runningStatus,
     running_instances: view.runningInstances,
     wanted_instances: view.wantedInstances,
+    conditions: view.conditions.map(toCondition),
     failure: view.failure === null ? null : toFailure(view.failure),
     release_id: view.deployedReleaseId,
   };
+}
+
+function toCondition({
+  kind,
+  severity,
+  failure,
+  instance,
+  occurrences,
+  since,
+  seenAt,
+}: ServiceView['conditions'][number]): NonNullable<ServiceStatusRecord['conditions']>[number] {
+  return { kind, severity, ...toFailure(failure), instance, occurrences, since, last_seen_at: seenAt };
 }
 
 function toSteps({ details, totalMilliseconds }: NonNullable<ServiceView['steps']>): StepsRecord {

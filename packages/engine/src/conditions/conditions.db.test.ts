@@ -1,0 +1,113 @@
+import { statement } from '@davit/db';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { RequestedService } from '../index.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+import { clearCondition, raiseCondition, type Observed } from './conditions.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld();
+});
+afterEach(() => world.close());
+
+const failure = {
+  code: 'DISK_FULL',
+  message: 'The disk of the volume /data is full.',
+  hint: 'Free space.',
+  evidence: { original: 'no space left on device' },
+};
+
+async function deployed(): Promise<{ one: RequestedService; observed: Observed }> {
+  const one = service();
+  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
+  const rollout = world.fake.instances.find((instance) => instance.service === one.serviceId)?.rollout ?? '';
+  const observed: Observed = {
+    serviceId: one.serviceId,
+    rollout,
+    kind: 'DISK',
+    severity: 'WARNING',
+    failure,
+    instance: 'shop-0',
+    at: new Date().toISOString(),
+    occurrences: 1,
+    clearAfterSeconds: null,
+  };
+  return { one, observed };
+}
+
+const told = statement<{ fact: Record<string, unknown> }>(
+  'testConditionEvents',
+  `SELECT fact FROM stream_event WHERE kind = 'CONDITION' AND service_id = $1 ORDER BY sequence`,
+);
+const lines = statement<{ message: string; instance_name: string }>(
+  'testServiceLines',
+  'SELECT message, instance_name FROM service_log WHERE service_id = $1 ORDER BY id',
+);
+const backdate = statement('testConditionSeen', `UPDATE service_condition SET seen_at = seen_at - interval '1 hour'`);
+const db = (): World['database']['database'] => world.database.database;
+/** A look of the keeper is due each ten seconds, and with each event. */
+const wake = (one: RequestedService): void => {
+  const found = world.fake.instances.find((instance) => instance.service === one.serviceId);
+  world.fake.kill(found?.id ?? '', 0);
+};
+const statusOf = (one: RequestedService, ...words: readonly (string | null)[]) =>
+  eventually(
+    async () => {
+      const view = await world.view(one.serviceId);
+      return words.includes(view.runningStatus) ? view : undefined;
+    },
+    `running status ${words.join(' or ')}`,
+  );
+
+test('a condition is on the status, in the log and on the stream, until it is cleared', async () => {
+  const { one, observed } = await deployed();
+  expect(await raiseCondition(db(), observed)).toMatchObject({ occurrences: 1 });
+  wake(one);
+  const view = await statusOf(one, 'WARNING');
+  expect(view.conditions.find(({ kind }) => kind === 'DISK')).toMatchObject({
+    severity: 'WARNING',
+    failure,
+    instance: 'shop-0',
+    occurrences: 1,
+    since: observed.at,
+    seenAt: observed.at,
+  });
+  const line = 'Davit: WARNING DISK_FULL: shop-0: The disk of the volume /data is full. Free space.';
+  expect(await db().many(lines, [one.serviceId])).toContainEqual({ message: line, instance_name: 'davit' });
+  await clearCondition(db(), one.serviceId, 'DISK');
+  expect((await world.view(one.serviceId)).conditions.map(({ kind }) => kind)).not.toContain('DISK');
+  const facts = (await db().many(told, [one.serviceId])).map(({ fact }) => fact).filter(({ kind }) => kind === 'DISK');
+  expect(facts).toMatchObject([
+    { severity: 'WARNING', code: 'DISK_FULL', message: failure.message, hint: 'Free space.', instance: 'shop-0', occurrences: 1 },
+    { severity: null, code: 'DISK_FULL' },
+  ]);
+});
+
+test('what goes on is written once, what happens again is counted', async () => {
+  const { one, observed } = await deployed();
+  await raiseCondition(db(), observed);
+  expect(await raiseCondition(db(), { ...observed, occurrences: 0 })).toBeNull();
+  expect(await raiseCondition(db(), { ...observed, occurrences: 2 })).toMatchObject({ occurrences: 3 });
+  expect(await raiseCondition(db(), { ...observed, occurrences: 0, severity: 'ERROR' })).toMatchObject({ occurrences: 3 });
+  expect((await db().many(told, [one.serviceId])).map(({ fact }) => fact['severity'])).toEqual(['WARNING', 'WARNING', 'ERROR']);
+});
+
+test('a condition of another rollout is not written, and a new rollout forgets those of the former one', async () => {
+  const { one, observed } = await deployed();
+  expect(await raiseCondition(db(), { ...observed, rollout: observed.serviceId })).toBeNull();
+  await raiseCondition(db(), observed);
+  expect(await world.ends(await world.deploy([one], { action: 'RESTART' }))).toBe('SUCCEEDED');
+  expect((await world.view(one.serviceId)).conditions).toEqual([]);
+});
+
+test('the keeper clears what was not observed for as long as the condition says, and nothing before', async () => {
+  const { one, observed } = await deployed();
+  await raiseCondition(db(), { ...observed, clearAfterSeconds: 60 });
+  await world.restart();
+  await statusOf(one, 'WARNING');
+  await db().run(backdate);
+  await world.restart();
+  await statusOf(one, 'RUNNING');
+  expect((await world.view(one.serviceId)).conditions).toEqual([]);
+  expect((await db().many(lines, [one.serviceId])).at(-1)?.message).toMatch(/^Davit: DISK_FULL is over: the service runs/);
+});
