@@ -64,6 +64,17 @@ export interface ClusterMetrics {
   volumes(signal: AbortSignal): Promise<readonly VolumeUsage[]>;
 }
 
+/** Optional power of a cluster whose instances share a disk that nothing else limits. */
+export interface ClusterDisk {
+  /**
+   * Bytes that an instance has written into its own file system, without its volumes; null: it is gone, or the cluster does not say.
+   * To be asked for one at a time, as files are counted. Fails with ENGINE_UNREACHABLE, ENGINE_FAILED.
+   */
+  written(instanceId: string, signal: AbortSignal): Promise<number | null>;
+  /** Stops an instance (SIGTERM, grace, SIGKILL) and removes it with what it has written; volumes stay. One that is gone is fine. */
+  remove(instanceId: string, graceSeconds: number, context: CallContext): Promise<void>;
+}
+
 /** A way from outside to a service. */
 export interface ClusterRoute {
   /** Stable: the service port's id. */
@@ -218,6 +229,9 @@ export interface ClusterDriver {
 
   /** Absent: the cluster cannot tell. */
   readonly metrics?: ClusterMetrics;
+
+  /** Absent: others watch what instances write. */
+  readonly disk?: ClusterDisk | undefined;
 
   /** Absent: a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes | undefined;

@@ -99,6 +99,24 @@ for (const kind of testEngineKinds()) {
       });
     });
 
+    it('tells what an instance has written into its own file system, and removes it with that', async () => {
+      const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
+      const asked = workload({ ports: [], volumes, ...sh('trap "exit 0" TERM; sleep 600 & wait') });
+      const instance = await run(asked);
+      const written = async (): Promise<number> => (await driver.disk?.written(instance.id, signal)) ?? -1;
+      expect(await written()).toBeLessThan(100_000);
+      await inside(instance, 'dd if=/dev/zero of=/big bs=1M count=5; dd if=/dev/zero of=/data/big bs=1M count=20');
+      expect(await written()).toBeGreaterThanOrEqual(5 * 1024 * 1024);
+      expect(await written()).toBeLessThan(6 * 1024 * 1024);
+      await driver.disk?.remove(instance.id, 2, context);
+      expect(await driver.disk?.written(instance.id, signal)).toBeNull();
+      await driver.disk?.remove(instance.id, 2, context);
+      expect(
+        (await driver.metrics?.volumes(signal))?.find(({ service }) => service === asked.owner.service)?.bytes,
+      ).toBeGreaterThan(20_000_000);
+      await driver.removeService(environment, asked.owner.service, context);
+    });
+
     describe('gives a process what was asked', () => {
       it('keeps the address of an environment’s bridge while instances come and go, so that none of them loses it', async () => {
         const asked = workload();

@@ -1,6 +1,14 @@
 import type { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
-import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent, OnLine } from '../driver.ts';
+import type {
+  CallContext,
+  ClusterDescription,
+  ClusterDisk,
+  ClusterDriver,
+  ClusterMetrics,
+  InstanceEvent,
+  OnLine,
+} from '../driver.ts';
 import type { Instance, LogPosition, Selector, Workload } from '../workload.ts';
 import { putInto, takeOut } from './archives.ts';
 import { ClosedNetworks } from './closed-networks.ts';
@@ -10,6 +18,7 @@ import { askVersion, describeEngine } from './describe.ts';
 import { inspectSelected, toInstance } from './instances.ts';
 import { bridgeName } from './names.ts';
 import { followLogs } from './logs.ts';
+import { engineDisk } from './disk.ts';
 import { engineMetrics } from './metrics.ts';
 import { probeOnce } from './probes/probe.ts';
 import { awaitReady, type ReadyScope } from './ready.ts';
@@ -45,12 +54,14 @@ class DockerDriver implements ClusterDriver {
   readonly #memory: EngineMemory;
   readonly #closed: ClosedNetworks;
   readonly metrics: ClusterMetrics;
+  readonly disk: ClusterDisk;
 
   constructor(input: DockerDriverInput) {
     const { docker, installation, isDirect, isLocal } = input;
     this.#engine = input.engine;
     this.#scope = { docker, installation, isDirect, isLocal };
     this.metrics = engineMetrics(this.#scope);
+    this.disk = engineDisk(this.#scope);
     const publishOn = isDirect ? null : '127.0.0.1';
     const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn };
     this.#closed = new ClosedNetworks(isLocal);

@@ -52,6 +52,8 @@ export interface FakeCluster {
   readonly traffic: Map<string, RouteTraffic>;
   /** Bytes in the volumes of a service, by its id. */
   readonly volumeBytes: Map<string, number>;
+  /** What instances have written into their own file systems, by instance. */
+  readonly writtenBytes: Map<string, number>;
   /** Of the cluster's machine; replaceable at any time. */
   capacity: { readonly cpuMillicores: number; readonly memoryMiB: number };
   /** The power to decide on numbers of instances, for those who add it to `cluster`. */
@@ -95,6 +97,7 @@ class MemoryCluster implements FakeCluster {
   readonly source = fakeSource(this.#calls, this.branches);
   readonly traffic = new Map<string, RouteTraffic>();
   readonly volumeBytes = new Map<string, number>();
+  readonly writtenBytes = new Map<string, number>();
   capacity = { cpuMillicores: 64_000, memoryMiB: 262_144 };
   readonly schedules = new FakeSchedules({
     calls: this.#calls,
@@ -313,6 +316,14 @@ class MemoryCluster implements FakeCluster {
       this.#watchers.add(onEvent);
       await aborted(signal);
       this.#watchers.delete(onEvent);
+    },
+    disk: {
+      written: (id, signal) =>
+        this.#call({ method: 'written', service: this.#serviceOf(id), detail: id }, signal, () => this.writtenBytes.get(id) ?? 0),
+      remove: (id, _graceSeconds, { signal }) =>
+        this.#call({ method: 'removeInstance', service: this.#serviceOf(id), detail: id }, signal, () =>
+          this.#remove([...this.#containers.values()].filter(({ instance }) => instance.id === id)),
+        ),
     },
     metrics: {
       usage: (signal) =>

@@ -226,6 +226,8 @@ export const settings: EngineSettings = {
   readyTimeoutSeconds: 5,
   terminationGraceSeconds: 1,
   drainSeconds: 1,
+  instanceDiskMiB: 1024,
+  volumeLimitPercent: 150,
   logRetentionDays: 7,
   keptReleases: 10,
   clusterWaitSeconds: 60,

@@ -225,6 +225,8 @@ export function engineSettings(config: Configuration, installation: string): Eng
     clusterWaitSeconds: config.clusterWaitSeconds,
     keptReleases: config.keptReleases,
     leastFreeMiB: config.leastFreeDiskMiB,
+    instanceDiskMiB: config.instanceDiskMiB,
+    volumeLimitPercent: config.volumeLimitPercent,
     logRetentionDays: config.logRetentionDays,
     logLinesPerService: config.logLinesPerService,
     logLinesPerSecond: config.logLinesPerSecond,

@@ -67,6 +67,10 @@ export interface Configuration {
   readonly keptReleases: number;
   /** Free space of the container engine's disk below which nothing is built or pulled; 0: no limit. */
   readonly leastFreeDiskMiB: number;
+  /** What an instance may write into its own file system; 0: no limit. */
+  readonly instanceDiskMiB: number;
+  /** What volumes may hold of their size before their service is stopped, in percent; 0: no limit. */
+  readonly volumeLimitPercent: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
   /** Lines a second that are kept of what a service prints; 0: no limit. */
@@ -174,6 +178,8 @@ export function readConfiguration(environment: Environment = process.env): Confi
     drainSeconds: reader.integer('DAVIT_DRAIN_SECONDS', 30, 0, 3600),
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
+    instanceDiskMiB: reader.integer('DAVIT_INSTANCE_DISK_MIB', 10_240, 0, 1_073_741_824),
+    volumeLimitPercent: reader.integer('DAVIT_VOLUME_LIMIT_PERCENT', 150, 0, 10_000),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
     logLinesPerSecond: reader.integer('DAVIT_LOG_LINES_PER_SECOND', 1000, 0, 1_000_000),
