@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startOf } from '../../shared/processes.ts';
 
 /**
  * Control groups of builds on Podman. A build's commands run in `<group>/run`, which is removed with each command; `<group>`
@@ -39,7 +39,7 @@ export async function endOrphanGroups(): Promise<void> {
   const names = (await Promise.all((await hierarchies()).map(foldersIn))).flat();
   for (const name of new Set(names)) {
     const maker = /^davit-build-(\d+)-(\d+)-[0-9a-f]{16}$/.exec(name);
-    if (!maker || startOf(maker[1] ?? '') === maker[2]) continue;
+    if (!maker || startOf(Number(maker[1])) === maker[2]) continue;
     await killControlGroup(name);
     await removeControlGroup(name);
   }
@@ -79,17 +79,6 @@ export async function removeControlGroup(name: string): Promise<void> {
         if (!isCode(error, ['ENOENT', 'ENOTDIR', 'EBUSY', 'ENOTEMPTY', 'EACCES', 'EPERM', 'EROFS'])) throw error;
       });
     }
-  }
-}
-
-/** When a process started, in ticks since the machine did: tells it from a later one with the same id. '' when it is gone. */
-function startOf(id: string): string {
-  try {
-    // Field 22; the second one is the name in parentheses and may hold anything.
-    const status = readFileSync(`/proc/${id}/stat`, 'utf8');
-    return status.slice(status.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-  } catch (error) {
-    return ifUnreadable('')(error);
   }
 }
 
