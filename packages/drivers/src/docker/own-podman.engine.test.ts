@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,12 @@ test.runIf(testEngineKinds().includes('podman'))(
       expect(services()).not.toEqual([former]);
     } finally {
       for (const id of services()) await endProcess(id, 5_000, signal);
+      // Podman leaves its storage mounted.
+      const mounts = readFileSync('/proc/self/mounts', 'utf8')
+        .split('\n')
+        .flatMap((line) => line.split(' ')[1] ?? []);
+      for (const mount of mounts.filter((place) => place.startsWith(`${state}/`)).toReversed())
+        execFileSync('umount', ['--lazy', mount]);
       rmSync(run, { recursive: true, force: true });
       rmSync(state, { recursive: true, force: true });
     }

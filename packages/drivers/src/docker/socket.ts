@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { release } from 'node:os';
 import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
-import { askInfo, askVersion, engineOf, type InfoAnswer, type VersionAnswer } from './describe.ts';
+import { askInfo, askVersion, engineOf, rememberInfo, type InfoAnswer, type VersionAnswer } from './describe.ts';
 import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
 
 /** How Davit reaches containers: at their own addresses, or through ports published on 127.0.0.1. */
@@ -113,6 +113,7 @@ async function open(address: string, input: DockerEngineInput, signal: AbortSign
   const apiVersion = negotiate(version);
   Object.assign(docker.modem, { version: `v${apiVersion}` });
   const info = await askInfo(docker, signal);
+  rememberInfo(docker, version.Version, info);
   const isLocal = isSameMachine(address, info);
   const isDirect = input.reach === undefined ? isLocal && !isRootless(info) : input.reach === 'direct';
   if (!isDirect && isRemote(address)) throw remote(address);
