@@ -14,6 +14,7 @@ import { testWorkload } from '../testing/workload.ts';
 import type { Instance, LogLine, Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { createDockerDriver } from './driver.ts';
+import { call } from './engine-api.ts';
 import { runInside } from './exec.ts';
 import { inspect } from './instances.ts';
 import { bridgeName, networkName } from './names.ts';
@@ -97,6 +98,25 @@ for (const kind of testEngineKinds()) {
         expect(held?.bytes).toBeGreaterThanOrEqual(5 * 1024 * 1024);
         await driver.removeService(environment, asked.owner.service, context);
       });
+    });
+
+    it('says in the log which data of an image is lost with each instance', async () => {
+      const { id } = await call<{ readonly Id: string }>(bed.opened.docker, {
+        method: 'POST',
+        path: '/containers/create',
+        body: { Image: busybox, Cmd: ['true'] },
+        signal,
+      }).then(({ body }) => ({ id: body.Id }));
+      const image = 'davit-test/with-volume:1';
+      const query = { container: id, repo: 'davit-test/with-volume', tag: '1', changes: 'VOLUME /data' };
+      await call(bed.opened.docker, { method: 'POST', path: '/commit', query, body: {}, signal });
+      await call(bed.opened.docker, { method: 'DELETE', path: `/containers/${id}`, signal });
+      const asked = workload({ image, ports: [], ...sh('sleep 600') });
+      logged.length = 0;
+      await run(asked);
+      expect(logged).toEqual([expect.stringContaining('VOLUME /data')]);
+      await driver.removeService(environment, asked.owner.service, context);
+      await call(bed.opened.docker, { method: 'DELETE', path: `/images/${image}`, signal, accept: [404, 409] });
     });
 
     it('tells what an instance has written into its own file system, and removes it with that', async () => {

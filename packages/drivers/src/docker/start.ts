@@ -7,6 +7,7 @@ import { keepAddress } from './bridge.ts';
 import type { ClosedNetworks } from './closed-networks.ts';
 import { toContainerBody, toPlacedFiles, type HostTraits } from './container-spec.ts';
 import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
+import { imageRemarks } from './image-remarks.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
 import { environmentLabels, label, serviceLabels } from './labels.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
@@ -28,6 +29,7 @@ export interface EngineMemory {
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
   await prepare(scope, memory, workload, context);
   const first = workload.firstInstance ?? 0;
+  if (first === 0) for (const remark of await imageRemarks(scope, workload, context.signal)) context.log(remark);
   const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
   await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context }));
 }

@@ -1,5 +1,6 @@
 import type { BuildRequest } from '../../image-builder.ts';
 import { serviceLabels } from '../labels.ts';
+import { wantsRepository, withoutRepository } from '../../shared/build/repository-folder.ts';
 import { offeredArguments } from '../../shared/build/arguments.ts';
 import type { Dockerfile } from '../../shared/build/dockerfile.ts';
 import type { BuildTraits } from './engine-traits.ts';
@@ -74,7 +75,7 @@ export function planBuild(input: PlanInput): BuildPlan {
     query['t'] = request.image;
     query['labels'] = JSON.stringify(serviceLabels(request.owner, 'image'));
   }
-  return { builder, query, memoryMiB, remarks: [...remarks, ...capRemarks(input, builder)] };
+  return { builder, query, memoryMiB, remarks: [...remarks, ...repositoryRemarks(dockerfile), ...capRemarks(input, builder)] };
 }
 
 /**
@@ -92,6 +93,13 @@ export function labelDockerfile(imageId: string, request: Pick<BuildRequest, 'ow
 function builderFor(dockerfile: Dockerfile, traits: BuildTraits): Builder {
   if (traits.engine === 'podman') return 'podman';
   return dockerfile.needsBuildKit === null ? 'classic' : 'buildkit';
+}
+
+function repositoryRemarks(dockerfile: Dockerfile): string[] {
+  const wanting = wantsRepository(dockerfile);
+  return wanting === null
+    ? []
+    : [`${wanting.keyword} in line ${wanting.line} wants .git, which is not there. ${withoutRepository}`];
 }
 
 function capRemarks({ request, dockerfile, traits, processes }: PlanInput, builder: Builder): string[] {
