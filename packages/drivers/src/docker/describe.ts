@@ -21,6 +21,8 @@ export interface InfoAnswer {
   readonly KernelVersion: string;
   readonly OperatingSystem: string;
   readonly SecurityOptions: readonly string[] | null;
+  /** Storage driver. */
+  readonly Driver?: string;
   /** Podman only. */
   readonly Rootless?: boolean;
 }

@@ -262,9 +262,18 @@ function notUp(places: OwnPodmanPlaces, reason: string | null): DriverError {
   return new DriverError({
     cause: 'ENGINE_UNREACHABLE',
     message: `Davit's own Podman service did not come up: ${reason ?? `no answer within ${startMilliseconds / 1000} s`}. ${said}`,
-    hint: `See ${places.log}; or start Docker or Podman yourself and set DOCKER_HOST.`,
+    hint: `${missingPackages(said)}See ${places.log}; or start Docker or Podman yourself and set DOCKER_HOST.`,
     retryable: true,
   });
+}
+
+/** Without root Podman maps users by two programs that distributions package by themselves. */
+function missingPackages(words: string): string {
+  if (!/newuidmap|newgidmap|\/etc\/sub[ug]id|insufficient UIDs|no subuid ranges/i.test(words)) return '';
+  return (
+    'Podman without root needs the package uidmap (Debian and Ubuntu: `apt-get install uidmap slirp4netns fuse-overlayfs`; Fedora: shadow-utils) and ' +
+    'ranges of ids for this user in /etc/subuid and /etc/subgid (`usermod --add-subuids 100000-165535 --add-subgids 100000-165535 <user>`). '
+  );
 }
 
 /** The path of a program, or null. System folders count also when PATH leaves them out, as it does for users. */

@@ -34,6 +34,8 @@ export interface DockerEngine {
   readonly memoryMiB: number;
   readonly isDirect: boolean;
   readonly isLocal: boolean;
+  /** Its storage driver, as it names it: `overlay2`, `overlay`, `vfs`. */
+  readonly storage: string;
   /** Starts the engine again where it is a Podman service of Davit's own and does not answer; null: it is the operator's. */
   readonly startAgain: ((signal: AbortSignal) => Promise<void>) | null;
 }
@@ -127,6 +129,7 @@ async function open(address: string, input: DockerEngineInput, signal: AbortSign
     memoryMiB: Math.floor(info.MemTotal / 1024 / 1024),
     isDirect,
     isLocal,
+    storage: info.Driver ?? '',
     startAgain: null,
   };
 }

@@ -12,11 +12,11 @@ import { openContext, packContext, packDockerfile, type BuildContext } from '../
 import {
   endOrphanGroups,
   killControlGroup,
-  limitProcesses,
+  makeControlGroup,
   newGroupName,
   removeControlGroup,
   wasKilledForMemory,
-} from './control-group.ts';
+} from '../../shared/control-group.ts';
 import { pidsLimit } from '../container-spec.ts';
 import { takesConnections } from './listening.ts';
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
@@ -53,9 +53,9 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
       const files = await openContext(request);
       const dockerfile = checkedDockerfile(files, request);
       const found = await traits(context.signal);
-      const group = found.engine === 'podman' && !found.isRootless ? newGroupName() : null;
+      const group = found.engine === 'podman' && !found.isRootless ? newGroupName('build') : null;
       if (group !== null) await endOrphanGroups();
-      const isLimited = group !== null && (await limitProcesses(group, pidsLimit));
+      const isLimited = group !== null && (await makeControlGroup(group, { processes: pidsLimit })) !== null;
       const plan = planBuild({
         request,
         dockerfile,
