@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { ClusterDriver, InstanceEvent, InstanceUsage } from '../driver.ts';
+import type { ClusterDriver, InstanceEvent, InstanceUsage, OnLine } from '../driver.ts';
 import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
 import type { BuildRequest, BuiltImage, EngineImages, PushRequest } from '../image-builder.ts';
 import type { SourceDriver } from '../source-driver.ts';
@@ -341,10 +341,10 @@ class MemoryCluster implements FakeCluster {
     return this.#containers.get(id)?.instance.service ?? '';
   }
 
-  async #follow(id: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
+  async #follow(id: string, since: string | null, onLine: OnLine, signal: AbortSignal): Promise<void> {
     const container = this.#containers.get(id);
     if (container === undefined) return;
-    for (const line of container.lines) if (since === null || line.timestamp > since) onLine(line);
+    for (const line of container.lines) if (since === null || line.timestamp > since) await onLine(line);
     if (container.instance.state !== 'RUNNING' || signal.aborted) return;
     await new Promise<void>((resolve) => {
       const readers = this.#readers.get(id) ?? new Set();
@@ -353,7 +353,7 @@ class MemoryCluster implements FakeCluster {
         readers.delete(read);
         resolve();
       };
-      const read = (line: LogLine | null): void => (line === null ? end() : onLine(line));
+      const read = (line: LogLine | null): void => (line === null ? end() : void onLine(line));
       readers.add(read);
       signal.addEventListener('abort', end, { once: true });
     });

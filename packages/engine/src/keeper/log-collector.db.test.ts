@@ -134,11 +134,11 @@ test.each([undefined, new Error('the connection ended')])(
   async (error) => {
     const first = await reading(1);
     follow();
-    first.print('one');
+    void first.print('one');
     first.cut(error);
     const second = await reading(2);
     expect(second.since).toBe(timeOf(1));
-    second.print('two');
+    void second.print('two');
     await has('one', 'two');
     expect(readings).toHaveLength(2);
   },
@@ -152,34 +152,34 @@ test('what has ended is read to its end once, until it is started again', async 
   second.cut();
   const third = await reading(3, { ...instance, startedAt: '2026-01-01T01:00:00Z' });
   expect(readings).toHaveLength(3);
-  third.print('again');
+  void third.print('again');
   await has('again');
 });
 
 test('a reading that hangs when the instance lives anew gives way', async () => {
   const first = await reading(1);
-  first.print('before');
+  void first.print('before');
   const second = await reading(2, { ...instance, startedAt: '2026-01-01T01:00:00Z' });
   expect(first.signal.aborted).toBe(true);
-  second.print('after');
+  void second.print('after');
   await has('before', 'after');
 });
 
 test('where there are several that print as one instance, each is read on after its own last line', async () => {
   const first = await reading(1);
   expect(first.position).toEqual({ at: null, origins: {} });
-  first.print('start A', 'a');
+  void first.print('start A', 'a');
   await has('start A');
-  first.print('stopping A', 'a');
-  first.print('start B', 'b');
-  first.print('stop A', 'a');
+  void first.print('stopping A', 'a');
+  void first.print('start B', 'b');
+  void first.print('stop A', 'a');
   await has('start A', 'stopping A', 'start B', 'stop A');
   first.cut();
   const second = await reading(2);
   expect(second.position).toEqual({ at: null, origins: { a: timeOf(4), b: timeOf(3) } });
   // The clock of its node is behind.
   minute = 0;
-  second.print('start C', 'c');
+  void second.print('start C', 'c');
   await has('start A', 'stopping A', 'start B', 'stop A', 'start C');
   second.cut();
   expect((await reading(3)).position).toEqual({ at: null, origins: { a: timeOf(4), b: timeOf(3), c: timeOf(1) } });
@@ -188,7 +188,7 @@ test('where there are several that print as one instance, each is read on after 
 test('where there were very many, those that are not remembered are not told from their start', async () => {
   const first = await reading(1);
   const names = Array.from({ length: 22 }, (_, index) => `p${index}`);
-  for (const name of names) first.print(`line of ${name}`, name);
+  for (const name of names) void first.print(`line of ${name}`, name);
   await has(...names.map((name) => `line of ${name}`));
   first.cut();
   const { position } = await reading(2);
@@ -198,7 +198,7 @@ test('where there were very many, those that are not remembered are not told fro
 
 test('one that gives way is followed by the next one at once', async () => {
   const first = await reading(1);
-  first.print('start A', 'a');
+  void first.print('start A', 'a');
   follow({ ...instance, startedAt: '2026-01-01T01:00:00Z' });
   await vi.waitFor(() => expect(readings).toHaveLength(2));
   expect(first.signal.aborted).toBe(true);
@@ -210,7 +210,7 @@ test('what a program without origins has stored last counts for all, until there
   await db.database.run(insertOldLine, [service, id, 'old', timeOf((minute += 1))]);
   const first = await reading(1);
   expect(first.position).toEqual({ at: timeOf(1), origins: {} });
-  first.print('on A', 'a');
+  void first.print('on A', 'a');
   await has('old', 'on A');
   first.cut();
   const second = await reading(2);
@@ -265,15 +265,15 @@ test.each([
   ['went for their age', () => trim(5), []],
 ])('a quiet instance is read on after its last line, also when its lines %s', async (_how, removeLines, left) => {
   const first = await reading(1);
-  first.print('one');
-  first.print('two');
+  void first.print('one');
+  void first.print('two');
   await has('one', 'two');
   await removeLines();
   await has(...left);
   first.cut();
   const second = await reading(2);
   expect(second.since).toBe(timeOf(2));
-  second.print('three');
+  void second.print('three');
   await has(...left, 'three');
   second.cut();
   expect((await reading(3)).since).toBe(timeOf(3));
@@ -281,7 +281,7 @@ test.each([
 
 test('where an instance was is known as long as it is followed, and forgotten weeks after that', async () => {
   const first = await reading(1);
-  first.print('one');
+  void first.print('one');
   await has('one');
   await trim(5);
   await db.database.run(age);
@@ -308,20 +308,20 @@ test('of what still has lines, of runs of jobs and of what Davit told nothing is
 
 test('lines that could not be stored, as the database was away, are read again', async () => {
   const first = await reading(1);
-  first.print('one');
+  void first.print('one');
   await has('one');
   onWrite = () => {
     throw new DatabaseUnavailable(new Error('away'));
   };
-  first.print('two');
+  void first.print('two');
   await vi.waitFor(() => expect(first.signal.aborted).toBe(true), 10_000);
   onWrite = () => undefined;
-  first.print('lost with its reading');
+  void first.print('lost with its reading');
   minute = 1;
   const second = await reading(2);
   expect(second.since).toBe(timeOf(1));
-  second.print('two');
-  second.print('three');
+  void second.print('two');
+  void second.print('three');
   await has('one', 'two', 'three');
 });
 
@@ -332,9 +332,9 @@ test('lines that the database does not take are left out, and following goes on'
     refusals += 1;
     if (refusals === 1) throw Object.assign(new Error('invalid byte sequence'), { code: '22021' });
   };
-  first.print('bad');
+  void first.print('bad');
   await vi.waitFor(() => expect(refusals).toBe(1), 10_000);
-  first.print('good');
+  void first.print('good');
   await has('good');
   expect(readings).toHaveLength(1);
 });
@@ -346,10 +346,10 @@ test('who may no longer follow stores nothing more; who is stopped stores what i
     expect(readings).toHaveLength(1);
     return readings;
   });
-  first?.print('for somebody else');
+  void first?.print('for somebody else');
   term.abort();
   const second = await reading(2);
-  second.print('mine');
+  void second.print('mine');
   await collector.stop();
   expect(await lines()).toEqual(['mine']);
 });
@@ -363,7 +363,7 @@ test('a service that prints too fast loses lines, which are counted, and others 
   const [flood, calm] = readings;
   // Ten seconds' worth are kept whatever the speed.
   for (let number = 0; number < 5000; number += 1) void flood?.print(`line ${number}`);
-  calm?.print('calm');
+  void calm?.print('calm');
   await vi.waitFor(async () => expect(await linesOf(other.service)).toEqual(['calm']), 10_000);
   const found = await vi.waitFor(async () => {
     const all = await lines();
