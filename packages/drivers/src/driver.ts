@@ -50,6 +50,9 @@ export interface VolumeUsage {
   readonly bytes: number;
 }
 
+/** Takes a line; a promise is resolved when the next one is wanted. */
+export type OnLine = (line: LogLine) => Promise<void> | undefined | void; // oxlint-disable-line typescript/no-invalid-void-type -- most callers return nothing
+
 /** A file system that an instance writes to. */
 export interface DiskPressure {
   /** Where it is in the instance; `/` is everything that is no volume. */
@@ -86,6 +89,17 @@ export interface ClusterMetrics {
    * seen from here.
    */
   pressure(signal: AbortSignal): Promise<readonly InstancePressure[]>;
+}
+
+/** Optional power of a cluster whose instances share a disk that nothing else limits. */
+export interface ClusterDisk {
+  /**
+   * Bytes that an instance has written into its own file system, without its volumes; null: it is gone, or the cluster does not say.
+   * To be asked for one at a time, as files are counted. Fails with ENGINE_UNREACHABLE, ENGINE_FAILED.
+   */
+  written(instanceId: string, signal: AbortSignal): Promise<number | null>;
+  /** Stops an instance (SIGTERM, grace, SIGKILL) and removes it with what it has written; volumes stay. One that is gone is fine. */
+  remove(instanceId: string, graceSeconds: number, context: CallContext): Promise<void>;
 }
 
 /** A way from outside to a service. */
@@ -212,13 +226,11 @@ export interface ClusterDriver {
    */
   probe(workload: Workload, instance: Instance, which: 'readiness' | 'liveness', signal: AbortSignal): Promise<string | null>;
 
-  /** Lines of an instance after a position (exclusive; null: from its start). Follows until the instance ends or the signal aborts. */
-  followLogs(
-    instanceId: string,
-    position: LogPosition | null,
-    onLine: (line: LogLine) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
+  /**
+   * Lines of an instance after a position (exclusive; null: from its start). Follows until the instance ends or the signal aborts. Where
+   * `onLine` returns a promise no more is read until that resolves; it must not reject.
+   */
+  followLogs(instanceId: string, position: LogPosition | null, onLine: OnLine, signal: AbortSignal): Promise<void>;
 
   /**
    * The text of a file inside an instance, which may have ended; null: there is none, it is no file, or larger than that. Fails with
@@ -247,6 +259,9 @@ export interface ClusterDriver {
 
   /** Absent: the cluster cannot tell. */
   readonly metrics?: ClusterMetrics;
+
+  /** Absent: others watch what instances write. */
+  readonly disk?: ClusterDisk | undefined;
 
   /** Absent: a gateway sends requests to the instances. */
   readonly routes?: ClusterRoutes | undefined;

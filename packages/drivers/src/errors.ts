@@ -120,6 +120,9 @@ export const causes = {
   RESTORE_FAILED:
     'The backup could not be restored. The last lines say why; what the database had before is in its safety backup.',
   DISK_FULL: 'The disk of the engine or of Davit is full. Free space, then deploy again.',
+  INSTANCE_DISK_EXCEEDED:
+    'Write less into the file system of the instance, remove temporary files, or put what is to stay into a volume (storage).',
+  VOLUME_EXCEEDED: 'Raise storage.size and deploy; or restart the service, and remove files from its volumes within ten minutes.',
   GATEWAY_FAILED:
     'The gateway could not be changed. Check that HAProxy 2.6 or later is installed; `docs/operate.md` tells how to look at it.',
   SECRETS_TOO_LARGE:

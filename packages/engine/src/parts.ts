@@ -74,8 +74,18 @@ export interface EngineSettings {
    * again and again must run twice as long as the time between two ends.
    */
   readonly steadySeconds?: number;
+  /** What an instance may write into its own file system on an engine of this machine; 0: no limit. */
+  readonly instanceDiskMiB: number;
+  /** Of the size of its volumes: what they may hold before the service is stopped, in percent; 0: no limit. */
+  readonly volumeLimitPercent: number;
+  /** Between two looks at what instances have written. Default: 60. */
+  readonly diskWatchSeconds?: number;
+  /** How long after a start a service is not stopped for its volumes. Default: 600. */
+  readonly diskGraceSeconds?: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
+  /** Of a service: lines (longer ones by their KiB) a second that are kept of what it prints; 0: no limit. */
+  readonly logLinesPerSecond: number;
   /** Between two measurements of what services use. */
   readonly metricsSeconds: number;
   /** For so long fewer instances must have been enough before a service that scales gets fewer. */

@@ -11,7 +11,7 @@ export function logTests(test: Test, expect: Suite['expect']): void {
     const workload = stage.workload('SERVES');
     const [id = ''] = await stage.run(workload);
     const lines: LogLine[] = [];
-    const following = stage.driver.followLogs(id, null, (line) => lines.push(line), never());
+    const following = stage.driver.followLogs(id, null, (line) => void lines.push(line), never());
     await until(() => lines.length >= 2);
     await stage.driver.retire({ rollout: workload.rollout }, 1, stage.context());
     await following;

@@ -76,8 +76,8 @@ export interface ContainerBody {
 const mebibyte = 1024 * 1024;
 /** Below this Docker refuses to create a container. */
 const leastMemoryMiB = 6;
-/** Enough for a JVM or a pool of workers, too few for a fork bomb to take the machine's table. */
-const pidsLimit = 4096;
+/** Processes and threads of an instance or a build: enough for a JVM or a pool of workers, too few for a fork bomb to take the machine's table. */
+export const pidsLimit = 4096;
 
 /**
  * Taken from the engines' default set, which lets images such as nginx or postgres chown their folders, change their user and

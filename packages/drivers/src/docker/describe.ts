@@ -1,9 +1,12 @@
+import { abortable } from '@davit/base';
 import type Dockerode from 'dockerode';
 import type { ClusterDescription } from '../driver.ts';
 import { call } from './engine-api.ts';
 
 /** Longer no engine takes to say who it is. */
 const answerMilliseconds = 5000;
+/** Podman asks the package manager for its versions at each /info: two seconds of processor time on Debian, and far more on a busy machine. */
+const infoMilliseconds = 25_000;
 
 export interface VersionAnswer {
   readonly Version: string;
@@ -18,6 +21,8 @@ export interface InfoAnswer {
   readonly KernelVersion: string;
   readonly OperatingSystem: string;
   readonly SecurityOptions: readonly string[] | null;
+  /** Storage driver. */
+  readonly Driver?: string;
   /** Podman only. */
   readonly Rootless?: boolean;
 }
@@ -28,7 +33,7 @@ export async function askVersion(docker: Dockerode, signal: AbortSignal): Promis
 }
 
 export async function askInfo(docker: Dockerode, signal: AbortSignal): Promise<InfoAnswer> {
-  const request = { method: 'GET', path: '/info', signal, timeoutMilliseconds: answerMilliseconds } as const;
+  const request = { method: 'GET', path: '/info', signal, timeoutMilliseconds: infoMilliseconds } as const;
   return (await call<InfoAnswer>(docker, request)).body;
 }
 
@@ -43,17 +48,36 @@ interface KnownInfo {
   readonly until: number;
 }
 
-// Podman asks the package manager for its versions at each /info: two seconds of CPU on Debian. What is wanted of it hardly
-// ever changes; whether the engine is there, /version tells.
+// What is wanted of /info hardly ever changes; whether the engine is there, /version tells.
 const knowMilliseconds = 600_000;
 const known = new WeakMap<Dockerode, KnownInfo>();
+const asking = new WeakMap<Dockerode, Promise<InfoAnswer>>();
 
+/** Keeps an answer of /info, so that `describeEngine` need not ask for it. */
+export function rememberInfo(docker: Dockerode, version: string, info: InfoAnswer): void {
+  known.set(docker, { version, info, until: Date.now() + knowMilliseconds });
+}
+
+/** The last answer, however old: an engine that takes long is slow and not broken. A newer one is asked for beside. */
 async function knownInfo(docker: Dockerode, version: string, signal: AbortSignal): Promise<InfoAnswer> {
   const former = known.get(docker);
-  if (former !== undefined && former.version === version && Date.now() < former.until) return former.info;
-  const info = await askInfo(docker, signal);
-  known.set(docker, { version, info, until: Date.now() + knowMilliseconds });
-  return info;
+  if (former === undefined) return abortable(renewedInfo(docker, version), signal);
+  if (former.version !== version || Date.now() >= former.until) renewedInfo(docker, version).catch(() => undefined);
+  return former.info;
+}
+
+/** One question at a time; it goes on when who asked first has no more time. */
+function renewedInfo(docker: Dockerode, version: string): Promise<InfoAnswer> {
+  const under = asking.get(docker);
+  if (under !== undefined) return under;
+  const asked = askInfo(docker, new AbortController().signal)
+    .then((info) => {
+      rememberInfo(docker, version, info);
+      return info;
+    })
+    .finally(() => asking.delete(docker));
+  asking.set(docker, asked);
+  return asked;
 }
 
 /** See `ClusterDriver.describe`. */

@@ -14,6 +14,7 @@ import { testWorkload } from '../testing/workload.ts';
 import type { Instance, LogLine, Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { createDockerDriver } from './driver.ts';
+import { call } from './engine-api.ts';
 import { runInside } from './exec.ts';
 import { inspect } from './instances.ts';
 import { bridgeName, networkName } from './names.ts';
@@ -172,6 +173,43 @@ for (const kind of testEngineKinds()) {
         expect(pressure?.disks).toEqual([expect.objectContaining({ path: '/' })]);
         await driver.retire({ service: instance.service }, 0, context);
       });
+    });
+
+    it('says in the log which data of an image is lost with each instance', async () => {
+      const { id } = await call<{ readonly Id: string }>(bed.opened.docker, {
+        method: 'POST',
+        path: '/containers/create',
+        body: { Image: busybox, Cmd: ['true'] },
+        signal,
+      }).then(({ body }) => ({ id: body.Id }));
+      const image = 'davit-test/with-volume:1';
+      const query = { container: id, repo: 'davit-test/with-volume', tag: '1', changes: 'VOLUME /data' };
+      await call(bed.opened.docker, { method: 'POST', path: '/commit', query, body: {}, signal });
+      await call(bed.opened.docker, { method: 'DELETE', path: `/containers/${id}`, signal });
+      const asked = workload({ image, ports: [], ...sh('sleep 600') });
+      logged.length = 0;
+      await run(asked);
+      expect(logged).toEqual([expect.stringContaining('VOLUME /data')]);
+      await driver.removeService(environment, asked.owner.service, context);
+      await call(bed.opened.docker, { method: 'DELETE', path: `/images/${image}`, signal, accept: [404, 409] });
+    });
+
+    it('tells what an instance has written into its own file system, and removes it with that', async () => {
+      const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
+      const asked = workload({ ports: [], volumes, ...sh('trap "exit 0" TERM; sleep 600 & wait') });
+      const instance = await run(asked);
+      const written = async (): Promise<number> => (await driver.disk?.written(instance.id, signal)) ?? -1;
+      expect(await written()).toBeLessThan(100_000);
+      await inside(instance, 'dd if=/dev/zero of=/big bs=1M count=5; dd if=/dev/zero of=/data/big bs=1M count=20');
+      expect(await written()).toBeGreaterThanOrEqual(5 * 1024 * 1024);
+      expect(await written()).toBeLessThan(6 * 1024 * 1024);
+      await driver.disk?.remove(instance.id, 2, context);
+      expect(await driver.disk?.written(instance.id, signal)).toBeNull();
+      await driver.disk?.remove(instance.id, 2, context);
+      expect(
+        (await driver.metrics?.volumes(signal))?.find(({ service }) => service === asked.owner.service)?.bytes,
+      ).toBeGreaterThan(20_000_000);
+      await driver.removeService(environment, asked.owner.service, context);
     });
 
     describe('gives a process what was asked', () => {

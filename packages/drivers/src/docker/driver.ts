@@ -1,14 +1,25 @@
 import type { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
-import type { CallContext, ClusterDescription, ClusterDriver, ClusterMetrics, InstanceEvent } from '../driver.ts';
-import type { Instance, LogLine, LogPosition, Selector, Workload } from '../workload.ts';
+import type {
+  CallContext,
+  ClusterDescription,
+  ClusterDisk,
+  ClusterDriver,
+  ClusterMetrics,
+  InstanceEvent,
+  OnLine,
+} from '../driver.ts';
+import type { Instance, LogPosition, Selector, Workload } from '../workload.ts';
 import { putInto, takeOut } from './archives.ts';
+import { ClosedNetworks } from './closed-networks.ts';
 import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
 import { askVersion, describeEngine } from './describe.ts';
 import { Ends } from './ends.ts';
 import { inspectSelected, toInstance, type Inspection } from './instances.ts';
+import { bridgeName } from './names.ts';
 import { followLogs } from './logs.ts';
+import { engineDisk } from './disk.ts';
 import { engineMetrics } from './metrics.ts';
 import { pressureOf } from './pressure.ts';
 import { probeOnce } from './probes/probe.ts';
@@ -46,7 +57,9 @@ class DockerDriver implements ClusterDriver {
   readonly #ends = new Ends();
   /** All instances, as they were last observed. */
   #observed: readonly Inspection[] = [];
+  readonly #closed: ClosedNetworks;
   readonly metrics: ClusterMetrics;
+  readonly disk: ClusterDisk;
 
   constructor(input: DockerDriverInput) {
     const { docker, installation, isDirect, isLocal } = input;
@@ -56,9 +69,11 @@ class DockerDriver implements ClusterDriver {
       ...engineMetrics(this.#scope),
       pressure: () => (isLocal ? pressureOf(this.#observed) : Promise.resolve([])),
     };
+    this.disk = engineDisk(this.#scope);
     const publishOn = isDirect ? null : '127.0.0.1';
     const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn };
-    this.#memory = { traits, known: new Set(), underWay: new Map() };
+    this.#closed = new ClosedNetworks(isLocal);
+    this.#memory = { traits, known: new Set(), underWay: new Map(), engine: input.engine, closed: this.#closed };
   }
 
   async describe(signal: AbortSignal): Promise<ClusterDescription> {
@@ -94,7 +109,9 @@ class DockerDriver implements ClusterDriver {
     try {
       const inspections = await inspectSelected(this.#scope, selector, signal);
       if (Object.keys(selector).length === 0) this.#observed = inspections;
-      return inspections.map((inspection) => this.#toInstance(inspection));
+      const instances = inspections.map((inspection) => this.#toInstance(inspection));
+      await this.#close(instances);
+      return instances;
     } catch (error) {
       throw translated(error, 'The instances could not be listed');
     }
@@ -104,6 +121,14 @@ class DockerDriver implements ClusterDriver {
     const instance = toInstance(inspection, this.#scope.isDirect);
     if (instance.lastEnd === undefined) return instance;
     return { ...instance, lastEnd: this.#ends.complete(instance.id, instance.lastEnd) };
+  }
+
+  /** Also networks of before an upgrade, a reboot or a reload of the firewall, none of which starts instances through Davit. */
+  async #close(instances: readonly Instance[]): Promise<void> {
+    const { installation } = this.#scope;
+    const bridges = instances.map(({ environment }) => bridgeName({ installation, environment }));
+    // A firewall that refuses must not hide what runs: `start` and `davit doctor` tell of it.
+    await this.#closed.close(bridges).catch(() => undefined);
   }
 
   async retire(selector: Selector, graceSeconds: number, context: CallContext): Promise<void> {
@@ -122,6 +147,7 @@ class DockerDriver implements ClusterDriver {
   async removeEnvironment(environment: string, context: CallContext): Promise<void> {
     this.#memory.known.clear();
     await removeEnvironment(this.#scope, environment, context);
+    await this.#closed.forget(bridgeName({ installation: this.#scope.installation, environment })).catch(() => undefined);
   }
 
   async probe(
@@ -134,12 +160,7 @@ class DockerDriver implements ClusterDriver {
     return probe === null ? null : probeOnce(this.#scope, probe, instance, signal);
   }
 
-  async followLogs(
-    instanceId: string,
-    position: LogPosition | null,
-    onLine: (line: LogLine) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async followLogs(instanceId: string, position: LogPosition | null, onLine: OnLine, signal: AbortSignal): Promise<void> {
     await followLogs(this.#scope.docker, instanceId, position?.at ?? null, { onLine, signal });
   }
 

@@ -1,7 +1,8 @@
+import { retry } from '@davit/base';
 import type Dockerode from 'dockerode';
 import type { Endpoint, Instance, InstanceEnd, InstanceState, Selector } from '../workload.ts';
 import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
-import { call } from './engine-api.ts';
+import { call, EngineRefusal } from './engine-api.ts';
 import { wasKilledForMemory } from './kernel-log.ts';
 import { inParallel } from '../shared/parallel.ts';
 
@@ -25,12 +26,18 @@ interface Summary extends Labelled {
 
 /** Ids of the containers selected, in the engine's order. */
 export async function listContainers(scope: Scope, selector: Selector, signal: AbortSignal): Promise<string[]> {
-  const answer = await call<readonly Summary[]>(scope.docker, {
-    method: 'GET',
-    path: '/containers/json',
-    query: { all: 'true', filters: JSON.stringify({ label: labelFilter(scope.installation, 'instance', selector) }) },
+  const query = { all: 'true', filters: JSON.stringify({ label: labelFilter(scope.installation, 'instance', selector) }) };
+  // Podman 4.3 looks at the containers one by one, and fails when one goes away meanwhile: asking again at once is right.
+  const again = {
+    attempts: 5,
+    firstPauseMilliseconds: 20,
+    maximumPauseMilliseconds: 200,
+    isRetryable: isContainerGone,
     signal,
-  });
+  };
+  const answer = await retry(again, () =>
+    call<readonly Summary[]>(scope.docker, { method: 'GET', path: '/containers/json', query, signal }),
+  );
   return answer.body
     .filter(({ Labels }) => isOurs(scope, 'instance', Labels) && matchesSelector(Labels ?? {}, selector))
     .map(({ Id }) => Id);
@@ -45,8 +52,20 @@ function isOurs(scope: Scope, kind: ObjectKind, labels: Labels | null): boolean 
 /** Everything the engine knows of a container, by id or name; null when there is none. */
 export async function inspect(docker: Dockerode, container: string, signal: AbortSignal): Promise<Inspection | null> {
   const path = `/containers/${encodeURIComponent(container)}/json`;
-  const answer = await call<Inspection>(docker, { method: 'GET', path, signal, accept: [404] });
-  return answer.status === 404 ? null : withKernelsWord(answer.body);
+  try {
+    const answer = await call<Inspection>(docker, { method: 'GET', path, signal, accept: [404] });
+    return answer.status === 404 ? null : withKernelsWord(answer.body);
+  } catch (error) {
+    if (isContainerGone(error)) return null;
+    throw error;
+  }
+}
+
+/** Podman answers 500 in place of 404 for a container that goes away while it looks at it. */
+function isContainerGone(error: unknown): boolean {
+  return (
+    error instanceof EngineRefusal && error.status === 500 && /no such container|no container with name or id/i.test(error.words)
+  );
 }
 
 /** Ends that the kernel's log was asked about: it is long, and forgets. */

@@ -1,4 +1,5 @@
 import type Dockerode from 'dockerode';
+import type { OnLine } from '../driver.ts';
 import type { LogLine } from '../workload.ts';
 import { chunksOf, EngineRefusal, stream, unreachable } from './engine-api.ts';
 import { FrameReader } from './frames.ts';
@@ -16,7 +17,7 @@ async function followLines(
   docker: Dockerode,
   container: string,
   query: LogQuery,
-  { onLine, signal }: { readonly onLine: (line: LogLine) => void; readonly signal: AbortSignal },
+  { onLine, signal }: { readonly onLine: OnLine; readonly signal: AbortSignal },
 ): Promise<void> {
   const response = await stream(docker, {
     method: 'GET',
@@ -34,13 +35,18 @@ async function followLines(
   const frames = new FrameReader();
   const lines = new LineAssembler();
   // The engine is asked from the start of the second on: what was seen already is left out here.
-  const deliver = (line: LogLine): void => {
-    if (query.since === null || line.timestamp > query.since) onLine(line);
-  };
+  const deliver = (line: LogLine): ReturnType<OnLine> =>
+    query.since === null || line.timestamp > query.since ? onLine(line) : undefined;
   for await (const chunk of chunksOf(response)) {
-    for (const frame of frames.push(chunk)) for (const line of lines.push(frame)) deliver(line);
+    for (const frame of frames.push(chunk)) {
+      for (const line of lines.push(frame)) {
+        const taken = deliver(line);
+        // Only then: awaiting nothing for each line would cost more than all else.
+        if (taken) await taken;
+      }
+    }
   }
-  for (const line of lines.end()) deliver(line);
+  for (const line of lines.end()) await deliver(line);
   if (!response.complete) throw new Error('the connection ended in the middle of a log');
 }
 
@@ -49,7 +55,7 @@ export async function followLogs(
   docker: Dockerode,
   container: string,
   since: string | null,
-  sink: { readonly onLine: (line: LogLine) => void; readonly signal: AbortSignal },
+  sink: { readonly onLine: OnLine; readonly signal: AbortSignal },
 ): Promise<void> {
   try {
     await followLines(docker, container, { since, tail: 'all', follow: true }, sink);
@@ -65,7 +71,7 @@ export async function followLogs(
 export async function lastLines(docker: Dockerode, container: string, count: number, signal: AbortSignal): Promise<string[]> {
   const lines: LogLine[] = [];
   try {
-    const sink = { onLine: (line: LogLine): number => lines.push(line), signal };
+    const sink = { onLine: (line: LogLine): void => void lines.push(line), signal };
     await followLines(docker, container, { since: null, tail: String(count), follow: false }, sink);
   } catch {
     signal.throwIfAborted();

@@ -15,12 +15,15 @@ export function networkName(owner: Pick<Ownership, 'installation' | 'environment
   return `davit-${digest(16, owner.installation, owner.environment)}`;
 }
 
+/** What the names of the bridge interfaces of environments begin with. */
+export const bridgePrefix = 'dv-';
+
 /**
  * Name of the bridge interface of an environment's network; 15 characters is the most that Linux takes. Given by us because
  * Podman numbers its own per service process, so two Podman services of one machine would share `podman1`.
  */
 export function bridgeName(owner: Pick<Ownership, 'installation' | 'environment'>): string {
-  return `dv-${digest(12, owner.installation, owner.environment)}`;
+  return `${bridgePrefix}${digest(12, owner.installation, owner.environment)}`;
 }
 
 /** Name of the volume of a storage record: its id, apart for each installation of an engine. */

@@ -1,20 +1,39 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, openSync, closeSync, readFileSync, rmSync, writeFileSync, accessSync, constants } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { uptime } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
 import { askVersion } from './describe.ts';
 import { ownHardLimit } from './own-limits.ts';
 import { pause } from '../shared/pause.ts';
+import { endProcess, groupOf, processesWith, startOf, withLock } from '../shared/processes.ts';
 
-/** How long the service may take until it answers; it takes less than a second on an idle machine. */
+/** How long one call waits for the service to answer; it takes less than a second on an idle machine. */
 const startMilliseconds = 20_000;
+/** A service that has not answered for so long since it was started does not start any more. */
+const defaultGiveUpMilliseconds = 300_000;
+const endMilliseconds = 5_000;
 
 /**
  * A `podman system service` of Davit's own, with storage and configuration of its own, so that neither depends on what the
  * operator has set up nor changes it. Detached: it and its containers outlive Davit; a later start adopts it when it answers.
- * Returns its socket's path, or null where podman is not installed. Fails with ENGINE_UNREACHABLE when it does not come up.
+ * One at a time works on a state folder: one that is still starting is waited for, by all callers of all processes, and others that
+ * were left over are ended. Returns its socket's path, or null where podman is not installed. Fails with ENGINE_UNREACHABLE
+ * when it does not come up; it may be called again.
  */
 export async function startOwnPodman(
   stateFolder: string,
@@ -22,11 +41,74 @@ export async function startOwnPodman(
   options: OwnPodmanOptions = {},
 ): Promise<string | null> {
   const places = ownPodmanPlaces(stateFolder);
-  if (await answers(places.socket, signal)) return places.socket;
+  const isUp = await answers(places.socket, signal);
+  if (isUp && servicesOf(places).length < 2) return places.socket;
   const podman = findProgram('podman');
-  if (podman === null) return null;
+  if (podman === null) return isUp ? places.socket : null;
+  mkdirSync(places.folder, { recursive: true, mode: 0o700 });
+  return withLock(places.lock, signal, async () => {
+    const deadline = Date.now() + startMilliseconds;
+    await endLeftOver(places, options.giveUpMilliseconds ?? defaultGiveUpMilliseconds, signal);
+    if (await answers(places.socket, signal)) return places.socket;
+    const ended = servicesOf(places).length > 0 ? { reason: null } : startService(podman, places, options);
+    while (!(await answers(places.socket, signal))) {
+      if (ended.reason !== null || Date.now() > deadline) throw notUp(places, ended.reason);
+      await pause(25, signal);
+    }
+    return places.socket;
+  });
+}
+
+/**
+ * Services that work on this state folder, the newest first. Each is started as the leader of a group; without root, Podman runs a second
+ * process in a user namespace, which belongs to it.
+ */
+function servicesOf({ socket }: OwnPodmanPlaces): number[] {
+  return processesWith(...argumentsOf(socket)).filter((id) => groupOf(id) === id);
+}
+
+function argumentsOf(socket: string): string[] {
+  return ['system', 'service', `unix://${socket}`];
+}
+
+/**
+ * Ends all services of the state folder but the one that listens, or else the newest: of several that were started while none of them
+ * answered only one is reached. Ends that one, too, where it has had long enough to come up and does not answer.
+ */
+async function endLeftOver(places: OwnPodmanPlaces, giveUpMilliseconds: number, signal: AbortSignal): Promise<void> {
+  const services = servicesOf(places);
+  const kept = listenerOf(places.socket) ?? services[0];
+  for (const id of services) if (id !== kept) await endProcess(id, endMilliseconds, signal);
+  if (kept === undefined) return;
+  writeFileSync(places.pid, `${kept}\n`);
+  if (ageMilliseconds(kept) < giveUpMilliseconds || (await answers(places.socket, signal))) return;
+  await endProcess(kept, endMilliseconds, signal);
+}
+
+/** Which of the services listens on the socket; null: none does. */
+function listenerOf(socket: string): number | null {
+  const line = (readOrNull('/proc/net/unix') ?? '').split('\n').find((one) => one.endsWith(` ${socket}`));
+  const inode = line?.trim().split(/\s+/)[6];
+  if (inode === undefined) return null;
+  const holds = (id: number): boolean => {
+    try {
+      return readdirSync(`/proc/${id}/fd`).some((name) => readlinkSync(`/proc/${id}/fd/${name}`) === `socket:[${inode}]`);
+    } catch {
+      return false; // It has ended, or closed a file meanwhile.
+    }
+  };
+  const listener = processesWith(...argumentsOf(socket)).find(holds);
+  return listener === undefined ? null : groupOf(listener);
+}
+
+/** How long a process has run; /proc counts in hundredths of a second on all of Linux. */
+function ageMilliseconds(id: number): number {
+  return uptime() * 1000 - Number(startOf(id)) * 10;
+}
+
+function startService(podman: string, places: OwnPodmanPlaces, options: OwnPodmanOptions): { reason: string | null } {
   forgetBeforeReboot(places);
-  for (const folder of [places.folder, places.run]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  mkdirSync(places.run, { recursive: true, mode: 0o700 });
   writeFileSync(places.configuration, podmanConfiguration(seenHost(), options), { mode: 0o600 });
   rmSync(places.socket, { force: true });
   const log = openSync(places.log, 'a', 0o600);
@@ -46,13 +128,9 @@ export async function startOwnPodman(
   service.once('error', (error) => (ended.reason = error.message));
   service.once('exit', (code) => (ended.reason = `it exited with code ${code}`));
   service.unref();
-  const deadline = Date.now() + startMilliseconds;
-  while (!(await answers(places.socket, signal))) {
-    if (ended.reason !== null || Date.now() > deadline) throw notUp(places, ended.reason);
-    await pause(25, signal);
-  }
+  // At once, and not when it answers: whoever comes next must find it.
   if (service.pid !== undefined) writeFileSync(places.pid, `${service.pid}\n`);
-  return places.socket;
+  return ended;
 }
 
 export interface OwnPodmanOptions {
@@ -60,6 +138,8 @@ export interface OwnPodmanOptions {
   readonly subnets?: string;
   /** A registries.conf(5) instead of the machine's. For tests, whose registry speaks plain HTTP. */
   readonly registries?: string;
+  /** How long a service may take to answer before it is ended and started anew. Default: five minutes. */
+  readonly giveUpMilliseconds?: number;
 }
 
 export interface OwnPodmanPlaces {
@@ -70,6 +150,7 @@ export interface OwnPodmanPlaces {
   readonly configuration: string;
   readonly log: string;
   readonly pid: string;
+  readonly lock: string;
   readonly boot: string;
   readonly socket: string;
 }
@@ -90,6 +171,7 @@ export function ownPodmanPlaces(stateFolder: string): OwnPodmanPlaces {
     configuration: join(folder, 'containers.conf'),
     log: join(folder, 'service.log'),
     pid: join(folder, 'service.pid'),
+    lock: join(folder, 'service.lock'),
     boot: join(folder, 'boot-id'),
     socket: Buffer.byteLength(inState) <= 100 ? inState : join(run, 'podman.sock'),
   };
@@ -180,9 +262,18 @@ function notUp(places: OwnPodmanPlaces, reason: string | null): DriverError {
   return new DriverError({
     cause: 'ENGINE_UNREACHABLE',
     message: `Davit's own Podman service did not come up: ${reason ?? `no answer within ${startMilliseconds / 1000} s`}. ${said}`,
-    hint: `See ${places.log}; or start Docker or Podman yourself and set DOCKER_HOST.`,
+    hint: `${missingPackages(said)}See ${places.log}; or start Docker or Podman yourself and set DOCKER_HOST.`,
     retryable: true,
   });
+}
+
+/** Without root Podman maps users by two programs that distributions package by themselves. */
+function missingPackages(words: string): string {
+  if (!/newuidmap|newgidmap|\/etc\/sub[ug]id|insufficient UIDs|no subuid ranges/i.test(words)) return '';
+  return (
+    'Podman without root needs the package uidmap (Debian and Ubuntu: `apt-get install uidmap slirp4netns fuse-overlayfs`; Fedora: shadow-utils) and ' +
+    'ranges of ids for this user in /etc/subuid and /etc/subgid (`usermod --add-subuids 100000-165535 --add-subgids 100000-165535 <user>`). '
+  );
 }
 
 /** The path of a program, or null. System folders count also when PATH leaves them out, as it does for users. */

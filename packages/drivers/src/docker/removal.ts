@@ -27,6 +27,15 @@ interface Ending {
   readonly signal: AbortSignal;
 }
 
+/** See `ClusterDisk.remove`. */
+export async function removeInstance(scope: Scope, id: string, graceSeconds: number, { signal }: CallContext): Promise<void> {
+  try {
+    await stopAndRemove(scope, id, { graceSeconds, signal });
+  } catch (error) {
+    throw translated(error, 'The instance could not be removed');
+  }
+}
+
 // Stop, not kill and remove: on Docker it also ends the restart policy, so that nothing comes back in between.
 async function stopAndRemove(scope: Scope, id: string, ending: Ending): Promise<void> {
   const { graceSeconds, signal } = ending;

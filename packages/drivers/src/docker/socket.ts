@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { release } from 'node:os';
 import { Dockerode } from './dockerode.ts';
 import { DriverError } from '../errors.ts';
-import { askInfo, askVersion, engineOf, type InfoAnswer, type VersionAnswer } from './describe.ts';
+import { askInfo, askVersion, engineOf, rememberInfo, type InfoAnswer, type VersionAnswer } from './describe.ts';
 import { ownPodmanPlaces, startOwnPodman } from './own-podman.ts';
 
 /** How Davit reaches containers: at their own addresses, or through ports published on 127.0.0.1. */
@@ -34,6 +34,8 @@ export interface DockerEngine {
   readonly memoryMiB: number;
   readonly isDirect: boolean;
   readonly isLocal: boolean;
+  /** Its storage driver, as it names it: `overlay2`, `overlay`, `vfs`. */
+  readonly storage: string;
   /** Starts the engine again where it is a Podman service of Davit's own and does not answer; null: it is the operator's. */
   readonly startAgain: ((signal: AbortSignal) => Promise<void>) | null;
 }
@@ -113,6 +115,7 @@ async function open(address: string, input: DockerEngineInput, signal: AbortSign
   const apiVersion = negotiate(version);
   Object.assign(docker.modem, { version: `v${apiVersion}` });
   const info = await askInfo(docker, signal);
+  rememberInfo(docker, version.Version, info);
   const isLocal = isSameMachine(address, info);
   const isDirect = input.reach === undefined ? isLocal && !isRootless(info) : input.reach === 'direct';
   if (!isDirect && isRemote(address)) throw remote(address);
@@ -126,6 +129,7 @@ async function open(address: string, input: DockerEngineInput, signal: AbortSign
     memoryMiB: Math.floor(info.MemTotal / 1024 / 1024),
     isDirect,
     isLocal,
+    storage: info.Driver ?? '',
     startAgain: null,
   };
 }

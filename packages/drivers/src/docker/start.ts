@@ -4,8 +4,10 @@ import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { keepAddress } from './bridge.ts';
+import type { ClosedNetworks } from './closed-networks.ts';
 import { toContainerBody, toPlacedFiles, type HostTraits } from './container-spec.ts';
 import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
+import { imageRemarks } from './image-remarks.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
 import { environmentLabels, label, serviceLabels } from './labels.ts';
 import { hasOwnInit } from './own-init.ts';
@@ -20,12 +22,15 @@ export interface EngineMemory {
   readonly known: Set<string>;
   /** Networks being made: two at once would make two of the same name on Docker before 25. */
   readonly underWay: Map<string, Promise<void>>;
+  readonly engine: 'docker' | 'podman';
+  readonly closed: ClosedNetworks;
 }
 
 /** Makes network, volumes and instances exist and run. See `ClusterDriver.start`. */
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
   await prepare(scope, memory, workload, context);
   const first = workload.firstInstance ?? 0;
+  if (first === 0) for (const remark of await imageRemarks(scope, workload, context.signal)) context.log(remark);
   const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
   await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context }));
 }
@@ -41,14 +46,25 @@ interface Attempt {
 async function prepare(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
   await Promise.all([
     ensureNetwork(scope, memory, workload, context.signal),
+    closeNetwork(memory, workload, context),
     ...workload.volumes.map((volume) => ensureVolume(scope, memory, { workload, volume: volume.id }, context.signal)),
   ]);
+}
+
+// Before anything listens in it. A firewall that refuses keeps nothing from running; the log of the deployment shows it.
+async function closeNetwork(memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
+  try {
+    await memory.closed.close([bridgeName(workload.owner)]);
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    context.log(`The firewall did not close the network of the environment to other environments: ${words}`);
+  }
 }
 
 async function ensureNetwork(scope: Scope, memory: EngineMemory, workload: Workload, signal: AbortSignal): Promise<void> {
   const name = networkName(workload.owner);
   if (memory.known.has(name)) return;
-  const making = memory.underWay.get(name) ?? makeNetwork(scope, workload, signal);
+  const making = memory.underWay.get(name) ?? makeNetwork(scope, memory.engine, workload, signal);
   memory.underWay.set(name, making);
   try {
     await making;
@@ -60,7 +76,7 @@ async function ensureNetwork(scope: Scope, memory: EngineMemory, workload: Workl
   }
 }
 
-async function makeNetwork(scope: Scope, workload: Workload, signal: AbortSignal): Promise<void> {
+async function makeNetwork(scope: Scope, engine: EngineMemory['engine'], workload: Workload, signal: AbortSignal): Promise<void> {
   const name = networkName(workload.owner);
   const found = await call(scope.docker, { method: 'GET', path: `/networks/${name}`, signal, accept: [404] });
   if (found.status !== 404) return;
@@ -68,7 +84,11 @@ async function makeNetwork(scope: Scope, workload: Workload, signal: AbortSignal
     Name: name,
     Driver: 'bridge',
     CheckDuplicate: true,
-    Options: { 'com.docker.network.bridge.name': bridgeName(workload.owner) },
+    Options: {
+      'com.docker.network.bridge.name': bridgeName(workload.owner),
+      // Docker always isolates bridge networks. See `ClosedNetworks` for why this alone does not suffice on Podman.
+      ...(engine === 'podman' && { isolate: 'true' }),
+    },
     Labels: environmentLabels(workload.owner, 'network'),
   };
   // Podman 4.3 lists the machine's interfaces one by one, and fails when one goes away meanwhile, as any instance's does that

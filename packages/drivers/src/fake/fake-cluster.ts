@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { ClusterDriver, InstanceEvent, InstancePressure, InstanceUsage } from '../driver.ts';
+import type { ClusterDriver, InstanceEvent, InstancePressure, InstanceUsage, OnLine } from '../driver.ts';
 import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
 import type { BuildRequest, BuiltImage, EngineImages, PushRequest } from '../image-builder.ts';
 import type { SourceDriver } from '../source-driver.ts';
@@ -58,6 +58,8 @@ export interface FakeCluster {
   pressure: readonly InstancePressure[];
   /** What probes see; null: they succeed. Replaceable at any time. */
   probeAnswer: (which: 'readiness' | 'liveness') => string | null;
+  /** What instances have written into their own file systems, by instance. */
+  readonly writtenBytes: Map<string, number>;
   /** Of the cluster's machine; replaceable at any time. */
   capacity: { readonly cpuMillicores: number; readonly memoryMiB: number };
   /** The power to decide on numbers of instances, for those who add it to `cluster`. */
@@ -103,6 +105,7 @@ class MemoryCluster implements FakeCluster {
   readonly volumeBytes = new Map<string, number>();
   pressure: readonly InstancePressure[] = [];
   probeAnswer: FakeCluster['probeAnswer'] = () => null;
+  readonly writtenBytes = new Map<string, number>();
   capacity = { cpuMillicores: 64_000, memoryMiB: 262_144 };
   isGatewayUp = true;
   readonly schedules = new FakeSchedules({
@@ -326,6 +329,14 @@ class MemoryCluster implements FakeCluster {
       await aborted(signal);
       this.#watchers.delete(onEvent);
     },
+    disk: {
+      written: (id, signal) =>
+        this.#call({ method: 'written', service: this.#serviceOf(id), detail: id }, signal, () => this.writtenBytes.get(id) ?? 0),
+      remove: (id, _graceSeconds, { signal }) =>
+        this.#call({ method: 'removeInstance', service: this.#serviceOf(id), detail: id }, signal, () =>
+          this.#remove([...this.#containers.values()].filter(({ instance }) => instance.id === id)),
+        ),
+    },
     metrics: {
       usage: (signal) =>
         this.#call({ method: 'usage', service: '', detail: '' }, signal, () =>
@@ -343,10 +354,10 @@ class MemoryCluster implements FakeCluster {
     return this.#containers.get(id)?.instance.service ?? '';
   }
 
-  async #follow(id: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
+  async #follow(id: string, since: string | null, onLine: OnLine, signal: AbortSignal): Promise<void> {
     const container = this.#containers.get(id);
     if (container === undefined) return;
-    for (const line of container.lines) if (since === null || line.timestamp > since) onLine(line);
+    for (const line of container.lines) if (since === null || line.timestamp > since) await onLine(line);
     if (container.instance.state !== 'RUNNING' || signal.aborted) return;
     await new Promise<void>((resolve) => {
       const readers = this.#readers.get(id) ?? new Set();
@@ -355,7 +366,7 @@ class MemoryCluster implements FakeCluster {
         readers.delete(read);
         resolve();
       };
-      const read = (line: LogLine | null): void => (line === null ? end() : onLine(line));
+      const read = (line: LogLine | null): void => (line === null ? end() : void onLine(line));
       readers.add(read);
       signal.addEventListener('abort', end, { once: true });
     });

@@ -7,11 +7,12 @@ import type {
   ClusterRoutes,
   ClusterUpgrades,
   InstanceEvent,
+  OnLine,
 } from '../driver.ts';
 import type { ClusterBuilder } from '../image-builder.ts';
 import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
-import type { Instance, LogLine, LogPosition, Selector, Workload } from '../workload.ts';
+import type { Instance, LogPosition, Selector, Workload } from '../workload.ts';
 import type { ClusterCharts } from '../helm-driver.ts';
 import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
@@ -165,12 +166,7 @@ export class KubernetesDriver implements ClusterDriver {
     return workload[which] === null || which === 'liveness' ? null : lastProbe(this.#scope, instance, signal);
   }
 
-  async followLogs(
-    instanceId: string,
-    position: LogPosition | null,
-    onLine: (line: LogLine) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async followLogs(instanceId: string, position: LogPosition | null, onLine: OnLine, signal: AbortSignal): Promise<void> {
     await followLogs(this.#scope, instanceId, position, { onLine, signal });
   }
 

@@ -82,7 +82,7 @@ async function follow(printers: readonly Printer[], position: LogPosition | null
   asked = [];
   testApi = await startTestApi(answer);
   const lines: LogLine[] = [];
-  const sink = { onLine: (one: LogLine) => lines.push(one), signal: stop.signal };
+  const sink = { onLine: (one: LogLine): void => void lines.push(one), signal: stop.signal };
   const done = followLogs({ api: testApi.api, installation: 'i' }, 'n/shop-0', position, sink);
   done.catch(() => undefined);
   const texts = (origin?: string): string[] =>

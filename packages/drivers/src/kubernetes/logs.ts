@@ -1,4 +1,5 @@
 import type { ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
+import type { OnLine } from '../driver.ts';
 import { LogReader } from '../shared/log-lines.ts';
 import { pause } from '../shared/pause.ts';
 import type { LogLine, LogPosition } from '../workload.ts';
@@ -19,7 +20,7 @@ const besideRunMilliseconds = 3_000;
 const lateMilliseconds = 30_000;
 
 interface Sink {
-  readonly onLine: (line: LogLine) => void;
+  readonly onLine: OnLine;
   readonly signal: AbortSignal;
 }
 
@@ -118,11 +119,11 @@ class PodOutput {
   ): Promise<void> {
     const since = this.#last;
     const origin = this.#pod.metadata?.uid;
-    const onLine = (line: LogLine): void => {
+    const onLine = (line: LogLine): ReturnType<OnLine> => {
       // Not against the line before: what came from two streams at once is not always in the order of its times.
-      if (since !== null && line.timestamp <= since) return;
+      if (since !== null && line.timestamp <= since) return undefined;
       if (this.#last === null || line.timestamp > this.#last) this.#last = line.timestamp;
-      this.#sink.onLine({ ...line, ...(origin !== undefined && { origin }) });
+      return this.#sink.onLine({ ...line, ...(origin !== undefined && { origin }) });
     };
     await readLines(this.#api, this.#pod, { since, follow, previous, container: this.#container }, { onLine, signal });
   }
@@ -173,11 +174,14 @@ async function readLines(
   try {
     const response = await stream(api, { method: 'GET', path, query, signal });
     for await (const chunk of response as AsyncIterable<Buffer>) {
-      for (const line of lines.push(chunk)) onLine(line);
+      for (const line of lines.push(chunk)) {
+        const taken = onLine(line);
+        if (taken) await taken;
+      }
     }
     // Before the last line: half of one would have its time, and whoever goes on from that would never get the rest.
     if (!response.complete) throw new Error('the connection ended in the middle of a log');
-    for (const line of lines.end()) onLine(line);
+    for (const line of lines.end()) await onLine(line);
   } catch (error) {
     signal.throwIfAborted();
     // 400: the container has not begun, or there was none before it; 404: the pod is gone.
@@ -206,7 +210,7 @@ export async function lastLines(
   const previous =
     status?.state?.terminated === undefined && status?.state?.running === undefined && lastEnd(status) !== undefined;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(evidenceMilliseconds)]);
-  const sink = { onLine: ({ text }: LogLine) => lines.push(text), signal: limited };
+  const sink = { onLine: ({ text }: LogLine): void => void lines.push(text), signal: limited };
   try {
     await readLines(api, pod, { tail: count, previous, container }, sink);
     if (lines.length === 0) await readLines(api, pod, { tail: count, previous: !previous, container }, sink);

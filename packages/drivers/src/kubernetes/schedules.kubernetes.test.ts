@@ -49,7 +49,7 @@ const instanceOf = async ({ id, service }: ScheduledRun): Promise<Instance | und
   (await driver.observe({ service, rollout: id }, signal))[0];
 async function output(id: string): Promise<string[]> {
   const lines: LogLine[] = [];
-  await driver.followLogs(id, null, (line) => lines.push(line), signal);
+  await driver.followLogs(id, null, (line) => void lines.push(line), signal);
   return lines.map(({ text }) => text);
 }
 async function names(kind: string, one: ClusterSchedule): Promise<string[]> {

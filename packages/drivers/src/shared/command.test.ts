@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runCommand } from './command.ts';
+import { startOf } from './processes.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -63,3 +64,20 @@ test('output that is wanted whole is no line; a command that prints too much of 
   const much = await stopped('exec yes', 30, { isCaptured: true });
   expect(much).toMatchObject({ output: '', excess: 'printed more than 16 MiB, and was stopped' });
 });
+
+test.runIf(process.getuid?.() === 0)(
+  'a program with all that it starts is held to memory and processes, and nothing of it stays',
+  async () => {
+    const script = `
+    for place in /sys/fs/cgroup /sys/fs/cgroup/pids /sys/fs/cgroup/memory; do
+      group=$(ls -d $place/davit-run-$PPID* $place/davit-run-* 2>/dev/null | while read -r one; do grep -qx $$ $one/cgroup.procs && echo $one; done)
+      [ -n "$group" ] && cat $group/pids.max $group/memory.max $group/memory.limit_in_bytes 2>/dev/null
+    done
+    sleep 300 >/dev/null 2>&1 & echo left $!`;
+    const end = await stopped(script, 30);
+    expect(end.lines).toEqual(expect.arrayContaining(['4096', String(2 * 2 ** 30)]));
+    const left = Number(/left (\d+)/.exec(end.lines.join('\n'))?.[1]);
+    // A zombie has ended, too.
+    expect(startOf(left)).toBe('');
+  },
+);

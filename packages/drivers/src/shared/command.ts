@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
+import { setTimeout as pauseFor } from 'node:timers/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { CommandLimits } from '../terraform-driver.ts';
+import { killControlGroup, makeControlGroup, newGroupName, removeControlGroup, type GroupLimits } from './control-group.ts';
 import { LastLines, LineSplitter } from './lines.ts';
 
 export interface Command {
@@ -31,6 +33,8 @@ export interface CommandEnd {
   readonly excess: string | null;
 }
 
+/** Processes and threads of a program with all that it starts. */
+const mostProcesses = 4096;
 const keptLines = 60;
 const keptLength = 512 * 1024;
 const largestOutput = 16 * 1024 * 1024;
@@ -40,7 +44,8 @@ const largestOutput = 16 * 1024 * 1024;
  * process of Davit dies, and is then as free to end in order as when a user cancels. The shell's own id is in the file davit.pid.
  */
 const wrapper = `
-ulimit -f "$1"; grace="$2"; pidfile="$3"; shift 3
+ulimit -f "$1"; grace="$2"; pidfile="$3"; groups="$4"; shift 4
+for group in $groups; do echo $$ > "$group/cgroup.procs"; done
 echo $$ > "$pidfile"
 "$@" < /dev/null &
 child=$!
@@ -56,9 +61,41 @@ exit $code
 
 /** Runs a program to its end, whatever that is. Rejects only when it cannot be started. */
 export async function runCommand(command: Command, pidFile: string): Promise<CommandEnd> {
+  const group = newGroupName('run');
+  const folders = await makeControlGroup(group, groupLimits(command.limits));
+  try {
+    return await runWithin(command, pidFile, folders ?? []);
+  } finally {
+    // What a program leaves behind is ended with it. A program that outlives Davit keeps its group until it has ended.
+    if (folders !== null) {
+      for (let tries = 0; tries < 50 && (await killControlGroup(group)) > 0; tries += 1) await pauseFor(20);
+      await removeControlGroup(group);
+    }
+  }
+}
+
+/**
+ * What the runtime of Go keeps to holds for each process by itself, and only as long as it can: a program and its plugins together get
+ * four times that, at least 2 GiB, and are ended by the kernel above it.
+ */
+function groupLimits({ memoryMiB }: CommandLimits): GroupLimits {
+  return { processes: mostProcesses, memoryBytes: Math.max(4 * memoryMiB, 2048) * 2 ** 20 };
+}
+
+async function runWithin(command: Command, pidFile: string, groups: readonly string[]): Promise<CommandEnd> {
   const { storageGiB, graceSeconds } = command.limits;
   const blocks = String(Math.max(1, storageGiB) * 2_097_152);
-  const shell = ['-c', wrapper, 'davit', blocks, String(graceSeconds), pidFile, command.program, ...command.arguments];
+  const shell = [
+    '-c',
+    wrapper,
+    'davit',
+    blocks,
+    String(graceSeconds),
+    pidFile,
+    groups.join(' '),
+    command.program,
+    ...command.arguments,
+  ];
   const child = spawn('/bin/sh', shell, {
     cwd: command.folder,
     env: { ...command.environment, ...limitVariables(command.limits) },

@@ -327,6 +327,18 @@ describe('a restore', () => {
     expect(benches()).toEqual([]);
   });
 
+  test('of a backup that is damaged has failed, and the backup is not good any more', async () => {
+    const [file = ''] = await files();
+    const stored = path.join(world.input.settings.backupFolder, file);
+    const content = await readFile(stored);
+    content[content.length - 20] = (content[content.length - 20] ?? 0) ^ 0xff;
+    await writeFile(stored, content);
+    const { id } = await restore(null);
+    cluster.kill((await bench(id, 'release.sh')).id, 0);
+    expect(await over(id)).toMatchObject({ status: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
+    expect(await read(backupId)).toMatchObject({ status: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
+  });
+
   test('succeeds also when the database was away for a moment', async () => {
     let failures = 1;
     await world.restart((asked) => asked === readSealed && (failures -= 1) >= 0);

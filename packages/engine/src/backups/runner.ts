@@ -150,6 +150,8 @@ export class BackupRunner {
     const begun = await database.maybe(store.beginRestore, [row.id]);
     if (begun === undefined) return;
     const failure = await this.#within(row, signal, (call) => restoreBackup(this.#parts, row, call));
+    // Before the restore ends: whoever sees that it failed must not find the backup good.
+    if (failure?.code === 'BACKUP_DAMAGED') await database.run(store.markDamaged, [row.backup_id, JSON.stringify(failure)]);
     await database.run(store.endRestore, [row.id, begun.attempt, failure === null ? null : JSON.stringify(failure)]);
     this.#parts.engine.counts.backupEnded({ work: 'RESTORE', cause: failure?.code ?? null });
   }

@@ -6,8 +6,8 @@ import type { DriverSet, EngineLog } from '../parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
 import type { EngineHooks } from '../port/hooks.ts';
 import { pause } from '../run/pause.ts';
-import { toFailure } from '../run/failure.ts';
 import { ClusterConnection, type Claim } from './connection.ts';
+import { FixedStates, unknownState } from './fixed-states.ts';
 import { ClusterAway, type ClusterMaker } from './drivers.ts';
 import { Removals } from './removals.ts';
 import type { Workshop } from './pushing-builder.ts';
@@ -25,7 +25,6 @@ const askEveryMilliseconds = 5_000;
 const firstAskAgainMilliseconds = 250;
 const deadAfterFailures = 3;
 const rememberMilliseconds = 10_000;
-const askTimeoutMilliseconds = 3_000;
 
 export interface ClustersInput {
   readonly fixed: Readonly<Record<string, DriverSet>>;
@@ -57,6 +56,7 @@ export class Clusters {
   readonly #input: ClustersInput;
   readonly #connections = new Map<string, ClusterConnection>();
   readonly #remembered = new Map<string, Remembered>();
+  readonly #fixed = new FixedStates();
   readonly #stop = new AbortController();
   /** By key: what goes on for a cluster, until it is aborted. */
   readonly #asking = new Map<string, { readonly end: AbortController; readonly done: Promise<void> }>();
@@ -122,10 +122,10 @@ export class Clusters {
 
   async #ask(key: string): Promise<ClusterState> {
     const fixed = this.#input.fixed[key];
-    if (fixed !== undefined) return askFixed(fixed, key);
+    if (fixed !== undefined) return this.#fixed.ask(fixed.cluster, key);
     // Credentials may have been given to another process a moment ago.
     await this.#look();
-    return (await this.#connections.get(key)?.state(this.#stop.signal)) ?? unknown;
+    return (await this.#connections.get(key)?.state(this.#stop.signal)) ?? unknownState;
   }
 
   /** Works for every cluster that is there, and for each that comes, until it goes. Resolves after the first look. */
@@ -262,16 +262,5 @@ export class Clusters {
         : askEveryMilliseconds;
       await pause(milliseconds, isAway ? signal : AbortSignal.any([signal, wake.signal]));
     }
-  }
-}
-
-const unknown: ClusterState = { facts: null, failure: null, missingPermissions: [], upgrade: null };
-
-async function askFixed({ cluster }: DriverSet, key: string): Promise<ClusterState> {
-  try {
-    const { engine, version, cpuMillicores, memoryMiB } = await cluster.describe(AbortSignal.timeout(askTimeoutMilliseconds));
-    return { ...unknown, facts: { engine, version, cpuMillicores, memoryMiB } };
-  } catch (error) {
-    return { ...unknown, failure: toFailure(error, key) };
   }
 }

@@ -12,6 +12,7 @@ import { instanceCounts } from '../scaling/instances.ts';
 import { terminationGrace } from '../workload.ts';
 import { Attempts } from './attempts.ts';
 import { ChartKeeper } from './chart-keeper.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { FaultWatch } from './fault-watch.ts';
 import { isAsSeen, workloadOf, type Kept } from './kept.ts';
 import { LogCollector } from './log-collector.ts';
@@ -56,6 +57,7 @@ export class Keeper {
   readonly #charts: ChartKeeper;
   readonly #terraform: TerraformKeeper;
   readonly #faults: FaultWatch;
+  readonly #disk: DiskWatch;
   readonly #follows: Leadership;
   #timer: NodeJS.Timeout | undefined;
   /** Since when every look has failed, in milliseconds since the process began; null: the last one did not. */
@@ -74,6 +76,7 @@ export class Keeper {
     this.#follows = new Leadership({ connectionString: parts.connectionString, name: `logs ${driver}` });
     this.#charts = new ChartKeeper(parts, driver, this.#logs);
     this.#terraform = new TerraformKeeper(parts, driver);
+    this.#disk = new DiskWatch(parts, driver, this.#stop.signal);
     this.#observer = new Observer(parts, driver);
     this.#routes = new RouteKeeper(parts, driver);
     this.#attempts = new Attempts(parts.log, this.#stop.signal, () => void this.look());
@@ -131,6 +134,7 @@ export class Keeper {
     await this.#looking;
     await this.#tending.settled();
     await this.#faults.settled();
+    await this.#disk.settled();
     await this.#probers.stop();
     await this.#logs.stop();
     // Whoever follows next begins after the last line, which is stored by now.
@@ -192,7 +196,10 @@ export class Keeper {
       this.#seenAt = performance.now();
       const seen = await this.#terraform.keep(all, this.#attempts, this.#tending, this.#stop.signal);
       const term = await this.#termOfFollowing();
-      if (term !== null) this.#followLogs(seen, term);
+      if (term !== null) {
+        this.#followLogs(seen, term);
+        this.#disk.look(seen, term);
+      }
       await this.#faults.look(seen, term);
       for (const runtime of seen.runtimes) {
         await noteRunningStatus(this.#parts, runtime, seen, (instance) => this.#probers.isReady(instance));
@@ -240,10 +247,13 @@ export class Keeper {
     if (runtime.config?.source.type === 'HELM') return this.#charts.keep(runtime, term, this.#stop.signal);
     const instances = seen.byService.get(runtime.service_id) ?? [];
     if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances, seen.jobRuns);
-    const mine = runtime.desired === 'RUNNING' ? instances.filter((instance) => instance.rollout === runtime.rollout) : [];
+    const mine =
+      runtime.desired === 'RUNNING' && !runtime.is_held
+        ? instances.filter((instance) => instance.rollout === runtime.rollout)
+        : [];
     const others = instances.filter((instance) => !mine.includes(instance));
     const areGone = await this.#retire(runtime.service_id, others, terminationGrace(runtime.config, this.#parts.settings));
-    if (runtime.desired !== 'RUNNING' || runtime.config === null) return;
+    if (runtime.desired !== 'RUNNING' || runtime.config === null || runtime.is_held) return;
     // Beside one that does not go, as its node or engine does not answer, a volume would have two writers.
     if (!areGone && needsHalt(runtime.config)) return;
     const { existing, serving, lasting } = instanceCounts(runtime, runtime.config);

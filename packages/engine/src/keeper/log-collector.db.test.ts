@@ -43,7 +43,8 @@ interface Reading {
   readonly position: LogPosition | null;
   readonly since: string | null;
   readonly signal: AbortSignal;
-  print(text: string, origin?: string): void;
+  /** Whether no more is to be read before the promise resolves. */
+  print(text: string, origin?: string): Promise<void> | undefined | void;
   /** The connection ends. */
   cut(error?: Error): void;
 }
@@ -74,10 +75,16 @@ beforeEach(async () => {
     database,
     drivers: { here: { cluster } },
     hooks: { secrets: () => Promise.resolve(new Map()) },
+    settings: { logLinesPerSecond: 100 },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   };
   const parts = some as unknown as EngineParts; // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
-  collector = new LogCollector(parts, 'here', { retryMilliseconds: 1, hangMilliseconds: 1, noteMilliseconds: 5 });
+  collector = new LogCollector(parts, 'here', {
+    retryMilliseconds: 1,
+    hangMilliseconds: 1,
+    noteMilliseconds: 5,
+    tellMilliseconds: 20,
+  });
 });
 
 afterEach(async () => {
@@ -88,7 +95,7 @@ afterEach(async () => {
 function followLogs(
   _id: string,
   position: LogPosition | null,
-  onLine: (line: LogLine) => void,
+  onLine: (line: LogLine) => Promise<void> | undefined | void,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -104,9 +111,12 @@ function followLogs(
   });
 }
 
-const timeOf = (minutes: number): string => `2026-01-01T00:${String(minutes).padStart(2, '0')}:00.000000000Z`;
+const timeOf = (minutes: number): string =>
+  new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString().replace('.000Z', '.000000000Z');
 const follow = (one: Instance = instance, term?: AbortSignal): void => collector.follow(one, config(), term);
-const lines = async (): Promise<string[]> => (await db.database.many(stored, [instance.service])).map(({ message }) => message);
+const linesOf = async (service: string): Promise<string[]> =>
+  (await db.database.many(stored, [service])).map(({ message }) => message);
+const lines = (): Promise<string[]> => linesOf(instance.service);
 const has = (...wanted: string[]): Promise<void> => vi.waitFor(async () => expect(await lines()).toEqual(wanted), 10_000);
 
 /** Looks until there is a reading of this number. */
@@ -124,11 +134,11 @@ test.each([undefined, new Error('the connection ended')])(
   async (error) => {
     const first = await reading(1);
     follow();
-    first.print('one');
+    void first.print('one');
     first.cut(error);
     const second = await reading(2);
     expect(second.since).toBe(timeOf(1));
-    second.print('two');
+    void second.print('two');
     await has('one', 'two');
     expect(readings).toHaveLength(2);
   },
@@ -142,34 +152,34 @@ test('what has ended is read to its end once, until it is started again', async 
   second.cut();
   const third = await reading(3, { ...instance, startedAt: '2026-01-01T01:00:00Z' });
   expect(readings).toHaveLength(3);
-  third.print('again');
+  void third.print('again');
   await has('again');
 });
 
 test('a reading that hangs when the instance lives anew gives way', async () => {
   const first = await reading(1);
-  first.print('before');
+  void first.print('before');
   const second = await reading(2, { ...instance, startedAt: '2026-01-01T01:00:00Z' });
   expect(first.signal.aborted).toBe(true);
-  second.print('after');
+  void second.print('after');
   await has('before', 'after');
 });
 
 test('where there are several that print as one instance, each is read on after its own last line', async () => {
   const first = await reading(1);
   expect(first.position).toEqual({ at: null, origins: {} });
-  first.print('start A', 'a');
+  void first.print('start A', 'a');
   await has('start A');
-  first.print('stopping A', 'a');
-  first.print('start B', 'b');
-  first.print('stop A', 'a');
+  void first.print('stopping A', 'a');
+  void first.print('start B', 'b');
+  void first.print('stop A', 'a');
   await has('start A', 'stopping A', 'start B', 'stop A');
   first.cut();
   const second = await reading(2);
   expect(second.position).toEqual({ at: null, origins: { a: timeOf(4), b: timeOf(3) } });
   // The clock of its node is behind.
   minute = 0;
-  second.print('start C', 'c');
+  void second.print('start C', 'c');
   await has('start A', 'stopping A', 'start B', 'stop A', 'start C');
   second.cut();
   expect((await reading(3)).position).toEqual({ at: null, origins: { a: timeOf(4), b: timeOf(3), c: timeOf(1) } });
@@ -178,7 +188,7 @@ test('where there are several that print as one instance, each is read on after 
 test('where there were very many, those that are not remembered are not told from their start', async () => {
   const first = await reading(1);
   const names = Array.from({ length: 22 }, (_, index) => `p${index}`);
-  for (const name of names) first.print(`line of ${name}`, name);
+  for (const name of names) void first.print(`line of ${name}`, name);
   await has(...names.map((name) => `line of ${name}`));
   first.cut();
   const { position } = await reading(2);
@@ -188,7 +198,7 @@ test('where there were very many, those that are not remembered are not told fro
 
 test('one that gives way is followed by the next one at once', async () => {
   const first = await reading(1);
-  first.print('start A', 'a');
+  void first.print('start A', 'a');
   follow({ ...instance, startedAt: '2026-01-01T01:00:00Z' });
   await vi.waitFor(() => expect(readings).toHaveLength(2));
   expect(first.signal.aborted).toBe(true);
@@ -200,7 +210,7 @@ test('what a program without origins has stored last counts for all, until there
   await db.database.run(insertOldLine, [service, id, 'old', timeOf((minute += 1))]);
   const first = await reading(1);
   expect(first.position).toEqual({ at: timeOf(1), origins: {} });
-  first.print('on A', 'a');
+  void first.print('on A', 'a');
   await has('old', 'on A');
   first.cut();
   const second = await reading(2);
@@ -255,15 +265,15 @@ test.each([
   ['went for their age', () => trim(5), []],
 ])('a quiet instance is read on after its last line, also when its lines %s', async (_how, removeLines, left) => {
   const first = await reading(1);
-  first.print('one');
-  first.print('two');
+  void first.print('one');
+  void first.print('two');
   await has('one', 'two');
   await removeLines();
   await has(...left);
   first.cut();
   const second = await reading(2);
   expect(second.since).toBe(timeOf(2));
-  second.print('three');
+  void second.print('three');
   await has(...left, 'three');
   second.cut();
   expect((await reading(3)).since).toBe(timeOf(3));
@@ -271,7 +281,7 @@ test.each([
 
 test('where an instance was is known as long as it is followed, and forgotten weeks after that', async () => {
   const first = await reading(1);
-  first.print('one');
+  void first.print('one');
   await has('one');
   await trim(5);
   await db.database.run(age);
@@ -298,20 +308,20 @@ test('of what still has lines, of runs of jobs and of what Davit told nothing is
 
 test('lines that could not be stored, as the database was away, are read again', async () => {
   const first = await reading(1);
-  first.print('one');
+  void first.print('one');
   await has('one');
   onWrite = () => {
     throw new DatabaseUnavailable(new Error('away'));
   };
-  first.print('two');
+  void first.print('two');
   await vi.waitFor(() => expect(first.signal.aborted).toBe(true), 10_000);
   onWrite = () => undefined;
-  first.print('lost with its reading');
+  void first.print('lost with its reading');
   minute = 1;
   const second = await reading(2);
   expect(second.since).toBe(timeOf(1));
-  second.print('two');
-  second.print('three');
+  void second.print('two');
+  void second.print('three');
   await has('one', 'two', 'three');
 });
 
@@ -322,9 +332,9 @@ test('lines that the database does not take are left out, and following goes on'
     refusals += 1;
     if (refusals === 1) throw Object.assign(new Error('invalid byte sequence'), { code: '22021' });
   };
-  first.print('bad');
+  void first.print('bad');
   await vi.waitFor(() => expect(refusals).toBe(1), 10_000);
-  first.print('good');
+  void first.print('good');
   await has('good');
   expect(readings).toHaveLength(1);
 });
@@ -336,10 +346,60 @@ test('who may no longer follow stores nothing more; who is stopped stores what i
     expect(readings).toHaveLength(1);
     return readings;
   });
-  first?.print('for somebody else');
+  void first?.print('for somebody else');
   term.abort();
   const second = await reading(2);
-  second.print('mine');
+  void second.print('mine');
   await collector.stop();
   expect(await lines()).toEqual(['mine']);
+});
+
+test('a service that prints too fast loses lines, which are counted, and others lose none', async () => {
+  const other = someInstance({ id: 'other', environment: randomUUID(), service: randomUUID(), release: randomUUID() });
+  follow();
+  await vi.waitFor(() => expect(readings).toHaveLength(1));
+  follow(other);
+  await vi.waitFor(() => expect(readings).toHaveLength(2));
+  const [flood, calm] = readings;
+  // Ten seconds' worth are kept whatever the speed.
+  for (let number = 0; number < 5000; number += 1) void flood?.print(`line ${number}`);
+  void calm?.print('calm');
+  await vi.waitFor(async () => expect(await linesOf(other.service)).toEqual(['calm']), 10_000);
+  const found = await vi.waitFor(async () => {
+    const all = await lines();
+    expect(all.at(-1)).toMatch(/^Davit left out/);
+    return all;
+  }, 10_000);
+  expect(found.slice(0, 1000)).toEqual(Array.from({ length: 1000 }, (_, number) => `line ${number}`));
+  expect(found.length).toBeLessThan(1200);
+  const [, leftOut] = /^Davit left out (\d+) lines \(\d+ KiB\).*DAVIT_LOG_LINES_PER_SECOND/.exec(found.at(-1) ?? '') ?? [];
+  expect(Number(leftOut) + found.length - 1).toBe(5000);
+  // Whoever reads next does not count them again.
+  flood?.cut();
+  await vi.waitFor(() => expect(collector.isReading(instance.id)).toBe(false));
+  follow();
+  await vi.waitFor(() => expect(readings).toHaveLength(3));
+  expect(readings[2]?.since).toBe(timeOf(5000));
+});
+
+test('a long line counts as many', async () => {
+  follow();
+  await vi.waitFor(() => expect(readings).toHaveLength(1));
+  for (let number = 0; number < 200; number += 1) void readings[0]?.print('x'.repeat(10 * 1024));
+  await vi.waitFor(async () => expect((await lines()).at(-1)).toMatch(/^Davit left out/), 10_000);
+  expect((await lines()).length).toBeLessThan(130);
+});
+
+test('no more is read while the database is slow, or what is left out is more than it is worth to read', async () => {
+  follow();
+  await vi.waitFor(() => expect(readings).toHaveLength(1));
+  const waits: Promise<void>[] = [];
+  const print = (text: string): void => {
+    const wait = readings[0]?.print(text);
+    if (wait) waits.push(wait);
+  };
+  for (let number = 0; number < 20_000; number += 1) print('x'.repeat(100));
+  // Of two megabytes half a megabyte is read in each turn.
+  expect(waits.length).toBeGreaterThanOrEqual(3);
+  await Promise.all(waits);
 });

@@ -1,14 +1,14 @@
 import type { Redactor } from '@davit/base';
-import type { Instance, LogLine } from '@davit/drivers';
+import type { Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../parts.ts';
 import { pause } from '../run/pause.ts';
 import { redactorOrBlind } from '../run/readable.ts';
 import * as store from '../store/logs.ts';
 import { secretIds } from '../workload.ts';
+import { LogBatch } from './log-batch.ts';
+import { LogRate } from './log-rate.ts';
 
-const flushAfterMilliseconds = 150;
-const flushAtLines = 500;
 const defaultRetryMilliseconds = 1_000;
 // The output of a process ends within moments of the process, unless its node is lost. Where others print as the same instance still (see
 // `LogLine.origin`), the next reading goes on with them.
@@ -24,10 +24,13 @@ export interface LogCollectorTimes {
   readonly hangMilliseconds?: number;
   /** Between notes that an instance is followed still, so that nobody forgets where. Default: 1 day. */
   readonly noteMilliseconds?: number;
+  /** Between two lines that say how many were left out of the output of an instance. Default: 10 s. */
+  readonly tellMilliseconds?: number | undefined;
 }
 
 /** A reading of the output of an instance that is under way. */
 interface Reading {
+  readonly service: string;
   /** When the process was started whose output is read; null: it had not been. */
   readonly life: string | null;
   readonly end: AbortController;
@@ -47,10 +50,13 @@ export class LogCollector {
   readonly #retryMilliseconds: number;
   readonly #hangMilliseconds: number;
   readonly #noteMilliseconds: number;
+  readonly #tellMilliseconds: number | undefined;
   readonly #stop = new AbortController();
   readonly #following = new Map<string, Reading>();
   /** Lives that have ended and whose output is stored, by instance. */
   readonly #whole = new Map<string, string>();
+  /** Of services whose output is being read. */
+  readonly #rates = new Map<string, LogRate>();
   readonly #redactors = new Map<string, Promise<Redactor>>();
 
   constructor(parts: EngineParts, driver: string, times: LogCollectorTimes = {}) {
@@ -59,6 +65,7 @@ export class LogCollector {
     this.#retryMilliseconds = times.retryMilliseconds ?? defaultRetryMilliseconds;
     this.#hangMilliseconds = times.hangMilliseconds ?? defaultHangMilliseconds;
     this.#noteMilliseconds = times.noteMilliseconds ?? defaultNoteMilliseconds;
+    this.#tellMilliseconds = times.tellMilliseconds;
   }
 
   /**
@@ -81,6 +88,11 @@ export class LogCollector {
   /** Resolves when the output of an instance, as far as it is being read, is stored to its end. Never rejects. */
   async stored(instanceId: string): Promise<void> {
     await this.#following.get(instanceId)?.done;
+  }
+
+  /** Whether the output of an instance is being read now. */
+  isReading(instanceId: string): boolean {
+    return this.#following.has(instanceId);
   }
 
   /** Ends all of it. What was read is stored. */
@@ -106,13 +118,14 @@ export class LogCollector {
   }
 
   #begin(instance: Instance, config: ReleaseConfig, term?: AbortSignal): Reading {
-    const { id, startedAt: life } = instance;
+    const { id, startedAt: life, service } = instance;
     const end = new AbortController();
     const done = this.#followToEnd({ instance, config, term, end: end.signal }).finally(() => {
       clearTimeout(reading.hang);
       this.#following.delete(id);
+      this.#forgetRate(service);
     });
-    const reading: Reading = { life, end, done };
+    const reading: Reading = { service, life, end, done };
     this.#following.set(id, reading);
     return reading;
   }
@@ -125,7 +138,15 @@ export class LogCollector {
     try {
       const redact = await this.#redactor(instance.release, config);
       const { at, origins } = await database.one(store.logPosition, [instance.id]);
-      const batch = new LogBatch(this.#parts, { instance, redact, term, onFailure: () => broken.abort() });
+      const batch = new LogBatch(this.#parts, {
+        instance,
+        redact,
+        rate: this.#rate(instance.service),
+        signal,
+        term,
+        onFailure: () => broken.abort(),
+        tellMilliseconds: this.#tellMilliseconds,
+      });
       const { cluster } = driversOf(this.#parts, this.#driver);
       // One that fails is made up for by those of the days after it.
       const note = (): void => void database.one(store.logPosition, [instance.id]).catch(() => undefined);
@@ -143,6 +164,17 @@ export class LogCollector {
       log.warn({ err: error, instance: instance.name }, 'could not follow the output of an instance');
       await pause(this.#retryMilliseconds, this.#stop.signal);
     }
+  }
+
+  #rate(service: string): LogRate {
+    const rate = this.#rates.get(service) ?? new LogRate(this.#parts.settings.logLinesPerSecond, performance.now());
+    this.#rates.set(service, rate);
+    return rate;
+  }
+
+  #forgetRate(service: string): void {
+    const isRead = [...this.#following.values()].some((reading) => reading.service === service);
+    if (!isRead) this.#rates.delete(service);
   }
 
   #remember({ id, startedAt }: Instance): void {
@@ -171,79 +203,4 @@ interface Followed {
   readonly config: ReleaseConfig;
   readonly term: AbortSignal | undefined;
   readonly end: AbortSignal;
-}
-
-interface LogBatchInput {
-  readonly instance: Instance;
-  readonly redact: Redactor;
-  /** Nothing is stored after it. */
-  readonly term: AbortSignal | undefined;
-  /** Lines could not be stored, and nothing that comes after them will be. */
-  readonly onFailure: () => void;
-}
-
-/** Stores the lines of one reading, in their order and without a gap but for what the database does not take. */
-class LogBatch {
-  readonly #parts: EngineParts;
-  readonly #input: LogBatchInput;
-  #lines: { stream: string; message: string; source_at: string; origin?: string | undefined }[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
-  #failure: { readonly error: unknown } | null = null;
-
-  constructor(parts: EngineParts, input: LogBatchInput) {
-    this.#parts = parts;
-    this.#input = input;
-  }
-
-  add(line: LogLine): void {
-    if (this.#failure !== null) return;
-    this.#lines.push({
-      stream: line.stream,
-      message: this.#input.redact(line.text).replaceAll('\0', '').toWellFormed(),
-      source_at: line.timestamp,
-      origin: line.origin,
-    });
-    if (this.#lines.length >= flushAtLines) this.#flush();
-    else this.#timer ??= setTimeout(() => this.#flush(), flushAfterMilliseconds);
-  }
-
-  /** Stores what is left. Throws what the lines that were not stored failed with. */
-  async close(): Promise<void> {
-    this.#flush();
-    await this.#writing;
-    if (this.#failure !== null) throw this.#failure.error;
-  }
-
-  #flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#lines.length === 0) return;
-    const lines = this.#lines;
-    this.#lines = [];
-    this.#writing = this.#store(lines, this.#writing);
-  }
-
-  async #store(lines: readonly object[], former: Promise<void>): Promise<void> {
-    await former;
-    const { instance, term, onFailure } = this.#input;
-    if (this.#failure !== null || term?.aborted === true) return;
-    const { service, release, id, name } = instance;
-    try {
-      await this.#parts.database.run(store.insertServiceLog, [service, release, id, name, JSON.stringify(lines)]);
-    } catch (error) {
-      if (isRefused(error)) {
-        const details = { err: error, instance: name, lines: lines.length };
-        this.#parts.log.warn(details, 'lines of an instance are left out, as the database does not take them');
-        return;
-      }
-      this.#failure = { error };
-      onFailure();
-    }
-  }
-}
-
-/** Whether the database did not take something for what it is, so that it never would. Classes of SQLSTATE; PostgreSQL 18, appendix A. */
-function isRefused(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(?:22|23|54)...$/.test(error.code);
 }

@@ -190,6 +190,12 @@ export const endRestore = statement(
     WHERE id = $1 AND attempt = coalesce($2, attempt) AND status IN ('QUEUED', 'RUNNING')`,
 );
 
+/** Backup, failure: what was found when it was to be restored. It is not good any more, whatever was proven before. */
+export const markDamaged = statement(
+  'markDamagedDatabaseBackup',
+  `UPDATE database_backup SET status = 'FAILED', failure = $2::jsonb WHERE id = $1 AND status = 'GOOD'`,
+);
+
 /** Backup: what opens it. */
 export const readSealed = statement<{ sealed_key: Buffer | null; size_bytes: number | null; sha256: string | null }>(
   'readSealedDatabaseBackup',

@@ -58,6 +58,16 @@ export const clearCondition = statement(
      FROM cleared JOIN service_runtime t ON t.service_id = cleared.service_id`,
 );
 
+/** The same, unless the condition is of something that happened, which the keeper clears when it lapses. */
+export const clearStateCondition = statement(
+  'clearStateCondition',
+  `WITH cleared AS (
+     DELETE FROM service_condition WHERE service_id = $1::uuid AND kind = $2 AND clear_after_seconds IS NULL RETURNING service_id)
+   INSERT INTO service_log (service_id, release_id, instance_id, instance_name, stream, message, source_at, at)
+   SELECT t.service_id, t.release_id, 'davit', 'davit', 'stdout', $3, clock_timestamp()::text, clock_timestamp()
+     FROM cleared JOIN service_runtime t ON t.service_id = cleared.service_id`,
+);
+
 const lapsed = `clear_after_seconds IS NOT NULL AND seen_at < clock_timestamp() - make_interval(secs => clear_after_seconds)`;
 
 /**

@@ -136,6 +136,12 @@ export interface TotalRow extends Omit<MeasuredRow, 'measured_seconds'> {
   readonly ends: Readonly<Record<string, number>> | null;
 }
 
+/** What the volumes of these services held when they were last counted. */
+export const heldVolumeBytes = statement<{ service_id: string; volume_bytes: number }>(
+  'heldVolumeBytes',
+  `SELECT service_id, volume_bytes FROM service_metric_total WHERE service_id = ANY ($1::uuid[]) AND volume_bytes IS NOT NULL`,
+);
+
 /** Of all services that the engine knows. */
 export const readTotals = statement<TotalRow>(
   'readTotals',

@@ -132,6 +132,8 @@ export interface KeptRow extends Omit<RuntimeRow, 'config'> {
   readonly running_status: ServiceView['runningStatus'];
   readonly running_instances: number | null;
   readonly worst_condition: ConditionSeverity | null;
+  /** Whether it was stopped for what its volumes hold, and not deployed since. */
+  readonly is_held: boolean;
 }
 
 /**
@@ -142,7 +144,9 @@ export const keptRuntimes = statement<KeptRow>(
   'keptRuntimes',
   `SELECT t.service_id, t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, t.release_id, t.rollout,
           t.config_hash, t.running_status, t.running_instances, t.instances, t.settled_instances, r.image_id, r.image_name, r.commit,
-          (SELECT min(c.severity) FROM service_condition c WHERE c.service_id = t.service_id) AS worst_condition
+          (SELECT min(c.severity) FROM service_condition c WHERE c.service_id = t.service_id) AS worst_condition,
+          EXISTS (SELECT FROM service_condition c WHERE c.service_id = t.service_id AND c.kind = 'DISK' AND c.severity = 'ERROR'
+                     AND c.failure ->> 'code' = 'VOLUME_EXCEEDED' AND c.seen_at > t.last_deployment_at) AS is_held
      FROM service_runtime t LEFT JOIN release r ON r.id = t.release_id
     WHERE t.driver = $1 AND t.desired = 'RUNNING' OR t.service_id = ANY ($2::uuid[])`,
 );

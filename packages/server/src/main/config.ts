@@ -73,8 +73,14 @@ export interface Configuration {
   readonly leastFreeDiskMiB: number;
   /** So long a service must run without a fault before a condition is cleared. */
   readonly steadySeconds: number;
+  /** What an instance may write into its own file system; 0: no limit. */
+  readonly instanceDiskMiB: number;
+  /** What volumes may hold of their size before their service is stopped, in percent; 0: no limit. */
+  readonly volumeLimitPercent: number;
   readonly logRetentionDays: number;
   readonly logLinesPerService: number;
+  /** Lines a second that are kept of what a service prints; 0: no limit. */
+  readonly logLinesPerSecond: number;
   readonly metricsSeconds: number;
   readonly scaleDownSeconds: number;
   readonly stopWithinSeconds: number;
@@ -183,8 +189,11 @@ export function readConfiguration(environment: Environment = process.env): Confi
     keptReleases: reader.integer('DAVIT_KEPT_RELEASES', 10, 1, 1000),
     leastFreeDiskMiB: reader.integer('DAVIT_LEAST_FREE_DISK_MIB', 2048, 0, 1_073_741_824),
     steadySeconds: reader.integer('DAVIT_STEADY_SECONDS', 60, 5, 3600),
+    instanceDiskMiB: reader.integer('DAVIT_INSTANCE_DISK_MIB', 10_240, 0, 1_073_741_824),
+    volumeLimitPercent: reader.integer('DAVIT_VOLUME_LIMIT_PERCENT', 150, 0, 10_000),
     logRetentionDays: reader.integer('DAVIT_LOG_RETENTION_DAYS', 14, 1, 3650),
     logLinesPerService: reader.integer('DAVIT_LOG_LINES_PER_SERVICE', 10_000, 1000, 10_000_000),
+    logLinesPerSecond: reader.integer('DAVIT_LOG_LINES_PER_SECOND', 1000, 0, 1_000_000),
     metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),
     scaleDownSeconds: reader.integer('DAVIT_SCALE_DOWN_SECONDS', 300, 1, 86_400),
     backupSchedule: reader.schedule('DAVIT_BACKUP_SCHEDULE', '0 3 * * *'),

@@ -43,5 +43,13 @@ export function late<Part>(open: (signal: AbortSignal) => Promise<Part>): Use<Pa
 
 /** A cluster that is looked for when it is needed. */
 export function lateCluster(kind: string, open: (signal: AbortSignal) => Promise<ClusterDriver>): ClusterDriver {
-  return clusterBy(kind, late(open));
+  const use = late(open);
+  return {
+    ...clusterBy(kind, use),
+    disk: {
+      written: (id, signal) => use(signal, async (cluster, within) => (await cluster.disk?.written(id, within)) ?? null),
+      remove: (id, graceSeconds, context) =>
+        use(context.signal, async (cluster, signal) => cluster.disk?.remove(id, graceSeconds, { ...context, signal })),
+    },
+  };
 }

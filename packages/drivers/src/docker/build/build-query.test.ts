@@ -14,6 +14,7 @@ function plan(text: string, change: Partial<PlanInput> = {}): BuildPlan {
     dockerfilePath: 'Dockerfile',
     traits: docker,
     group: null,
+    processes: null,
     ...change,
   });
 }
@@ -48,6 +49,14 @@ describe('what is asked of an engine', () => {
     expect(JSON.parse(query['nsoptions'] ?? '')).toEqual([{ Name: 'network', Host: false, Path: '' }]);
     expect(query['cgroupparent']).toBe('/g/run');
     expect(query['labels']).toBeUndefined();
+    expect(JSON.parse(query['dropcaps'] ?? '')).toEqual(['CAP_AUDIT_WRITE', 'CAP_MKNOD', 'CAP_NET_RAW', 'CAP_SETPCAP']);
+  });
+
+  test('the log says where Podman cannot limit the processes of a build', () => {
+    const remarks = (processes: number | null): readonly string[] =>
+      plan('FROM scratch\n', { traits: podman, group: 'g', processes }).remarks;
+    expect(remarks(4096)).toEqual([]);
+    expect(remarks(null)).toEqual([expect.stringContaining('number of processes')]);
   });
 
   test('a host that cannot limit is not asked to', () => {

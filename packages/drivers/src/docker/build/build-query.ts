@@ -1,5 +1,6 @@
 import type { BuildRequest } from '../../image-builder.ts';
 import { serviceLabels } from '../labels.ts';
+import { wantsRepository, withoutRepository } from '../../shared/build/repository-folder.ts';
 import { offeredArguments } from '../../shared/build/arguments.ts';
 import type { Dockerfile } from '../../shared/build/dockerfile.ts';
 import type { BuildTraits } from './engine-traits.ts';
@@ -24,7 +25,15 @@ export interface PlanInput {
   readonly traits: BuildTraits;
   /** A control group of this build alone: how an aborted build is found again. Podman only. */
   readonly group: string | null;
+  /** Most processes of the build's control group; null: it could not be limited. */
+  readonly processes: number | null;
 }
+
+/**
+ * Taken from the commands of builds: as from instances (see `container-spec.ts`), but for SETFCAP. Packages of many distributions set
+ * file capabilities while they are installed, and installing them would fail.
+ */
+const droppedCapabilities = ['CAP_AUDIT_WRITE', 'CAP_MKNOD', 'CAP_NET_RAW', 'CAP_SETPCAP'];
 
 const cpuPeriodMicroseconds = 100_000;
 // Engines refuse less.
@@ -59,13 +68,14 @@ export function planBuild(input: PlanInput): BuildPlan {
     // Without this, Podman's build endpoint runs commands in the host's network, where they reach all that listens on
     // 127.0.0.1 (seen with 4.3.1, whatever `networkmode` says).
     query['nsoptions'] = JSON.stringify([{ Name: 'network', Host: false, Path: '' }]);
+    query['dropcaps'] = JSON.stringify(droppedCapabilities);
     if (input.group !== null) query['cgroupparent'] = `/${input.group}/run`;
   }
   if (builder !== 'podman') {
     query['t'] = request.image;
     query['labels'] = JSON.stringify(serviceLabels(request.owner, 'image'));
   }
-  return { builder, query, memoryMiB, remarks: [...remarks, ...capRemarks(input, builder)] };
+  return { builder, query, memoryMiB, remarks: [...remarks, ...repositoryRemarks(dockerfile), ...capRemarks(input, builder)] };
 }
 
 /**
@@ -85,12 +95,21 @@ function builderFor(dockerfile: Dockerfile, traits: BuildTraits): Builder {
   return dockerfile.needsBuildKit === null ? 'classic' : 'buildkit';
 }
 
-function capRemarks({ request, dockerfile, traits }: PlanInput, builder: Builder): string[] {
+function repositoryRemarks(dockerfile: Dockerfile): string[] {
+  const wanting = wantsRepository(dockerfile);
+  return wanting === null
+    ? []
+    : [`${wanting.keyword} in line ${wanting.line} wants .git, which is not there. ${withoutRepository}`];
+}
+
+function capRemarks({ request, dockerfile, traits, processes }: PlanInput, builder: Builder): string[] {
   if (builder === 'buildkit') {
     return [
       `Building with BuildKit, as the Dockerfile uses ${dockerfile.needsBuildKit}. Docker Engine cannot limit memory and CPU of such builds`,
     ];
   }
-  if (!traits.canLimitMemory) return [`This host cannot limit memory: the build is not held to ${request.memoryMiB} MiB`];
-  return [];
+  const remarks: string[] = [];
+  if (!traits.canLimitMemory) remarks.push(`This host cannot limit memory: the build is not held to ${request.memoryMiB} MiB`);
+  if (builder === 'podman' && processes === null) remarks.push('This host cannot limit the number of processes of a build');
+  return remarks;
 }

@@ -20,7 +20,7 @@ interface Info {
 export async function askBuildTraits(docker: Dockerode, signal: AbortSignal): Promise<BuildTraits> {
   const [version, info] = await Promise.all([
     askVersion(docker, signal),
-    call<Info>(docker, { method: 'GET', path: '/info', signal, timeoutMilliseconds: 5000 }),
+    call<Info>(docker, { method: 'GET', path: '/info', signal, timeoutMilliseconds: 30_000 }),
   ]);
   const { MemoryLimit, CpuCfsQuota, SecurityOptions, Rootless } = info.body;
   return {

@@ -133,6 +133,26 @@ describe.each(kinds)('building on %s', (kind) => {
     expect(shown).not.toContain('canary');
   });
 
+  // Docker Engine has no such limit for builds.
+  test.runIf(kind === 'podman')(
+    'commands are held to a number of processes, and get no capabilities that builds do not need',
+    async () => {
+      // Nothing is forked to print it, as nothing can be.
+      const loop = 'i=0; while [ $i -lt 6000 ]; do sleep 60 & i=$((i+1)); echo $i >/n; done';
+      checkout.dockerfile(
+        `RUN grep CapBnd /proc/self/status; mknod /dev/x c 1 3 || echo no devices; (${loop}) 2>/dev/null; read n </n; echo started $n`,
+      );
+      await build({ memoryMiB: 1024 });
+      const started = Number(/^started (\d+)$/m.exec(context.lines.join('\n'))?.[1]);
+      expect(started).toBeGreaterThan(3000);
+      expect(started).toBeLessThan(4097);
+      expect(context.lines).toContain('no devices');
+      const capabilities = BigInt(`0x${/CapBnd:\s*([0-9a-f]+)/.exec(context.lines.join('\n'))?.[1]}`);
+      // Numbers of capabilities(7): NET_RAW, MKNOD, AUDIT_WRITE, SETPCAP; and SETFCAP, which installing packages needs.
+      expect([13n, 27n, 29n, 8n, 31n].map((bit) => (capabilities >> bit) & 1n)).toEqual([0n, 0n, 0n, 0n, 1n]);
+    },
+  );
+
   test('commands are held to memory and CPU', async () => {
     checkout.dockerfile(
       'RUN cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max; cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu.max; true',

@@ -9,7 +9,15 @@ import { BuildRefusal, callBuild } from './build-call.ts';
 import { buildFailure } from '../../shared/build/build-failure.ts';
 import { labelDockerfile, planBuild, type BuildPlan } from './build-query.ts';
 import { openContext, packContext, packDockerfile, type BuildContext } from '../../shared/build/context.ts';
-import { endOrphanGroups, killControlGroup, newGroupName, removeControlGroup, wasKilledForMemory } from './control-group.ts';
+import {
+  endOrphanGroups,
+  killControlGroup,
+  makeControlGroup,
+  newGroupName,
+  removeControlGroup,
+  wasKilledForMemory,
+} from '../../shared/control-group.ts';
+import { pidsLimit } from '../container-spec.ts';
 import { takesConnections } from './listening.ts';
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
 import type { Dockerfile } from '../../shared/build/dockerfile.ts';
@@ -45,14 +53,16 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
       const files = await openContext(request);
       const dockerfile = checkedDockerfile(files, request);
       const found = await traits(context.signal);
-      const group = found.engine === 'podman' && !found.isRootless ? newGroupName() : null;
+      const group = found.engine === 'podman' && !found.isRootless ? newGroupName('build') : null;
       if (group !== null) await endOrphanGroups();
+      const isLimited = group !== null && (await makeControlGroup(group, { processes: pidsLimit })) !== null;
       const plan = planBuild({
         request,
         dockerfile,
         dockerfilePath: files.dockerfilePath,
         traits: found,
         group,
+        processes: isLimited ? pidsLimit : null,
       });
       for (const remark of plan.remarks) context.log(remark);
       try {

@@ -80,7 +80,7 @@ export async function ranOnce(driver: KubernetesDriver, job: Workload): Promise<
   for (;;) {
     const [instance] = await driver.observe({ rollout: job.rollout }, signal);
     if (instance?.state === 'EXITED') {
-      await driver.followLogs(instance.id, null, (line) => lines.push(line), signal);
+      await driver.followLogs(instance.id, null, (line) => void lines.push(line), signal);
       return { instance, output: lines.map(({ text }) => text).join('\n') };
     }
     await new Promise((resolve) => setTimeout(resolve, 100));

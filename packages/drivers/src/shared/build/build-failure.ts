@@ -1,5 +1,6 @@
 import { DriverError, type Evidence } from '../../errors.ts';
 import { lineOf, type Dockerfile } from './dockerfile.ts';
+import { copiesRepository, withoutRepository } from './repository-folder.ts';
 import type { BuildOutcome } from './output.ts';
 
 export interface FailedBuild {
@@ -64,10 +65,13 @@ export function buildFailure(build: FailedBuild): DriverError {
   }
   if (outcome.instruction === '')
     return new DriverError({ cause: 'ENGINE_FAILED', message: `The container engine could not build: ${words}.`, evidence });
+  const [, keyword = '', rest = ''] = /^(\S+)\s+([\s\S]*)$/.exec(outcome.instruction) ?? [];
+  const copies = copiesRepository({ keyword: keyword.toUpperCase(), flags: rest.match(/--\S+/g) ?? [], rest });
   return new DriverError({
     cause: 'BUILD_COMMAND_FAILED',
     message: `${shortened(outcome.instruction)} failed: ${words}.`,
     evidence,
+    ...(copies && { hint: withoutRepository }),
   });
 }
 
@@ -85,8 +89,10 @@ function commandFailure(build: FailedBuild, evidence: Evidence): DriverError {
     });
   }
   const how = code === null ? unwrapped(build.message) : `exited with code ${code}`;
+  const isOutside = outcome.instructionLines.some((line) => /fatal: not a git repository/i.test(line));
   return new DriverError({
     cause: 'BUILD_COMMAND_FAILED',
+    ...(isOutside && { hint: withoutRepository }),
     message: `${instruction} ${code === null ? 'failed: ' : ''}${how}.`,
     evidence: { ...evidence, ...exit },
   });
@@ -106,8 +112,22 @@ function exitCode({ outcome, message }: FailedBuild): number | null {
   return outcome.error?.code ?? (text === undefined ? null : Number(text));
 }
 
+const hereDocuments =
+  'On Docker, begin the Dockerfile with `# syntax=docker/dockerfile:1`. On Podman before 4.9, write the commands in one RUN, joined by `&&` and `\\`, or copy a script and run it.';
+
 function invalid({ message, dockerfilePath, dockerfile, outcome }: FailedBuild, evidence: Evidence): DriverError {
   const line = patterns.parseLine.exec(message)?.[1] ?? lineOf(dockerfile, outcome.instruction) ?? undefined;
+  // A builder that does not know them takes the lines of the document for instructions.
+  const document = dockerfile.instructions.find(({ hasHeredoc }) => hasHeredoc);
+  if (document !== undefined && /unknown instruction/i.test(message)) {
+    const words = `the builder of this engine does not know here-documents, and took what follows line ${document.line} for instructions`;
+    return new DriverError({
+      cause: 'DOCKERFILE_INVALID',
+      message: `${dockerfilePath}, line ${document.line}: ${words}.`,
+      hint: hereDocuments,
+      evidence,
+    });
+  }
   const where = line === undefined ? dockerfilePath : `${dockerfilePath}, line ${line}`;
   return new DriverError({ cause: 'DOCKERFILE_INVALID', message: `${where}: ${unwrapped(message)}.`, evidence });
 }

@@ -2,7 +2,16 @@ import { execFile } from 'node:child_process';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { causes, createImageStore, DriverError, findProgram, hasInitProgram, Helm, openDockerEngine } from '@davit/drivers';
+import {
+  causes,
+  createImageStore,
+  DriverError,
+  findProgram,
+  hasInitProgram,
+  Helm,
+  openDockerEngine,
+  type DockerEngine,
+} from '@davit/drivers';
 import { readDatabaseCatalogue } from '../../catalogue/databases.ts';
 import { readLifecycleTemplates } from '../../catalogue/lifecycle-templates.ts';
 import { readCatalogue } from '../../catalogue/read.ts';
@@ -47,8 +56,9 @@ export async function lookAtEngine(config: Configuration): Promise<Finding[]> {
     });
     const space = await createImageStore({ ...engine, installation: '' }).space(signal);
     const answer = ok(`${engine.engine} ${engine.version} at ${engine.address}`);
-    const disk = space === null ? [] : [diskFinding(space, config)];
-    return [answer, ...disk, ...(engine.isLocal && !hasInitProgram(engine.engine) ? [withoutInit(engine.engine)] : [])];
+    const init = engine.isLocal && !hasInitProgram(engine.engine) ? [withoutInit(engine.engine)] : [];
+    const found = [answer, ...slowFindings(engine), ...closedFindings(engine), ...init];
+    return space === null ? found : [...found, diskFinding(space, config)];
   } catch (error) {
     const none = 'There is no container engine: no socket of Docker or Podman answers.';
     if (config.dockerHost === null && findProgram('podman') !== null)
@@ -65,6 +75,24 @@ function withoutInit(engine: 'docker' | 'podman'): Finding {
     `${engine} has no init program (${program}): in instances nothing reaps processes that end after their parent`,
     `Install it (on Debian and Ubuntu: apt-get install ${name}), then restart the engine and davit.`,
   );
+}
+
+/** What makes an engine slow, and why. */
+function slowFindings({ storage }: Pick<DockerEngine, 'storage'>): Finding[] {
+  if (storage !== 'vfs') return [];
+  const words =
+    'the engine keeps images by the storage driver vfs, which copies all files for each layer and each instance: it is slow and takes much disk';
+  const advice =
+    'Without root, install fuse-overlayfs (or use a kernel from 5.13 on), then let the engine begin with empty storage: `podman system reset`.';
+  return [warn(words, advice)];
+}
+
+/** Whether Davit can close environments to each other, see docs/operate.md, "What containers reach". */
+function closedFindings({ engine, isLocal }: Pick<DockerEngine, 'engine' | 'isLocal'>): Finding[] {
+  const isHeld = isLocal && process.getuid?.() === 0 && findProgram('iptables') !== null;
+  if (isHeld || engine === 'docker') return [];
+  const words = 'environments are closed to each other only as far as Podman does it';
+  return [warn(words, 'Run Davit as root with iptables installed; docs/operate.md, "What containers reach".')];
 }
 
 export async function lookAtStateFolder(config: Configuration): Promise<Finding[]> {

@@ -1,28 +1,56 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { readdir, readFile, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startOf } from './processes.ts';
 
 /**
- * Control groups of builds on Podman. A build's commands run in `<group>/run`, which is removed with each command; `<group>`
- * stays until the build is over and has kept the account of all of them. Only groups named by `newGroupName` are touched.
+ * Control groups of builds on Podman, and of programs that Davit runs. A build's commands run in `<group>/run`, which is removed with each
+ * command; `<group>` stays until the build is over and has kept the account of all of them. Only groups named by `newGroupName` are touched.
  */
 
 const root = '/sys/fs/cgroup';
-const prefix = 'davit-build-';
 
-/** A name for the control group of one build, that says which process made it. */
-export function newGroupName(): string {
-  return `${prefix}${process.pid}-${startOf('self')}-${randomBytes(8).toString('hex')}`;
+/** A name for the control group of one build or of one run of a program, that says which process made it. */
+export function newGroupName(kind: 'build' | 'run'): string {
+  return `davit-${kind}-${process.pid}-${startOf('self')}-${randomBytes(8).toString('hex')}`;
 }
 
-/** Ends what builds left running whose Davit process is gone from this machine. */
+export interface GroupLimits {
+  /** Processes and threads. */
+  readonly processes: number;
+  /** Memory of all of it together; left out: no limit. */
+  readonly memoryBytes?: number;
+}
+
+/**
+ * Makes the group with limits on all that runs in it. Returns the folders whose `cgroup.procs` takes a process in; null: this process may
+ * not, or the machine has no controllers for it. A limit of users (RLIMIT_NPROC) would hold nothing, as the kernel exempts root.
+ */
+export async function makeControlGroup(name: string, { processes, memoryBytes }: GroupLimits): Promise<readonly string[] | null> {
+  // Version 2 hands controllers down only where the group above says so, as systemd has it from the start.
+  await writeFile(join(root, 'cgroup.subtree_control'), '+pids +memory').catch(() => undefined);
+  const isVersion1 = (await readOrNull(join(root, 'pids', 'cgroup.procs'))) !== null;
+  const folderOf = (controller: string): string => join(root, ...(isVersion1 ? [controller] : []), name);
+  try {
+    await mkdir(folderOf('pids'), { recursive: true });
+    await writeFile(join(folderOf('pids'), 'pids.max'), String(processes));
+    if (memoryBytes === undefined) return [folderOf('pids')];
+    await mkdir(folderOf('memory'), { recursive: true });
+    await writeFile(join(folderOf('memory'), isVersion1 ? 'memory.limit_in_bytes' : 'memory.max'), String(memoryBytes));
+    return [...new Set([folderOf('pids'), folderOf('memory')])];
+  } catch {
+    await removeControlGroup(name);
+    return null;
+  }
+}
+
+/** Ends what builds left running whose Davit process is gone from this machine. Programs are left to end in order. */
 export async function endOrphanGroups(): Promise<void> {
   const names = (await Promise.all((await hierarchies()).map(foldersIn))).flat();
   for (const name of new Set(names)) {
-    const maker = /^davit-build-(\d+)-(\d+)-[0-9a-f]{16}$/.exec(name);
-    if (!maker || startOf(maker[1] ?? '') === maker[2]) continue;
-    await killControlGroup(name);
+    const [, kind, id, start] = /^davit-(build|run)-(\d+)-(\d+)-[0-9a-f]{16}$/.exec(name) ?? [];
+    if (kind === undefined || startOf(Number(id)) === start) continue;
+    if (kind === 'build') await killControlGroup(name);
     await removeControlGroup(name);
   }
 }
@@ -61,17 +89,6 @@ export async function removeControlGroup(name: string): Promise<void> {
         if (!isCode(error, ['ENOENT', 'ENOTDIR', 'EBUSY', 'ENOTEMPTY', 'EACCES', 'EPERM', 'EROFS'])) throw error;
       });
     }
-  }
-}
-
-/** When a process started, in ticks since the machine did: tells it from a later one with the same id. '' when it is gone. */
-function startOf(id: string): string {
-  try {
-    // Field 22; the second one is the name in parentheses and may hold anything.
-    const status = readFileSync(`/proc/${id}/stat`, 'utf8');
-    return status.slice(status.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-  } catch (error) {
-    return ifUnreadable('')(error);
   }
 }
 

@@ -1,0 +1,108 @@
+import { statement } from '@davit/db';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { RequestedService, ServiceView } from '../port.ts';
+import { config } from '../testing/config.ts';
+import { createWorld, eventually, service, type World } from '../testing/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await createWorld({ diskWatchSeconds: 0, diskGraceSeconds: 0 });
+});
+afterEach(() => world.close());
+
+const mebibyte = 1024 * 1024;
+const gibibyte = 1024 * mebibyte;
+const lines = statement<{ message: string }>(
+  'testDiskLines',
+  `SELECT message FROM service_log WHERE service_id = $1 AND instance_name = 'davit' ORDER BY id`,
+);
+const measure = statement(
+  'testMeasuredVolume',
+  `INSERT INTO service_metric_total (service_id, measured_at, instances, memory_bytes, volume_bytes, cpu_ms, received_bytes, sent_bytes, requests)
+   VALUES ($1, clock_timestamp(), 1, 0, $2, 0, 0, 0, 0) ON CONFLICT (service_id) DO UPDATE SET volume_bytes = excluded.volume_bytes`,
+);
+
+async function deployed(overrides: Parameters<typeof config>[0] = {}): Promise<RequestedService> {
+  const one = service({ config: config(overrides) });
+  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
+  return one;
+}
+const instancesOf = (one: RequestedService) => world.fake.instances.filter((instance) => instance.service === one.serviceId);
+const idOf = (one: RequestedService): string => instancesOf(one)[0]?.id ?? '';
+/** As a look of the keeper finds it, which is due each ten seconds and at each start. */
+const becomes = async (one: RequestedService, isThere: (view: ServiceView) => boolean, words: string): Promise<ServiceView> => {
+  await world.restart();
+  return eventually(async () => {
+    const view = await world.view(one.serviceId);
+    return isThere(view) ? view : undefined;
+  }, words);
+};
+const diskOf = (view: ServiceView) => view.conditions.find(({ kind }) => kind === 'DISK');
+
+test('an instance that has written nearly as much as it may is warned of, until it has removed files', async () => {
+  const one = await deployed();
+  world.fake.writtenBytes.set(idOf(one), 900 * mebibyte);
+  const view = await becomes(one, (now) => diskOf(now) !== undefined, 'a warning');
+  expect(diskOf(view)).toMatchObject({
+    severity: 'WARNING',
+    failure: {
+      code: 'INSTANCE_DISK_EXCEEDED',
+      message: expect.stringMatching(/900 MiB .* 1\.0 GiB \(DAVIT_INSTANCE_DISK_MIB\)/),
+    },
+  });
+  await becomes(one, ({ runningStatus }) => runningStatus === 'WARNING', 'WARNING');
+  world.fake.writtenBytes.set(idOf(one), 10 * mebibyte);
+  await becomes(one, (now) => diskOf(now) === undefined, 'no warning');
+  expect((await world.database.database.many(lines, [one.serviceId])).map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^Davit: WARNING INSTANCE_DISK_EXCEEDED: /),
+    'Davit: DISK is over.',
+  ]);
+  expect(world.fake.calls.filter(({ method }) => method === 'removeInstance')).toEqual([]);
+});
+
+test('an instance that has written more than it may is replaced, and the status says so after it', async () => {
+  const one = await deployed();
+  const former = idOf(one);
+  world.fake.writtenBytes.set(former, 1025 * mebibyte);
+  await becomes(
+    one,
+    () => idOf(one) !== '' && idOf(one) !== former && instancesOf(one)[0]?.state === 'RUNNING',
+    'a new instance',
+  );
+  const view = await becomes(one, (now) => now.runningStatus === 'ERROR', 'ERROR');
+  expect(diskOf(view)).toMatchObject({ severity: 'ERROR', occurrences: 1, failure: { code: 'INSTANCE_DISK_EXCEEDED' } });
+  expect(world.fake.calls.filter(({ method }) => method === 'removeInstance')).toHaveLength(1);
+});
+
+test('a service whose volumes hold far more than their size is stopped until it is deployed again', async () => {
+  const volumes = [{ id: 'v', mountPath: '/data', sizeGiB: 2 }];
+  const one = await deployed({ volumes });
+  await world.database.database.run(measure, [one.serviceId, 2.5 * gibibyte]);
+  const warned = await becomes(one, (now) => diskOf(now) !== undefined, 'a warning');
+  expect(diskOf(warned)).toMatchObject({ severity: 'WARNING', failure: { code: 'VOLUME_EXCEEDED' } });
+  expect(instancesOf(one)).toHaveLength(1);
+  await world.database.database.run(measure, [one.serviceId, 3.5 * gibibyte]);
+  await becomes(one, () => instancesOf(one).length === 0, 'no instance');
+  const stopped = await becomes(one, (now) => now.runningStatus === 'ERROR', 'ERROR');
+  expect(diskOf(stopped)?.failure.message).toMatch(/3\.5 GiB of 2\.0 GiB .* 150 % .* stopped/);
+  // It stays so, whoever looks.
+  await becomes(one, () => true, 'anything');
+  expect(instancesOf(one)).toHaveLength(0);
+  await world.database.database.run(measure, [one.serviceId, gibibyte]);
+  expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
+  await becomes(one, (now) => diskOf(now) === undefined && now.runningStatus === 'RUNNING', 'RUNNING');
+  expect(instancesOf(one)).toHaveLength(1);
+});
+
+test('a service of before has time to make room after it was started again', async () => {
+  await world.close();
+  world = await createWorld({ diskWatchSeconds: 0, diskGraceSeconds: 600 });
+  const one = await deployed({ volumes: [{ id: 'v', mountPath: '/data', sizeGiB: 1 }] });
+  await world.database.database.run(measure, [one.serviceId, 9 * gibibyte]);
+  const view = await becomes(one, (now) => diskOf(now) !== undefined, 'a warning');
+  expect(diskOf(view)).toMatchObject({
+    severity: 'WARNING',
+    failure: { message: expect.stringContaining('10 minutes after its start') },
+  });
+  expect(instancesOf(one)).toHaveLength(1);
+});

@@ -1,0 +1,211 @@
+import { causes, type ClusterDisk, type Instance } from '@davit/drivers';
+import { raiseCondition } from '../conditions/conditions.ts';
+import type { FailureRecord } from '../model.ts';
+import { driversOf, type EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
+import { clearStateCondition } from '../store/conditions.ts';
+import { insertServiceLog } from '../store/logs.ts';
+import { heldVolumeBytes } from '../store/metrics.ts';
+import { terminationGrace } from '../workload.ts';
+import type { Kept } from './kept.ts';
+import type { Seen } from './observer.ts';
+
+/*
+ * Watches what services write to the disk of an engine, which no driver for storage that is common there limits by itself. What an
+ * instance writes into its own file system has a limit: above it the instance is stopped, what it wrote is removed, and a new one takes its
+ * place. Volumes may exceed their size by a part; above that the service is stopped until somebody deploys or restarts it (see
+ * `Kept.is_held`). A pass asks for one instance at a time: the engine counts files, 5 ms for none and 0.2 s for 20,000.
+ */
+
+const defaultEverySeconds = 60;
+/** A service that was stopped for its volumes has so long after it was started again to make room. */
+const defaultGraceSeconds = 600;
+/** Shares of the limits above which a service has a warning. */
+const warnShare = 0.8;
+const volumeWarnShare = 0.9;
+/** A pass may take this part of the time: where there are many files, it comes less often. */
+const mostBusy = 0.1;
+/** So long what an instance was stopped for stays on the status, unless it happens again. */
+const clearAfterSeconds = 3600;
+const removeSeconds = 120;
+
+const mebibyte = 1024 * 1024;
+const gibibyte = 1024 * mebibyte;
+
+interface Found {
+  readonly severity: 'WARNING' | 'ERROR';
+  readonly failure: FailureRecord;
+  readonly instance: string | null;
+  readonly occurrences: number;
+  readonly clearAfterSeconds: number | null;
+}
+
+export class DiskWatch {
+  readonly #parts: EngineParts;
+  readonly #driver: string;
+  readonly #stop: AbortSignal;
+  #nextAt = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  /** Services without a condition of this watch; of all others it is not known. */
+  readonly #clear = new Set<string>();
+
+  constructor(parts: EngineParts, driver: string, stop: AbortSignal) {
+    this.#parts = parts;
+    this.#driver = driver;
+    this.#stop = stop;
+  }
+
+  /** Begins a pass if one is due. To be called by the one process that follows the output, for as long as `term` lasts. */
+  look(seen: Seen, term: AbortSignal): void {
+    const { disk } = driversOf(this.#parts, this.#driver).cluster;
+    if (disk === undefined || this.#isRunning || this.#stop.aborted || performance.now() < this.#nextAt) return;
+    this.#isRunning = true;
+    this.#running = this.#pass(disk, seen, AbortSignal.any([this.#stop, term]));
+  }
+
+  /** Resolves when no pass is under way. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async #pass(disk: ClusterDisk, seen: Seen, signal: AbortSignal): Promise<void> {
+    const began = performance.now();
+    try {
+      const rows = await this.#parts.database.many(heldVolumeBytes, [seen.runtimes.map(({ service_id: id }) => id)]);
+      const volumes = new Map(rows.map((row) => [row.service_id, row.volume_bytes]));
+      for (const runtime of seen.runtimes) {
+        if (signal.aborted) return;
+        if (!isWatched(runtime, seen)) continue;
+        const instances = (seen.byService.get(runtime.service_id) ?? []).filter(({ state }) => state === 'RUNNING');
+        await this.#lookAt(disk, { runtime, instances, volumeBytes: volumes.get(runtime.service_id) ?? 0 }, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted)
+        this.#parts.log.warn({ err: error, driver: this.#driver }, 'the disk of services could not be watched');
+    } finally {
+      const took = performance.now() - began;
+      const every = (this.#parts.settings.diskWatchSeconds ?? defaultEverySeconds) * 1000;
+      this.#nextAt = began + Math.max(every, took / mostBusy);
+      this.#isRunning = false;
+    }
+  }
+
+  async #lookAt(disk: ClusterDisk, watched: Watched, signal: AbortSignal): Promise<void> {
+    const { runtime, instances } = watched;
+    const written: Written[] = [];
+    for (const instance of instances) {
+      const bytes = await this.#written(disk, instance, signal);
+      if (bytes !== null) written.push({ instance, bytes });
+      // A pass over many instances leaves the engine to others in between.
+      await pause(10, signal);
+    }
+    const limit = this.#parts.settings.instanceDiskMiB * mebibyte;
+    const over = limit === 0 ? [] : written.filter(({ bytes }) => bytes > limit);
+    const found = this.#volumesOf(watched) ?? this.#layersOf(written, over);
+    // That nothing is wrong is known only of what was counted.
+    if (found !== null || written.length === instances.length) await this.#note(runtime, found);
+    for (const one of over) await this.#replace(disk, runtime, one);
+  }
+
+  /** One that cannot be counted keeps no other one from being watched. */
+  async #written(disk: ClusterDisk, instance: Instance, signal: AbortSignal): Promise<number | null> {
+    try {
+      return await disk.written(instance.id, signal);
+    } catch (error) {
+      if (!signal.aborted)
+        this.#parts.log.warn({ err: error, instance: instance.name }, 'what an instance wrote could not be counted');
+      return null;
+    }
+  }
+
+  /** What is wrong with the volumes; null: nothing. */
+  #volumesOf({ runtime, instances, volumeBytes }: Watched): Found | null {
+    const { volumeLimitPercent, diskGraceSeconds = defaultGraceSeconds } = this.#parts.settings;
+    const promised = (runtime.config?.volumes ?? []).reduce((sum, { sizeGiB }) => sum + sizeGiB, 0) * gibibyte;
+    if (promised === 0 || volumeBytes <= promised * volumeWarnShare) return null;
+    const words = `The volumes of the service hold ${inGiB(volumeBytes)} of ${inGiB(promised)} (storage.size)`;
+    const isOver = volumeLimitPercent > 0 && volumeBytes > (promised * volumeLimitPercent) / 100;
+    if (!isOver) return found('WARNING', 'VOLUME_EXCEEDED', `${words}. Above its size nothing is certain to fit.`);
+    const youngest = Math.max(...instances.map(({ startedAt }) => Date.parse(startedAt ?? '') || 0));
+    const isHeld = instances.length === 0;
+    if (!isHeld && Date.now() - youngest < diskGraceSeconds * 1000) {
+      const rest = `It is stopped ${Math.round(diskGraceSeconds / 60)} minutes after its start if it does not make room.`;
+      return found(
+        'WARNING',
+        'VOLUME_EXCEEDED',
+        `${words}, more than ${volumeLimitPercent} % (DAVIT_VOLUME_LIMIT_PERCENT). ${rest}`,
+      );
+    }
+    const message = `${words}, more than ${volumeLimitPercent} % (DAVIT_VOLUME_LIMIT_PERCENT): its instances were stopped, so that others keep room.`;
+    return { ...found('ERROR', 'VOLUME_EXCEEDED', message), occurrences: isHeld ? 0 : 1 };
+  }
+
+  /** What is wrong with what instances wrote into their own file systems; null: nothing. */
+  #layersOf(written: readonly Written[], over: readonly Written[]): Found | null {
+    const limit = this.#parts.settings.instanceDiskMiB * mebibyte;
+    const [most] = written.toSorted((a, b) => b.bytes - a.bytes);
+    if (most === undefined || limit === 0 || most.bytes <= limit * warnShare) return null;
+    const words = `${most.instance.name} has written ${inGiB(most.bytes)} into its own file system, where an instance may have ${inGiB(limit)} (DAVIT_INSTANCE_DISK_MIB)`;
+    const instance = most.instance.name;
+    if (over.length === 0) return { ...found('WARNING', 'INSTANCE_DISK_EXCEEDED', `${words}.`), instance };
+    const message = `${words}. It was stopped and what it had written removed; a new instance takes its place.`;
+    return { ...found('ERROR', 'INSTANCE_DISK_EXCEEDED', message), instance, occurrences: over.length, clearAfterSeconds };
+  }
+
+  async #note({ service_id: serviceId, rollout }: Kept, found: Found | null): Promise<void> {
+    const { database } = this.#parts;
+    if (found === null) {
+      if (this.#clear.has(serviceId)) return;
+      await database.run(clearStateCondition, [serviceId, 'DISK', 'Davit: DISK is over.']);
+      this.#clear.add(serviceId);
+      return;
+    }
+    this.#clear.delete(serviceId);
+    if (rollout === null) return;
+    await raiseCondition(database, { ...found, serviceId, rollout, kind: 'DISK', at: new Date().toISOString() });
+  }
+
+  async #replace(disk: ClusterDisk, { service_id: service, config }: Kept, { instance, bytes }: Written): Promise<void> {
+    const { database, log, settings } = this.#parts;
+    const words = `${instance.name} has written ${inGiB(bytes)} into its own file system (DAVIT_INSTANCE_DISK_MIB): it is stopped, and what it wrote removed.`;
+    // A run of a job has no condition, as it is not what is deployed.
+    if (config?.job !== undefined) {
+      const line = {
+        stream: 'stderr',
+        message: `Davit: ERROR INSTANCE_DISK_EXCEEDED: ${words}`,
+        source_at: new Date().toISOString(),
+      };
+      await database.run(insertServiceLog, [service, instance.release, 'davit', 'davit', JSON.stringify([line])]);
+    }
+    log.warn({ instance: instance.name, bytes }, 'an instance wrote more than it may, and is stopped');
+    const grace = terminationGrace(config, settings);
+    const signal = AbortSignal.any([this.#stop, AbortSignal.timeout((grace + removeSeconds) * 1000)]);
+    await disk.remove(instance.id, grace, { signal, log: (line) => log.info({ driver: this.#driver }, line) });
+  }
+}
+
+interface Watched {
+  readonly runtime: Kept;
+  readonly instances: readonly Instance[];
+  readonly volumeBytes: number;
+}
+
+interface Written {
+  readonly instance: Instance;
+  readonly bytes: number;
+}
+
+function isWatched({ desired, config, environment_id: environment }: Kept, seen: Seen): boolean {
+  if (desired !== 'RUNNING' || config === null || seen.busy.has(environment)) return false;
+  return config.source.type !== 'HELM' && config.source.type !== 'TERRAFORM';
+}
+
+function found(severity: Found['severity'], code: 'VOLUME_EXCEEDED' | 'INSTANCE_DISK_EXCEEDED', message: string): Found {
+  const failure = { code, message, hint: causes[code], evidence: {} };
+  return { severity, failure, instance: null, occurrences: 0, clearAfterSeconds: null };
+}
+
+function inGiB(bytes: number): string {
+  return bytes < gibibyte ? `${Math.round(bytes / mebibyte)} MiB` : `${(bytes / gibibyte).toFixed(1)} GiB`;
+}

@@ -1,0 +1,143 @@
+import type { Redactor } from '@davit/base';
+import type { Instance, LogLine } from '@davit/drivers';
+import type { EngineParts } from '../parts.ts';
+import { pause } from '../run/pause.ts';
+import * as store from '../store/logs.ts';
+import type { LogRate } from './log-rate.ts';
+
+const flushAfterMilliseconds = 150;
+const flushAtLines = 500;
+/** Lines that wait for the database before the reading of their instance waits. */
+const mostWaiting = 2_000;
+/** Reading what is left out costs time of the process that serves everybody: of each instance it reads so much in a turn. */
+const leftOutBytesInTurn = 512 * 1024;
+const turnMilliseconds = 250;
+/** Between two lines that say how many were left out. */
+const defaultTellMilliseconds = 10_000;
+
+export interface LogBatchInput {
+  readonly instance: Instance;
+  readonly redact: Redactor;
+  /** Of the service, shared by its instances. */
+  readonly rate: LogRate;
+  /** Ends the reading, and the pauses in it. */
+  readonly signal: AbortSignal;
+  /** No line is stored after its end. */
+  readonly term: AbortSignal | undefined;
+  /** Called when lines could not be stored: no later ones will be. */
+  readonly onFailure: () => void;
+  /** Default: 10 s. */
+  readonly tellMilliseconds?: number | undefined;
+}
+
+interface StoredLine {
+  readonly stream: string;
+  readonly message: string;
+  readonly source_at: string;
+  readonly origin?: string | undefined;
+}
+
+/**
+ * Stores the lines of one reading in their order, without a gap but for what the database refuses and what exceeds the service's rate.
+ * A line of its own says how many were left out.
+ */
+export class LogBatch {
+  readonly #parts: EngineParts;
+  readonly #input: LogBatchInput;
+  #lines: StoredLine[] = [];
+  /** Of lines that are not stored yet. */
+  #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #failure: { readonly error: unknown } | null = null;
+  #leftOut = 0;
+  #leftOutBytes = 0;
+  #inTurn = 0;
+  #latest: LogLine | null = null;
+  #tellTimer: NodeJS.Timeout | undefined;
+
+  constructor(parts: EngineParts, input: LogBatchInput) {
+    this.#parts = parts;
+    this.#input = input;
+  }
+
+  /** Takes a line. Where it returns a promise the caller reads no further until that resolves; it never rejects. */
+  add(line: LogLine): Promise<void> | undefined {
+    if (this.#failure !== null) return undefined;
+    this.#latest = line;
+    if (!this.#input.rate.takes(line.text.length, performance.now())) return this.#leaveOut(line);
+    this.#push({ ...line, text: this.#input.redact(line.text).replaceAll('\0', '').toWellFormed() });
+    return this.#waiting > mostWaiting ? this.#writing : undefined;
+  }
+
+  /** Stores what is left. Throws what the lines that were not stored failed with. */
+  async close(): Promise<void> {
+    this.#tell();
+    this.#flush();
+    await this.#writing;
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+
+  #push({ stream, text, timestamp, origin }: LogLine): void {
+    this.#lines.push({ stream, message: text, source_at: timestamp, origin });
+    this.#waiting += 1;
+    if (this.#lines.length >= flushAtLines) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), flushAfterMilliseconds);
+  }
+
+  #leaveOut(line: LogLine): Promise<void> | undefined {
+    this.#leftOut += 1;
+    this.#leftOutBytes += line.text.length;
+    this.#tellTimer ??= setTimeout(() => this.#tell(), this.#input.tellMilliseconds ?? defaultTellMilliseconds);
+    this.#inTurn += line.text.length + 1;
+    if (this.#inTurn < leftOutBytesInTurn) return undefined;
+    this.#inTurn = 0;
+    return pause(turnMilliseconds, this.#input.signal);
+  }
+
+  /** With the time of the latest line, so that a reading that begins anew does not count the same lines again. */
+  #tell(): void {
+    clearTimeout(this.#tellTimer);
+    this.#tellTimer = undefined;
+    if (this.#leftOut === 0 || this.#latest === null) return;
+    const perSecond = this.#parts.settings.logLinesPerSecond;
+    const text =
+      `Davit left out ${this.#leftOut} lines (${Math.ceil(this.#leftOutBytes / 1024)} KiB) of this instance: the service prints more than ` +
+      `${perSecond} lines or KiB a second (DAVIT_LOG_LINES_PER_SECOND). Make it print less; the container engine may have discarded more.`;
+    this.#leftOut = 0;
+    this.#leftOutBytes = 0;
+    this.#push({ ...this.#latest, stream: 'stderr', text });
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#lines.length === 0) return;
+    const lines = this.#lines;
+    this.#lines = [];
+    this.#writing = this.#store(lines, this.#writing).finally(() => (this.#waiting -= lines.length));
+  }
+
+  async #store(lines: readonly StoredLine[], former: Promise<void>): Promise<void> {
+    await former;
+    const { instance, term, onFailure } = this.#input;
+    if (this.#failure !== null || term?.aborted === true) return;
+    const { service, release, id, name } = instance;
+    try {
+      await this.#parts.database.run(store.insertServiceLog, [service, release, id, name, JSON.stringify(lines)]);
+    } catch (error) {
+      if (isRefused(error)) {
+        const details = { err: error, instance: name, lines: lines.length };
+        this.#parts.log.warn(details, 'lines of an instance are left out, as the database does not take them');
+        return;
+      }
+      this.#failure = { error };
+      onFailure();
+    }
+  }
+}
+
+/** Whether the database did not take something for what it is, so that it never would. Classes of SQLSTATE; PostgreSQL 18, appendix A. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(?:22|23|54)...$/.test(error.code);
+}
