@@ -12,7 +12,7 @@ export * from './terraform-state.ts';
 export * from './helm-arguments.ts';
 export * from './helm-driver.ts';
 export * from './helm-setting-names.ts';
-export { causes, DriverError, RoutePortTakenError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
+export { causes, DriverError, RoutesLeftOutError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';
 export * from './docker/index.ts';
 // `@davit/drivers/kubernetes` has what works with Kubernetes: it is loaded where there is such a cluster only.
