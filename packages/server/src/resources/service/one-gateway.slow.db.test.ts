@@ -19,7 +19,7 @@ import { hasHaproxy } from '../../../../drivers/src/gateway/testing.ts';
  * other one. This HAProxy refuses one header that all others take, as no value is known that the API accepts and HAProxy refuses.
  */
 
-const title = `one gateway for all${hasHaproxy ? '' : ' (skipped: the program haproxy is missing; apt-get install haproxy)'}`;
+const remedy = hasHaproxy ? '' : ' (skipped: the program haproxy is missing; apt-get install haproxy)';
 const folder = mkdtempSync(join(tmpdir(), 'davit-one-'));
 const gatewayFolder = join(folder, 'gateway');
 const network = (name: string): string => `network.ingress.${name}`;
@@ -93,11 +93,11 @@ async function start(beside?: TestServer): Promise<Running> {
 }
 
 async function killHaproxy(): Promise<void> {
-  const process_ = new HaproxyProcess(gatewayFolder, 'haproxy');
-  const processes = await process_.processes();
+  const haproxy = new HaproxyProcess(gatewayFolder, 'haproxy');
+  const processes = await haproxy.processes();
   if (processes === null) throw new Error('HAProxy does not run');
   for (const { pid } of [...processes.workers, processes.master]) process.kill(pid, 'SIGKILL');
-  await expect.poll(() => process_.processes()).toBeNull();
+  await expect.poll(() => haproxy.processes()).toBeNull();
 }
 
 beforeAll(async () => {
@@ -170,7 +170,7 @@ async function serves(host: string): Promise<void> {
   await expect.poll(async () => (await ask(host))?.status).toBe(200);
 }
 
-describe.skipIf(!hasHaproxy)(title, () => {
+describe.skipIf(!hasHaproxy)(`one gateway for all${remedy}`, () => {
   test('serves lists of every length that the API takes', { timeout: 120_000 }, async () => {
     const id = await application(attacker);
     const sources = Array.from({ length: 900 }, (_, index) => `10.${index >> 8}.${index & 255}.1`).join(',');
