@@ -42,17 +42,9 @@ const settings: GatewaySettings = {
 beforeAll(() => haproxy.prepare());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const schemas: Readonly<Record<Name, Schema>> = advancedSettings.APPLICATION;
-
 type Name = keyof (typeof advancedSettings)['APPLICATION'];
-
-/** What is looked at of a schema. */
-interface Schema {
-  readonly type?: unknown;
-  readonly minimum?: unknown;
-  readonly maximum?: unknown;
-  readonly maxLength?: unknown;
-}
+const schemas: Readonly<Record<Name, object>> = advancedSettings.APPLICATION;
+const keyword = (name: Name, word: 'type' | 'minimum' | 'maximum' | 'maxLength'): unknown => Reflect.get(schemas[name], word);
 const names = (Object.keys(schemas) as Name[]).filter((name) => name.startsWith('network.ingress.')); // oxlint-disable-line typescript/no-unsafe-type-assertion -- its own keys
 const network = (name: string): Name => `network.ingress.${name}` as Name; // oxlint-disable-line typescript/no-unsafe-type-assertion -- a name of the contract, or the lookup of its schema fails
 
@@ -134,7 +126,7 @@ async function refusal(published: readonly Published[]): Promise<string | null> 
 
 /** As many words as there is room for. */
 function longList(name: string, word: (index: number) => string): string {
-  const maxLength = Number(schemas[network(name)].maxLength);
+  const maxLength = Number(keyword(network(name), 'maxLength'));
   let text = word(0);
   for (let index = 1; text.length + word(index).length < maxLength; index += 1) text += `,${word(index)}`;
   return text;
@@ -176,7 +168,7 @@ describe.skipIf(!hasHaproxy)(`${title} takes`, () => {
   );
 
   test.each(names.filter((name) => 'minimum' in schemas[name]))('the least and the most of %s', async (name) => {
-    const { minimum, maximum } = schemas[name];
+    const [minimum, maximum] = [keyword(name, 'minimum'), keyword(name, 'maximum')];
     const ends = [minimum, maximum].map((value) => ({ settings: accepted({ [name]: value }) ?? {} }));
     expect(ends.map((one) => Object.values(one.settings))).toEqual([[minimum], [maximum]]);
     const both = (['HTTP', 'GRPC'] as const).flatMap((protocol) => ends.map((one) => ({ ...one, protocol })));
@@ -230,10 +222,9 @@ describe.skipIf(!hasHaproxy)(`${title} takes`, () => {
     const request = fc.record(
       Object.fromEntries(
         names.map((name) => {
-          const schema = schemas[name];
           const own = values[name.slice('network.ingress.'.length)];
-          const [min, max] = [Number(schema.minimum ?? 0), Number(schema.maximum ?? 0)];
-          return [name, own ?? (schema.type === 'boolean' ? fc.boolean() : fc.integer({ min, max }))];
+          const [min, max] = [Number(keyword(name, 'minimum') ?? 0), Number(keyword(name, 'maximum') ?? 0)];
+          return [name, own ?? (keyword(name, 'type') === 'boolean' ? fc.boolean() : fc.integer({ min, max }))];
         }),
       ),
       { requiredKeys: [] },
