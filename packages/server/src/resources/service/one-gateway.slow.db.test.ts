@@ -107,11 +107,11 @@ beforeAll(async () => {
   gatewayPort = await freePort();
   running = await start();
   first = running.server;
-  const organizations = await Promise.all([makePlace(first), makePlace(first)]);
-  [attacker, other] = organizations.map(({ environmentId, organization }) => ({
-    environmentId,
-    token: organization.tokens.WRITE,
-  })) as [Organization, Organization]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- two of two
+  const organization = async (): Promise<Organization> => {
+    const place = await makePlace(first);
+    return { environmentId: place.environmentId, token: place.organization.tokens.WRITE };
+  };
+  [attacker, other] = await Promise.all([organization(), organization()]);
 });
 afterAll(async () => {
   await running?.engine.stop();
