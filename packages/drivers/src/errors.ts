@@ -182,17 +182,20 @@ export class FolderNotHeldError extends DriverError {
   }
 }
 
-/** PORT_TAKEN of a gateway that serves all routes but these. */
-export class RoutePortTakenError extends DriverError {
-  readonly routeIds: readonly string[];
+/** A gateway serves all routes of the table but these. Its code is that of the first of them. */
+export class RoutesLeftOutError extends DriverError {
+  /** Why each of them is not served, by the id of the route; never empty. */
+  readonly failures: ReadonlyMap<string, DriverError>;
 
-  constructor(routes: readonly { readonly id: string; readonly listenPort: number }[]) {
-    const list = routes.map((route) => `${route.listenPort} (route ${route.id})`).join(', ');
+  constructor(failures: ReadonlyMap<string, DriverError>) {
+    const [first] = failures.values();
+    const list = [...failures].map(([route, failure]) => `${route} (${failure.message.replace(/\.$/, '')})`).join(', ');
     super({
-      cause: 'PORT_TAKEN',
-      message: `Another program of this machine listens on port ${list}. All other routes are served.`,
+      cause: first?.code ?? 'GATEWAY_FAILED',
+      message: `The gateway serves all routes but ${list}.`,
+      ...(first !== undefined && { hint: first.hint, evidence: first.evidence }),
     });
-    this.name = 'RoutePortTakenError';
-    this.routeIds = routes.map((route) => route.id);
+    this.name = 'RoutesLeftOutError';
+    this.failures = failures;
   }
 }

@@ -12,7 +12,7 @@ export * from './terraform-state.ts';
 export * from './helm-arguments.ts';
 export * from './helm-driver.ts';
 export * from './helm-setting-names.ts';
-export { causes, DriverError, RoutePortTakenError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
+export { causes, DriverError, RoutesLeftOutError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
 export { describeExit } from './shared/exit-code.ts';
 export { initRefusal } from './shared/init-words.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';

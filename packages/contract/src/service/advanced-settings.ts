@@ -11,7 +11,8 @@ import type { Kind } from './kinds.ts';
 
 const seconds = (most: number, byDefault?: number) =>
   Type.Integer({ minimum: 1, maximum: most, ...(byDefault !== undefined && { default: byDefault }) });
-const listed = (byDefault: string, description: string) => Type.String({ default: byDefault, maxLength: 10_000, description });
+const listed = (byDefault: string, description: string, most = 10_000) =>
+  Type.String({ default: byDefault, maxLength: most, description });
 const truth = (description: string) => Type.Boolean({ default: false, description });
 
 const gracePeriod = 'deployment.termination_grace_period_seconds';
@@ -60,13 +61,17 @@ const gatewaySettings = {
     description: 'Requests over HTTP for custom domains that have a certificate are sent to HTTPS (308)',
   }),
   'network.ingress.enable_cors': truth('Preflight requests are answered, and pages of the allowed origins may read answers'),
-  'network.ingress.cors_allow_origin': listed('*', 'Origins, divided by commas'),
-  'network.ingress.cors_allow_methods': listed('GET, PUT, POST, DELETE, PATCH, OPTIONS', 'Divided by commas'),
+  'network.ingress.cors_allow_origin': listed('*', 'Origins, divided by commas; at least one'),
+  'network.ingress.cors_allow_methods': listed('GET, PUT, POST, DELETE, PATCH, OPTIONS', 'Divided by commas; at least one', 1000),
   'network.ingress.cors_allow_headers': listed(
     'DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, Range, Authorization',
-    'Divided by commas',
+    'Divided by commas; at least one',
+    4000,
   ),
-  'network.ingress.extra_headers': listed('{}', 'Headers of every answer: the text of a JSON object of strings'),
+  'network.ingress.extra_headers': listed(
+    '{}',
+    'Headers of every answer: the text of a JSON object of strings; at most 50, with 8000 characters in all',
+  ),
 };
 
 /** Of what one instance may use: above 95 it could not be seen that it needs more. Between min_running_instances and max_running_instances only. */

@@ -25,6 +25,8 @@ export interface HostTraits {
   readonly ulimits: readonly Ulimit[] | null;
   /** Address on which every port is published because containers are not reached directly; null: they are. */
   readonly publishOn: string | null;
+  /** Address of this machine on which public UDP ports answer: as for all else, what the gateway listens on. */
+  readonly publicAddress: string;
 }
 
 export const fullTraits: HostTraits = {
@@ -37,6 +39,7 @@ export const fullTraits: HostTraits = {
   sysctls: true,
   ulimits: null,
   publishOn: null,
+  publicAddress: '127.0.0.1',
 };
 
 interface PortBinding {
@@ -175,10 +178,15 @@ function toPortBindings(workload: Workload, index: number, traits: HostTraits): 
       if (published.length === 0) published.push({ HostIp: traits.publishOn, HostPort: '' });
     }
     // A port of the host is there once: the first instance has it, the others serve the environment's network only.
-    if (port.hostPort !== undefined && index === 0) published.push({ HostIp: '0.0.0.0', HostPort: String(port.hostPort) });
+    if (port.hostPort !== undefined && index === 0) published.push({ HostIp: hostIp(traits), HostPort: String(port.hostPort) });
     if (published.length > 0) bindings[key] = published;
   }
   return bindings;
+}
+
+/** For the gateway `::` is all of IPv4 and IPv6; for engines it is IPv6 alone, and no address is all of both. */
+function hostIp({ publicAddress }: HostTraits): string {
+  return publicAddress === '::' ? '' : publicAddress;
 }
 
 /** Content of a file variable with the mode it gets: readable by whoever the process runs as, writable by nobody. */

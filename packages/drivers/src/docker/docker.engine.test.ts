@@ -336,6 +336,10 @@ for (const kind of testEngineKinds()) {
         const port = { id: 'dns', internalPort: 5353, protocol: 'UDP' as const, hostPort: 21_053 };
         const asked = workload({ ports: [port], ...sh('sleep 60') });
         await run(asked);
+        // Where the gateway listens, which is this machine alone unless its operator says otherwise.
+        const sockets = await readFile('/proc/net/udp', 'utf8');
+        expect(sockets).toMatch(/: 0100007F:523D /);
+        expect(sockets).not.toMatch(/: 00000000:523D /);
         const error = await failure(workload({ ports: [port], ...sh('sleep 60') }));
         expect(error.code).toBe('PORT_TAKEN');
         expect(error.message).toContain('21053');

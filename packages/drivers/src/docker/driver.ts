@@ -42,6 +42,8 @@ export interface DockerDriverInput {
   readonly isDirect: boolean;
   /** Whether the engine's processes are processes of this machine, whose /proc may be read. */
   readonly isLocal: boolean;
+  /** IP address of this machine on which public UDP ports answer; `0.0.0.0` all of IPv4, `::` all of both. Default 127.0.0.1. */
+  readonly publicAddress?: string;
 }
 
 /** The cluster driver for Docker Engine (API 1.41 or later) and Podman's compatible API (4.3 or later). */
@@ -62,7 +64,7 @@ class DockerDriver implements ClusterDriver {
   readonly disk: ClusterDisk;
 
   constructor(input: DockerDriverInput) {
-    const { docker, installation, isDirect, isLocal } = input;
+    const { docker, installation, isDirect, isLocal, publicAddress = fullTraits.publicAddress } = input;
     this.#engine = input.engine;
     this.#scope = { docker, installation, isDirect, isLocal };
     this.metrics = {
@@ -71,7 +73,7 @@ class DockerDriver implements ClusterDriver {
     };
     this.disk = engineDisk(this.#scope);
     const publishOn = isDirect ? null : '127.0.0.1';
-    const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn };
+    const traits = { ...fullTraits, cpuMillicores: input.cpuMillicores, publishOn, publicAddress };
     this.#closed = new ClosedNetworks(isLocal);
     this.#memory = { traits, known: new Set(), underWay: new Map(), engine: input.engine, closed: this.#closed };
   }

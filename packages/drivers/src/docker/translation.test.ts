@@ -175,7 +175,7 @@ describe('the body of a container', () => {
       { id: 'a', internalPort: 80, protocol: 'HTTP' as const },
       { id: 'b', internalPort: 53, protocol: 'UDP' as const, hostPort: 5353 },
     ];
-    const udp = { '53/udp': [{ HostIp: '0.0.0.0', HostPort: '5353' }] };
+    const udp = { '53/udp': [{ HostIp: '127.0.0.1', HostPort: '5353' }] };
     expect(toContainerBody(workload({ ports }), 0, fullTraits).HostConfig.PortBindings).toEqual(udp);
     expect(toContainerBody(workload({ ports }), 1, fullTraits).HostConfig.PortBindings).toEqual({});
     const published = { ...fullTraits, publishOn: '127.0.0.1' };
@@ -183,6 +183,17 @@ describe('the body of a container', () => {
       ...udp,
       '80/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }],
     });
+  });
+
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['0.0.0.0', '0.0.0.0'],
+    ['::1', '::1'],
+    ['::', ''],
+  ])('publishes a UDP port of the host where the gateway listens: %s', (publicAddress, HostIp) => {
+    const ports = [{ id: 'b', internalPort: 53, protocol: 'UDP' as const, hostPort: 5353 }];
+    const { PortBindings } = toContainerBody(workload({ ports }), 0, { ...fullTraits, publicAddress }).HostConfig;
+    expect(PortBindings).toEqual({ '53/udp': [{ HostIp, HostPort: '5353' }] });
   });
 
   it('has every variable as it is, and refuses NUL without showing the value', () => {

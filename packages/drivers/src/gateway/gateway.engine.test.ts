@@ -347,7 +347,10 @@ describe.skipIf(!hasHaproxy)(`streams of ${title}`, () => {
     const listenPort = await stage.listen(other);
     const table = { http: [httpRoute('r', ['a.localhost'], [backend])], tcp: [{ id: 't', listenPort, backends: [] }] };
 
-    await expect(gateway.apply(table)).rejects.toMatchObject({ code: 'PORT_TAKEN', routeIds: ['t'] });
+    await expect(gateway.apply(table)).rejects.toMatchObject({
+      code: 'PORT_TAKEN',
+      failures: new Map([['t', expect.objectContaining({ code: 'PORT_TAKEN' })]]),
+    });
     expect((await stage.echo('a.localhost')).name).toBe('one');
     await new Promise((resolve) => other.close(resolve));
     await gateway.apply(table);

@@ -3,13 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import type { Gateway, RouteTable, RouteTraffic, TcpRoute } from '../gateway.ts';
-import { DriverError, RoutePortTakenError } from '../errors.ts';
+import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
+import { DriverError, RoutesLeftOutError } from '../errors.ts';
 import { certificateFile, certificateFolder } from './certificates.ts';
 import { changesTo } from './changes.ts';
-import { configurationFile, settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
+import { settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import { failure, HaproxyProcess, isPortTaken, pause } from './haproxy-process.ts';
+import { refusedRoutes, withoutRoutes } from './refused.ts';
 import type { ErrorPages } from './pages.ts';
 import type { Serving } from './runtime-api.ts';
 import { TrafficCounter } from './traffic.ts';
@@ -48,7 +49,8 @@ const rootFile = 'stays-root';
 
 /**
  * The gateway of this machine: HAProxy 2.6 or later in a process of its own. `start` and `apply` fail with GATEWAY_FAILED or
- * PORT_TAKEN; a table that cannot be served in part (a TCP port that is taken) is served in the rest before `apply` fails.
+ * PORT_TAKEN. Where only some routes cannot be served (a TCP port is taken, HAProxy refuses a value), all others are served before
+ * `apply` fails with RoutesLeftOutError; `start` then only logs it.
  * While the object lives, a HAProxy that died is started again within about a second, with the table it had.
  */
 export function createGateway(options: GatewayOptions): LocalGateway {
@@ -61,6 +63,8 @@ class HaproxyGateway implements LocalGateway {
   private readonly haproxy: HaproxyProcess;
   private settings: GatewaySettings | null = null;
   private table: RouteTable = emptyTable;
+  /** Routes that HAProxy refused when it was asked last, by id. */
+  private refused: ReadonlyMap<string, DriverError> = new Map();
   private queue: Promise<void> = Promise.resolve();
   private waiting: { table: RouteTable; readonly done: Promise<void> } | null = null;
   private supervisor: NodeJS.Timeout | null = null;
@@ -79,7 +83,7 @@ class HaproxyGateway implements LocalGateway {
     this.isRunning = false;
     await this.enqueue(async () => {
       await this.prepare();
-      await this.converge(this.table);
+      await this.converge(this.table).catch((error: unknown) => this.logLeftOut(error));
     });
     this.isRunning = true;
     this.supervisor ??= setInterval(() => void this.supervise(), superviseMilliseconds).unref();
@@ -165,7 +169,7 @@ class HaproxyGateway implements LocalGateway {
       await this.enqueue(async () => {
         if (this.supervisor === null || (await this.haproxy.processes()) !== null) return;
         this.log('the gateway process is gone; it is started again');
-        await this.converge(this.table);
+        await this.converge(this.table).catch((error: unknown) => this.logLeftOut(error));
       });
     } catch (error) {
       this.log(`the gateway process cannot be started: ${error instanceof Error ? error.message : String(error)}`);
@@ -211,23 +215,33 @@ class HaproxyGateway implements LocalGateway {
     return (await this.haproxy.read([rootFile]))[rootFile] === bootId();
   }
 
-  /** Makes HAProxy serve the table, from whatever it serves now, and checks that it does. */
+  /**
+   * Makes HAProxy serve the table, from whatever it serves now, and checks that it does. Fails with RoutesLeftOutError when it serves
+   * all of it but some routes.
+   */
   private async converge(table: RouteTable): Promise<void> {
     const settings = await this.prepare();
+    const former = this.table;
     let serving = await this.current();
-    const blocked = await this.blockedRoutes(table, serving);
-    const served = {
-      ...table,
-      tcp: table.tcp.filter((route) => !blocked.includes(route)),
-      certificates: settings.httpsPort === null ? [] : (table.certificates ?? []),
-    };
-    this.table = table;
-    await this.haproxy.write({ [tableFile]: toStored(table) });
+    const leftOut = await this.blockedRoutes(table, serving);
+    const shown = { ...table, certificates: settings.httpsPort === null ? [] : (table.certificates ?? []) };
+    let served = withoutRoutes(shown, leftOut);
     for (let round = 0; ; round += 1) {
-      const changes = serving === null ? null : changesTo(served, serving, settingsFingerprint(this.settings ?? settings));
+      let changes = serving === null ? null : changesTo(served, serving, settingsFingerprint(this.settings ?? settings));
+      if (changes === null || changes.reload !== null) {
+        this.refused = await refusedRoutes(served, this.refused, (part) => this.refusal(part));
+        for (const [id, error] of this.refused) leftOut.set(id, error);
+        served = withoutRoutes(shown, leftOut);
+        changes = serving === null ? null : changesTo(served, serving, settingsFingerprint(this.settings ?? settings));
+      }
+      await this.keep(withoutRoutes(table, this.refused));
       if (serving === null) await this.startProcess(served);
-      else if (changes !== null && changes.reload !== null) await this.reload(served);
-      else if (changes !== null) {
+      else if (changes !== null && changes.reload !== null) {
+        await this.reload(served).catch(async (error: unknown) => {
+          await this.keep(former);
+          throw error;
+        });
+      } else if (changes !== null) {
         await this.haproxy.write(toConfiguration(this.settings ?? settings, served));
         const { added, removed } = changes.certificates;
         if (changes.commands.length + added.length + removed.length === 0) break;
@@ -242,9 +256,21 @@ class HaproxyGateway implements LocalGateway {
         throw failure(`HAProxy does not take over the routes: ${changes?.reload ?? changes?.commands[0] ?? 'it ends'}.`);
       serving = await this.current();
     }
-    await this.haproxy.keepOnly(certificateFolder, new Set(served.certificates.map((one) => certificateFile(one))));
+    await this.haproxy.keepOnly(certificateFolder, new Set(shown.certificates.map((one) => certificateFile(one))));
     await this.haproxy.boundLog();
-    if (blocked.length > 0) throw new RoutePortTakenError(blocked);
+    if (leftOut.size > 0) throw new RoutesLeftOutError(leftOut);
+  }
+
+  /** Keeps the table that HAProxy is started with when it died or Davit starts: never one that it refuses. */
+  private async keep(table: RouteTable): Promise<void> {
+    this.table = table;
+    await this.haproxy.write({ [tableFile]: toStored(table) });
+  }
+
+  /** Why HAProxy refuses a table; null: it takes it. */
+  private async refusal(table: RouteTable): Promise<DriverError | null> {
+    const words = await this.haproxy.check(toConfiguration(await this.prepare(), table));
+    return words === null ? null : failure('HAProxy refuses the configuration of the route.', undefined, words);
   }
 
   private async current(): Promise<Serving | null> {
@@ -264,7 +290,7 @@ class HaproxyGateway implements LocalGateway {
     if (await this.haproxy.isComingBack()) return;
     await this.refuseTaken(port, 'DAVIT_GATEWAY_PORT');
     if (httpsPort !== undefined) await this.refuseTaken(httpsPort, 'DAVIT_GATEWAY_HTTPS_PORT');
-    await this.writeChecked(table);
+    await this.writeFiles(table);
     try {
       await this.haproxy.spawn();
     } catch (error) {
@@ -273,7 +299,7 @@ class HaproxyGateway implements LocalGateway {
       this.log(`the gateway stays root, as this machine does not let it become ${this.settings.user.name}: ${words}`);
       this.settings = { ...this.settings, user: null };
       await this.haproxy.write({ [rootFile]: bootId() });
-      await this.writeChecked(table);
+      await this.writeFiles(table);
       await this.haproxy.spawn();
     }
   }
@@ -291,30 +317,40 @@ class HaproxyGateway implements LocalGateway {
   private async reload(table: RouteTable): Promise<void> {
     const names = Object.keys(toConfiguration(await this.prepare(), table));
     const before = await this.haproxy.read(names);
-    await this.writeChecked(table);
+    await this.writeFiles(table);
     // A worker that is replaced may end at once, and what it counted with it.
     await this.count().catch((error: unknown) => this.log(`requests could not be counted before a reload: ${String(error)}`));
-    if (await this.haproxy.reload()) return;
+    // It may also not say within its time that it could not.
+    if (await this.haproxy.reload().catch(() => false)) return;
     // What is at rest must be what can be started.
     await this.haproxy.write(before);
-    await this.haproxy.reload();
+    await this.haproxy.reload().catch((error: unknown) => this.log(`the former routes could not be loaded: ${String(error)}`));
     const log = await readFile(join(this.folder, 'haproxy.log'), 'utf8').catch(() => '');
     throw failure('HAProxy could not load the new routes; it goes on with the former ones.', undefined, log.slice(-2000));
   }
 
-  private async writeChecked(table: RouteTable): Promise<void> {
-    const { [configurationFile]: configuration = '', ...others } = toConfiguration(await this.prepare(), table);
-    await this.haproxy.write(others);
-    await this.haproxy.check(configuration);
-    await this.haproxy.write({ [configurationFile]: configuration });
+  private async writeFiles(table: RouteTable): Promise<void> {
+    await this.haproxy.write(toConfiguration(await this.prepare(), table));
   }
 
-  /** TCP routes whose port is held by a program that is not this HAProxy. */
-  private async blockedRoutes(table: RouteTable, serving: Serving | null): Promise<TcpRoute[]> {
+  /** TCP routes whose port is held by a program that is not this HAProxy, by id. */
+  private async blockedRoutes(table: RouteTable, serving: Serving | null): Promise<Map<string, DriverError>> {
     const own = new Set([...(serving?.proxies ?? [])].map((proxy) => /^tcp_(\d+)_/.exec(proxy)?.[1]));
     const candidates = table.tcp.filter((route) => !own.has(String(route.listenPort)));
     const taken = await Promise.all(candidates.map((route) => isPortTaken(route.listenPort, this.options.bindAddress)));
-    return candidates.filter((_route, index) => taken[index]);
+    const blocked = candidates.filter((_route, index) => taken[index]);
+    return new Map(
+      blocked.map(({ id, listenPort }) => [
+        id,
+        new DriverError({ cause: 'PORT_TAKEN', message: `Another program of this machine listens on port ${listenPort}.` }),
+      ]),
+    );
+  }
+
+  /** Routes that are left out are no reason not to start: all others are served. */
+  private logLeftOut(error: unknown): void {
+    if (!(error instanceof RoutesLeftOutError)) throw error;
+    this.log(error.message);
   }
 
   private log(line: string): void {

@@ -147,6 +147,9 @@ function globalLines(settings: GatewaySettings, fingerprint: string): string {
   nbthread ${settings.threads}
   # Machines with a limit of a billion open files would otherwise have memory reserved for as many.
   fd-hard-limit 40000
+  # Heads of requests and answers may have 15 KiB, and services add up to 8,000 characters of headers and a cookie to each answer.
+  tune.bufsize 24576
+  tune.maxrewrite 9216
   # Without it a second HAProxy could listen on the same port and take half of the requests.
   noreuseport
   # Former workers keep their open streams (websockets, TCP) that long, and through that many reloads.
@@ -195,8 +198,7 @@ defaults tcp
 }
 
 function frontendSections(settings: GatewaySettings): string {
-  const trusted =
-    settings.trustedProxies.length === 0 ? 'acl trusted always_false' : `acl trusted src ${settings.trustedProxies.join(' ')}`;
+  const trusted = listLines('trusted', 'src', settings.trustedProxies).join('\n  ');
   return `frontend http from http
   bind ${listenAddress(settings.bindAddress, settings.port)}
 ${secureLine(settings)}  ${trusted}
@@ -308,8 +310,14 @@ function optionLines({ options = {} }: HttpRoute): string {
   const { allowedSources, deniedSources, bodyLimitMebibytes, connectTimeoutSeconds, readTimeoutSeconds } = options;
   const lines: string[] = [];
   const deny = (status: number, condition: string): number => lines.push(`http-request deny deny_status ${status} ${condition}`);
-  if (allowedSources !== undefined) deny(403, `unless { var(txn.client) -m ip ${allowedSources.join(' ')} }`);
-  if (deniedSources !== undefined) deny(403, `if { var(txn.client) -m ip ${deniedSources.join(' ')} }`);
+  if (allowedSources !== undefined) {
+    lines.push(...listLines('allowed', 'var(txn.client) -m ip', allowedSources));
+    deny(403, 'unless allowed');
+  }
+  if (deniedSources !== undefined) {
+    lines.push(...listLines('denied', 'var(txn.client) -m ip', deniedSources));
+    deny(403, 'if denied');
+  }
   if (bodyLimitMebibytes !== undefined) deny(413, `if { req.hdr_val(content-length) gt ${bodyLimitMebibytes * 1024 * 1024} }`);
   if (connectTimeoutSeconds !== undefined) lines.push(`timeout connect ${connectTimeoutSeconds}s`);
   if (readTimeoutSeconds !== undefined) lines.push(`timeout server ${readTimeoutSeconds}s`);
@@ -321,17 +329,34 @@ function optionLines({ options = {} }: HttpRoute): string {
   return lines.map((line) => `  ${line}\n`).join('');
 }
 
+// HAProxy takes 64 words in a line.
+const wordsInLine = 50;
+
+/** Lines of a condition that holds when one of the words matches: lines of one name are alternatives. Without words it never holds. */
+function listLines(name: string, test: string, words: readonly string[]): string[] {
+  if (words.length === 0) return [`acl ${name} always_false`];
+  const count = Math.ceil(words.length / wordsInLine);
+  return Array.from(
+    { length: count },
+    (_, index) => `acl ${name} ${test} ${words.slice(index * wordsInLine, (index + 1) * wordsInLine).join(' ')}`,
+  );
+}
+
 const stickyCookie = 'DAVIT_INSTANCE';
 
 /** https://fetch.spec.whatwg.org/#http-cors-protocol. Named origins may send cookies; a page of any origin may not. */
 function crossOriginLines({ origins, methods, headers }: CrossOrigin): string[] {
   const isAny = origins.includes('*');
-  const isAllowed = isAny ? '{ var(txn.origin) -m found }' : `{ var(txn.origin) -m str ${origins.join(' ')} }`;
+  const isAllowed = isAny ? '{ var(txn.origin) -m found }' : 'origin';
   const isPreflight = 'METH_OPTIONS { req.hdr(access-control-request-method) -m found }';
-  const list = (words: readonly string[]): string => quotedFormat(words.join(', '));
+  // HAProxy refuses an empty value; without the header nothing beyond what needs no permission is allowed, which is what an empty list says.
+  const header = (name: string, words: readonly string[]): string =>
+    words.length === 0 ? '' : ` hdr ${name} ${quotedFormat(words.join(', '))}`;
+  const answer = `${header('Access-Control-Allow-Methods', methods)}${header('Access-Control-Allow-Headers', headers)}`;
   return [
     'http-request set-var(txn.origin) req.hdr(origin)',
-    `http-request return status 204 hdr Access-Control-Allow-Methods ${list(methods)} hdr Access-Control-Allow-Headers ${list(headers)} hdr Access-Control-Max-Age 600 if ${isPreflight} ${isAllowed}`,
+    ...(isAny ? [] : listLines('origin', 'var(txn.origin) -m str -i', origins)),
+    `http-request return status 204${answer} hdr Access-Control-Max-Age 600 if ${isPreflight} ${isAllowed}`,
     `http-after-response set-header Access-Control-Allow-Origin ${isAny ? '*' : '%[var(txn.origin)]'} if ${isAllowed}`,
     ...(isAny
       ? []

@@ -15,6 +15,8 @@ const startTimeoutMilliseconds = 10_000;
 const comeBackMilliseconds = 2000;
 const pollMilliseconds = 5;
 const logLimitBytes = 4_000_000;
+// HAProxy says a line for each line that it refuses.
+const longestWords = 4000;
 
 /** The HAProxy master of one folder, whoever started it, and its files. Knows nothing of routes. */
 export class HaproxyProcess {
@@ -109,16 +111,26 @@ export class HaproxyProcess {
     }
   }
 
-  /** Has HAProxy itself read a configuration. Fails with GATEWAY_FAILED and its words. */
-  async check(configuration: string): Promise<void> {
-    const path = join(this.folder, 'checked.cfg');
-    await writeFile(path, configuration, { mode: 0o600 });
+  /**
+   * Has HAProxy itself read a configuration, in a folder of its own. Answers HAProxy's words when it refuses it, and null when it takes
+   * it. Fails with GATEWAY_FAILED when HAProxy cannot be run.
+   */
+  async check(files: ConfigurationFiles): Promise<string | null> {
+    const folder = join(this.folder, 'checked');
+    await mkdir(join(folder, certificateFolder), { recursive: true, mode: 0o700 });
     try {
-      await run(this.program, ['-c', '-f', path], { cwd: this.folder, env: environment });
+      for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 });
+      await run(this.program, ['-c', '-f', join(folder, configurationFile)], { cwd: folder, env: environment });
+      return null;
     } catch (error) {
-      throw this.programFailure('HAProxy refuses the configuration.', error);
+      if (!(error instanceof Error && 'code' in error && typeof error.code === 'number')) {
+        throw this.programFailure('HAProxy cannot check the configuration.', error);
+      }
+      const words = 'stderr' in error ? String(error.stderr) : '';
+      const alerts = words.split('\n').filter((line) => line.includes('[ALERT]'));
+      return (alerts.length > 0 ? alerts.join('\n') : words).replaceAll(`${folder}/`, '').slice(0, longestWords);
     } finally {
-      await rm(path, { force: true });
+      await rm(folder, { recursive: true, force: true });
     }
   }
 

@@ -1,3 +1,4 @@
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RouteOptions } from '../gateway.ts';
@@ -10,6 +11,8 @@ beforeEach(() => {
 afterEach(() => stage.end());
 
 const host = 'a.localhost';
+/** The shortest words of a list of that length. */
+const toWords = (length: number): string[] => Array.from({ length: length / 2 }, () => 'A');
 
 /** A gateway with one route of these options and a backend. */
 async function serving(options: RouteOptions, count = 1) {
@@ -30,6 +33,58 @@ describe.skipIf(!hasHaproxy)(`options of a route of ${title}`, () => {
       // What a client says of itself is not believed.
       expect((await stage.ask(host, '/', { headers: { 'x-forwarded-for': '10.0.0.1' } })).status).toBe(403);
     }
+  });
+
+  it('looks at each entry of a list of any length', async () => {
+    const sources = Array.from({ length: 1250 }, (_, index) => `10.${index >> 8}.${index & 255}.1`);
+    const origins = Array.from({ length: 800 }, (_, index) => `https://o${index}.example`);
+    const { gateway, backends } = await serving({ allowedSources: [...sources, '127.0.0.1'] });
+    expect((await stage.ask(host)).status).toBe(200);
+    const crossOrigin = { origins, methods: ['GET'], headers: [] };
+    const others: readonly (readonly [RouteOptions, number])[] = [
+      [{ allowedSources: sources }, 403],
+      [{ deniedSources: sources }, 200],
+      [{ deniedSources: [...sources, '127.0.0.1'], crossOrigin }, 403],
+      [{ crossOrigin }, 200],
+    ];
+    for (const [options, status] of others) {
+      await gateway.apply({ http: [httpRoute('r', [host], backends, { options })], tcp: [] });
+      expect((await stage.ask(host)).status).toBe(status);
+    }
+    for (const origin of ['https://o0.example', 'https://O799.example']) {
+      const answer = await stage.ask(host, '/', { headers: { origin } });
+      expect(answer.headers['access-control-allow-origin']).toBe(origin);
+    }
+    const other = await stage.ask(host, '/', { headers: { origin: 'https://o800.example' } });
+    expect(other.headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  it('has room for the longest headers that may be set, on answers and in preflight requests', async () => {
+    const headers = Object.fromEntries(
+      Array.from({ length: 50 }, (_, index) => [`X-${String(index).padStart(3, '0')}`, 'a'.repeat(155)]),
+    );
+    // Longer than a buffer of HAProxy, which it fills but for the room that is kept.
+    const body = 'b'.repeat(100_000);
+    const server = createHttpServer((_message, response) => {
+      for (let index = 0; index < 5; index += 1) response.setHeader(`x-own-${index}`, 'o'.repeat(1000));
+      response.end(body);
+    });
+    const gateway = await stage.gateway();
+    const backend = { id: 'long', host: '127.0.0.1', port: await stage.listen(server) };
+    const options: RouteOptions = {
+      headers,
+      sticky: true,
+      crossOrigin: { origins: ['https://a.example'], methods: toWords(1000), headers: toWords(4000) },
+    };
+    await gateway.apply({ http: [httpRoute('r', [host], [backend], { options })], tcp: [] });
+    for (let count = 0; count < 20; count += 1) {
+      const answer = await stage.ask(host, '/', { headers: { origin: 'https://a.example' } });
+      expect([answer.status, answer.text.length, answer.headers['x-049']]).toEqual([200, body.length, 'a'.repeat(155)]);
+    }
+    const preflight = { origin: 'https://a.example', 'access-control-request-method': 'PUT' };
+    const answer = await stage.ask(host, '/', { method: 'OPTIONS', headers: preflight });
+    expect(answer.status).toBe(204);
+    expect(answer.headers['access-control-allow-headers']).toBe(toWords(4000).join(', '));
   });
 
   it('refuses a body that is longer than the limit', async () => {

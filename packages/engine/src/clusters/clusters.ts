@@ -206,7 +206,8 @@ export class Clusters {
   }
 
   #gateway(set: DriverSet): GatewaySync {
-    return new GatewaySync(set.gateway, this.#input.hooks.gatewayDomains !== undefined);
+    const warn = (line: string): void => this.#input.log.warn({}, line);
+    return new GatewaySync(set.gateway, this.#input.hooks.gatewayDomains !== undefined, warn);
   }
 
   #begin(connection: ClusterConnection): void {

@@ -1,4 +1,4 @@
-import { createFakeCluster, type Instance } from '@davit/drivers';
+import { createFakeCluster, DriverError, RoutesLeftOutError, type Gateway, type Instance, type RouteTable } from '@davit/drivers';
 import { testCertificate } from '@davit/testkit/certificate';
 import { expect, test } from 'vitest';
 import type { ReleasePort } from '../model.ts';
@@ -113,4 +113,79 @@ test('a change that did not reach the gateway reaches it at the next look', asyn
   expect(fake.routes.http).toHaveLength(1);
   await sync.replaceAll([], sync.version);
   expect(fake.routes.http).toEqual([]);
+});
+
+/** A gateway that refuses routes of some ids when it applies a table, and serves all others. */
+function choosy(refused: ReadonlySet<string>) {
+  const served: { table: RouteTable } = { table: { http: [], tcp: [] } };
+  const gateway: Gateway = {
+    ...createFakeCluster().gateway,
+    apply: (table) => {
+      served.table = { ...table, http: table.http.filter(({ id }) => !refused.has(id)) };
+      const left = table.http.filter(({ id }) => refused.has(id));
+      if (left.length === 0) return Promise.resolve();
+      const failure = (id: string) => new DriverError({ cause: 'GATEWAY_FAILED', message: `refused ${id}` });
+      return Promise.reject(new RoutesLeftOutError(new Map(left.map(({ id }) => [id, failure(id)]))));
+    },
+  };
+  const shown = () => served.table.http.map(({ id, hosts }) => `${id} ${hosts.join(' ')}`).toSorted();
+  return { gateway, shown };
+}
+
+test('a route that the gateway refuses fails its own service only, whose former routes stay', async () => {
+  const refused = new Set(['bad']);
+  const { gateway, shown } = choosy(refused);
+  const sync = new GatewaySync(gateway);
+  await sync.replaceAll([], sync.version);
+  await sync.set('a', withPort({ id: 'former', hosts: ['a.localhost'] }), [instance('one')], never);
+  const bad = withPort({ id: 'bad', hosts: ['a.localhost'] });
+  await expect(sync.set('a', bad, [instance('two')], never)).rejects.toMatchObject({
+    code: 'GATEWAY_FAILED',
+    message: 'refused bad',
+  });
+  expect(shown()).toEqual(['former a.localhost']);
+  expect(sync.serves(['one'])).toBe(true);
+  expect(sync.serves(['two'])).toBe(false);
+  await sync.set('b', withPort({ id: 'other', hosts: ['b.localhost'] }), [instance('three')], never);
+  expect(shown()).toEqual(['former a.localhost', 'other b.localhost']);
+});
+
+test('a first route that the gateway refuses leaves nothing behind', async () => {
+  const { gateway, shown } = choosy(new Set(['bad']));
+  const sync = new GatewaySync(gateway);
+  await sync.replaceAll([], sync.version);
+  await expect(sync.set('a', withPort({ id: 'bad' }), [instance('one')], never)).rejects.toThrow('refused bad');
+  expect(shown()).toEqual([]);
+  expect(sync.routesOf('a')).toEqual([]);
+  await sync.set('b', withPort({ id: 'good' }), [instance('two')], never);
+  await sync.remove('b');
+});
+
+test('routes that should be served and that the gateway refuses are reported, and disturb nobody else', async () => {
+  const refused = new Set(['bad']);
+  const { gateway, shown } = choosy(refused);
+  const lines: string[] = [];
+  const sync = new GatewaySync(gateway, false, (line) => lines.push(line));
+  const bad = { id: 'a', config: withPort({ id: 'bad', hosts: ['a.localhost'] }), instances: [instance('i')], settled: true };
+  const good = { id: 'b', config: withPort({ id: 'good', hosts: ['b.localhost'] }), instances: [instance('j')], settled: true };
+  await sync.replaceAll([bad, good], sync.version);
+  expect(shown()).toEqual(['good b.localhost']);
+  expect(lines).toEqual([expect.stringContaining('does not serve the route bad: refused bad')]);
+  expect(sync.routesOf('a')).toEqual([]);
+  await sync.set('c', withPort({ id: 'third', hosts: ['c.localhost'] }), [instance('k')], never);
+  await sync.setDomains({ certificates: [], challenges: [{ host: 'x.example.org', token: 't', answer: 't.x' }] });
+  await sync.remove('c');
+  expect(shown()).toEqual(['good b.localhost']);
+});
+
+test('a change that the gateway could not apply at all is not kept', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  await sync.replaceAll([], sync.version);
+  await sync.set('a', config(), [instance('old')], never);
+  fake.script = { before: () => Promise.reject(new Error('it is away')) };
+  await expect(sync.set('a', config(), [instance('new')], never)).rejects.toThrow('it is away');
+  fake.script = {};
+  await sync.replaceAll([{ id: 'a', config: config(), instances: [], settled: false }], sync.version);
+  expect(fake.routes.http[0]?.backends.map(({ id }) => id)).toEqual(['old']);
 });

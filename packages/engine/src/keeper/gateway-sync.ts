@@ -1,7 +1,7 @@
 import { abortable } from '@davit/base';
 import {
   DriverError,
-  RoutePortTakenError,
+  RoutesLeftOutError,
   type Backend,
   type Gateway,
   type HostCertificate,
@@ -20,6 +20,8 @@ interface ServiceRoutes {
 
 // The first look at a cluster takes a moment; on a machine that starts everything at once, many.
 const knownWithinMilliseconds = 60_000;
+// The program that holds a port may have ended meanwhile, or another HAProxy been installed.
+const askAgainMilliseconds = 30_000;
 
 const noDomains: GatewayDomains = { certificates: [], challenges: [] };
 
@@ -138,8 +140,11 @@ function isGood(gateway: Gateway, table: RouteTable): boolean {
 /** Without services that the gateway would refuse, so that one of them does not keep the others from being served. */
 function servable(gateway: Gateway, services: Map<string, Entry>, domains: GatewayDomains): Map<string, Entry> {
   if (isServable(gateway, services, domains)) return services;
+  // Most are refused for what they are themselves, which is found without comparing all with all.
+  const alone = new Map([...services].filter(([, { routes }]) => isGood(gateway, routes)));
+  if (isServable(gateway, alone, domains)) return alone;
   const good = new Map<string, Entry>();
-  for (const [id, entry] of services) {
+  for (const [id, entry] of alone) {
     if (isServable(gateway, new Map([...good, [id, entry]]), domains)) good.set(id, entry);
   }
   return good;
@@ -160,11 +165,19 @@ export class GatewaySync {
   #isBehind = false;
   #domains: GatewayDomains | null;
   #domainsText = '';
+  readonly #warn: (line: string) => void;
+  /** Routes that the gateway could not serve when it applied the table last, by id. */
+  #leftOut: ReadonlyMap<string, DriverError> = new Map();
+  #appliedAt = 0;
 
-  /** `waitsForDomains`: nothing is served until `setDomains` has told what there is to know of domains. */
-  constructor(gateway: Gateway, waitsForDomains = false) {
+  /**
+   * @param waitsForDomains no route is served before the first `setDomains`.
+   * @param warn receives a line when routes are left out that no step waits for.
+   */
+  constructor(gateway: Gateway, waitsForDomains = false, warn: (line: string) => void = () => undefined) {
     this.#gateway = gateway;
     this.#domains = waitsForDomains ? null : noDomains;
+    this.#warn = warn;
   }
 
   get version(): number {
@@ -192,28 +205,49 @@ export class GatewaySync {
   routesOf(serviceId: string): ServedRoute[] | null {
     if (!this.#loaded) return null;
     const routes = this.#services.get(serviceId)?.routes;
-    return [...(routes?.http ?? []), ...(routes?.tcp ?? [])].map(({ id, backends }) => ({ id, backends: backends.length }));
+    return [...(routes?.http ?? []), ...(routes?.tcp ?? [])].flatMap(({ id, backends }) =>
+      this.#leftOut.has(id) ? [] : [{ id, backends: backends.length }],
+    );
   }
 
   /**
-   * Puts a service's routes in place. Resolves once they are served; does nothing when they are served already. Until everything
-   * that should be served is known, as it is soon after a start, it waits: a change would take the others out.
+   * Puts a service's routes in place and resolves once they are served; repeating it changes nothing. Waits until everything that should
+   * be served is known, as it is soon after a start: a change before that would remove all other routes.
+   *
+   * Fails with GATEWAY_FAILED or PORT_TAKEN when the gateway does not serve one of these routes. Then the former routes of the service
+   * are served as before, and those of all other services are not affected.
    */
   async set(serviceId: string, config: ReleaseConfig, instances: readonly Instance[], signal: AbortSignal): Promise<void> {
     await this.#known(signal);
     const entry = entryOf(config, instances);
     // A route that the gateway would refuse is refused here, before it is among all the others: the table is one.
     this.#gateway.check(tableOf(new Map([...this.#services, [serviceId, entry]]), this.#domains ?? noDomains));
+    const former = this.#services.get(serviceId);
     this.#version += 1;
     this.#services.set(serviceId, entry);
     try {
       await this.#apply();
+      const failure = this.#failureOf(entry);
+      if (failure !== undefined) throw failure;
     } catch (error) {
-      const own = new Set([...entry.routes.http, ...entry.routes.tcp].map((route) => route.id));
-      // Everything else is served: a port that another service cannot have is that service's failure.
-      if (error instanceof RoutePortTakenError && !error.routeIds.some((id) => own.has(id))) return;
+      await this.#putBack(serviceId, entry, former);
       throw error;
     }
+  }
+
+  #failureOf({ routes }: Entry): DriverError | undefined {
+    const route = [...routes.http, ...routes.tcp].find(({ id }) => this.#leftOut.has(id));
+    return route === undefined ? undefined : this.#leftOut.get(route.id);
+  }
+
+  async #putBack(serviceId: string, failed: Entry, former: Entry | undefined): Promise<void> {
+    // Somebody has replaced the entry meanwhile.
+    if (this.#services.get(serviceId) !== failed) return;
+    this.#version += 1;
+    if (former === undefined) this.#services.delete(serviceId);
+    else this.#services.set(serviceId, former);
+    // The caller throws the first failure. After another one the gateway counts as behind, and the keeper's next look applies the table.
+    await this.#apply().catch(() => undefined);
   }
 
   async #known(signal: AbortSignal): Promise<void> {
@@ -244,11 +278,15 @@ export class GatewaySync {
     }
     const same =
       next.size === this.#services.size && [...next].every(([id, entry]) => this.#services.get(id)?.text === entry.text);
-    if (same && this.#loaded && !this.#isBehind) return true;
+    const asksAgain = this.#leftOut.size > 0 && performance.now() - this.#appliedAt > askAgainMilliseconds;
+    if (same && this.#loaded && !this.#isBehind && !asksAgain) return true;
     this.#services = servable(this.#gateway, next, this.#domains);
     this.#loaded = true;
     this.#whenLoaded.resolve();
     await this.#apply();
+    for (const [route, { message, evidence }] of this.#leftOut) {
+      this.#warn(`The gateway does not serve the route ${route}: ${message} ${evidence.original ?? ''}`.trim());
+    }
     return true;
   }
 
@@ -257,12 +295,7 @@ export class GatewaySync {
     const text = JSON.stringify(domains);
     if (text === this.#domainsText) return;
     this.#domains = usable(this.#gateway, domains);
-    try {
-      if (this.#loaded) await this.#apply();
-    } catch (error) {
-      // Everything else is served; whose port it is was told.
-      if (!(error instanceof RoutePortTakenError)) throw error;
-    }
+    if (this.#loaded) await this.#apply();
     this.#domainsText = text;
   }
 
@@ -270,15 +303,18 @@ export class GatewaySync {
     return this.#gateway.awaitDrained(instanceIds, timeoutMilliseconds);
   }
 
+  /** Resolves when the gateway serves the table, or all of it but the routes that `#leftOut` then names. */
   async #apply(): Promise<void> {
     const table = tableOf(this.#services, this.#domains ?? noDomains);
+    this.#appliedAt = performance.now();
     try {
       await this.#gateway.apply(table);
+      this.#leftOut = new Map();
       this.#isBehind = false;
     } catch (error) {
-      // It serves all but the ports that it names, and would answer the same each time.
-      this.#isBehind = !(error instanceof RoutePortTakenError);
-      throw error;
+      this.#isBehind = !(error instanceof RoutesLeftOutError);
+      if (!(error instanceof RoutesLeftOutError)) throw error;
+      this.#leftOut = error.failures;
     }
   }
 }

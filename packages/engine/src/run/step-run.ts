@@ -37,6 +37,8 @@ export interface StepRunInput {
   readonly force: AbortSignal;
 }
 
+// Node.js takes a longer time for one millisecond. A probe or a job may be given months.
+const longestTimerMilliseconds = 2 ** 31 - 1;
 // Terraform may need minutes to end in order; nothing else takes more than seconds.
 const heardWithinMilliseconds = 600_000;
 
@@ -92,7 +94,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
     call: { signal, log: line, leave: input.abandon, force: input.force },
   };
   const seconds = typeof step.deadlineSeconds === 'number' ? step.deadlineSeconds : step.deadlineSeconds(context);
-  const timer = setTimeout(() => deadline.abort(), seconds * 1_000);
+  const timer = setTimeout(() => deadline.abort(), Math.min(seconds * 1_000, longestTimerMilliseconds));
   const deaf = unheard(signal);
   try {
     const done = retry(

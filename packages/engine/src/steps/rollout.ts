@@ -6,6 +6,7 @@ import { needsHalt } from '../plan/plan.ts';
 import { letDecide } from '../scaling/by-cluster.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import { startWithImage } from '../registry-image.ts';
+import { driversOf } from '../parts.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload.ts';
 import { configOf, driverSet, noteDeployed, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
@@ -132,21 +133,24 @@ async function domainRemarks({ task, parts }: StepContext): Promise<readonly str
 }
 
 /**
- * The point of no return: the new release is written down as what should run, then the gateway sends requests to it. In this
- * order, so that after a crash in between the keeper and the next runner both go forward.
+ * The gateway sends requests to the new release, then that is written down as what should run, which is the point of no return. In this
+ * order, as a gateway may refuse a route: nothing then says that a release should run which nobody reaches, and the former one, whose
+ * routes the gateway has kept, serves on. After a crash in between the former one serves until the next runner does this step again.
  */
 export const route: Step = {
   name: 'route',
   deadlineSeconds: 120,
   cancelable: false,
   async run(context) {
-    const { task, call, parts } = context;
+    const { task, call, parts, journal } = context;
     const config = configOf(task);
     const count = task.count ?? config.instances;
     const instances = await runningOrAgainReady(context, count);
     const runningStatus = count === 0 ? 'STOPPED' : 'RUNNING';
-    await noteDeployed(context, { desired: 'RUNNING', runningStatus, instances: count });
+    // A runner that has lost the deployment must not change routes.
+    await journal.hold();
     await parts.gateways[task.driver]?.set(task.serviceId, config, instances, call.signal);
+    await noteDeployed(context, { desired: 'RUNNING', runningStatus, instances: count });
     const to = { owner: ownerOf(context), rollout: task.rollout, config };
     const led = await leadRequests(parts, task.driver, to, call.signal);
     if (led !== null) for (const remark of led) call.log(remark);
@@ -222,6 +226,7 @@ export async function undoRollout(context: StepContext): Promise<void> {
   if (task.serviceType === 'HELM') return undoChart(context);
   if (task.kept) return;
   const { cluster } = driverSet(context);
+  await leadBack(context);
   await retireOwn(context);
   const { former } = task;
   if (former?.desired !== 'RUNNING' || former.config === null || former.rollout === task.rollout) return;
@@ -239,8 +244,26 @@ export async function undoRollout(context: StepContext): Promise<void> {
   await leadRequests(parts, task.driver, to, call.signal);
 }
 
+/** Where the gateway sends requests to the new instances already, it sends them to the former ones again, before the new ones go. */
+async function leadBack({ task, parts, call }: StepContext): Promise<void> {
+  const gateway = parts.gateways[task.driver];
+  if (gateway === undefined) return;
+  const { cluster } = driversOf(parts, task.driver);
+  const own = await cluster.observe({ service: task.serviceId, rollout: task.rollout }, call.signal);
+  if (!gateway.serves(own.map(({ id }) => id))) return;
+  const { former } = task;
+  if (former?.desired !== 'RUNNING' || former.config === null || former.driver !== task.driver) {
+    await gateway.remove(task.serviceId);
+    return;
+  }
+  const { serving } = instanceCounts(former, former.config);
+  const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
+  const running = left.filter(({ state, index }) => state === 'RUNNING' && index < serving);
+  await gateway.set(task.serviceId, former.config, running, call.signal);
+}
+
 /**
- * Its instances were never sent anybody, so they go at once. Those that do not, as of a node that is away, are the keeper's to remove. Where the
+ * Its instances are sent nobody by now, so they go at once. Those that do not, as of a node that is away, are the keeper's to remove. Where the
  * former release cannot run beside them they are waited for also after a cancel with force.
  */
 async function retireOwn(context: StepContext): Promise<void> {

@@ -18,7 +18,7 @@ function undone(config: ReleaseConfig, former: ReleaseConfig | null, retire: Clu
   const cluster: ClusterDriver = { ...createFakeCluster().cluster, retire };
   const task = { serviceId: 's', serviceType: 'APPLICATION', driver: 'here', rollout: 'new', kept: false, config };
   const context = {
-    parts: { drivers: { here: { cluster } } },
+    parts: { drivers: { here: { cluster } }, gateways: {} },
     // It serves elsewhere, so that it is not started.
     task: { ...task, former: former && { config: former, desired: 'RUNNING', rollout: 'old', driver: 'there' } },
     call,

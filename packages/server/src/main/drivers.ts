@@ -67,7 +67,7 @@ export function localDrivers(config: Configuration, installation: string, log: E
     });
     log.info({ engine: engine.engine, version: engine.version, address: engine.address }, 'found the container engine');
     return {
-      cluster: createDockerDriver({ ...engine, installation }),
+      cluster: createDockerDriver({ ...engine, installation, publicAddress: config.gatewayHost }),
       startAgain: engine.startAgain,
       builder: createImageBuilder({ docker: engine.docker, installation }),
       imageStore: createImageStore({ ...engine, installation }),

@@ -73,6 +73,11 @@ const isServed = async (made: Made) => {
   const status = await read(made);
   return status.certificate_status === 'SERVED' ? status : undefined;
 };
+/** Made, and not shown before the service answers under the domain. */
+const isMade = async (made: Made) => {
+  const status = await read(made);
+  return status.certificate_valid_until === null ? undefined : status;
+};
 const shown = (domain: string) => server.fake.routes.certificates?.find(({ host }) => host === domain);
 
 const dueNow = statement('test_certificate_due', 'update certificate set due_at = clock_timestamp() where host = $1');
@@ -89,13 +94,17 @@ const otherDirectory = statement(
 describe('without a public authority', () => {
   test('a domain has a certificate of the installation by itself, which its authority signed for that name', async () => {
     const made = await add(await application());
+    expect(await until(() => isMade(made))).toMatchObject({
+      certificate_status: 'WAITING',
+      certificate_details: expect.stringContaining('deploy the service'),
+    });
+    expect(shown(made.domain)).toBeUndefined();
+    await deploy(made.applicationId);
     const status = await until(() => isServed(made));
     expect(status).toMatchObject({
       certificate_details: expect.stringContaining('renewed by itself'),
       certificate_next_attempt: null,
     });
-    expect(shown(made.domain)).toBeUndefined();
-    await deploy(made.applicationId);
     const { pem, redirect } = await until(() => shown(made.domain));
     expect(redirect).toBe(true);
     const leaf = new X509Certificate(pem);
@@ -114,8 +123,9 @@ describe('without a public authority', () => {
   test('a wildcard has one too', async () => {
     const domain = `*.${unique()}`;
     const made = await add(await application(), domain);
-    await until(() => isServed(made));
+    await until(() => isMade(made));
     await deploy(made.applicationId);
+    await until(() => isServed(made));
     const { pem } = await until(() => shown(domain));
     expect(new X509Certificate(pem).checkHost(domain.replace('*', 'one'))).toBeDefined();
   });
@@ -197,7 +207,7 @@ describe('without a public authority', () => {
     const second = newBackground();
     await second.start();
     const made = await Promise.all(Array.from({ length: 6 }, async () => add(await application())));
-    await Promise.all(made.map((one) => until(() => isServed(one))));
+    await Promise.all(made.map((one) => until(() => isMade(one))));
     await second.stop();
     const { events } = await api.call('getOrganizationEvents', { params: { organizationId }, query: { pageSize: 100 } });
     for (const { domain } of made) {

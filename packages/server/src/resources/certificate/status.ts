@@ -19,11 +19,18 @@ interface Domain {
   readonly driver: string;
 }
 
-/** What is known of a domain's certificate, and what there is to do. `isProven`: whether it may have one. */
+interface DomainFacts {
+  /** Whether the domain is proven to be the organization's: only then it may have a certificate. */
+  readonly isProven: boolean;
+  /** Whether the gateway answers under the domain: it shows a certificate only then. */
+  readonly isAnswered: boolean;
+}
+
+/** What is known of a domain's certificate, and what there is to do. */
 export async function certificateStatus(
   { database, config }: Deps,
   domain: Domain,
-  isProven: boolean,
+  { isProven, isAnswered }: DomainFacts,
 ): Promise<CertificateStatus> {
   const none = (certificate_status: CertificateStatus['certificate_status'], certificate_details: string): CertificateStatus => ({
     certificate_status,
@@ -51,10 +58,10 @@ export async function certificateStatus(
   }
   if (!isProven) return none('WAITING', 'It is made once the domain is proven to be yours; see ownership_details.');
   const row = await database.maybe(store.readCertificate, [domain.host]);
-  return row === undefined ? none('WAITING', 'It is made within a minute.') : toStatus(row);
+  return row === undefined ? none('WAITING', 'It is made within a minute.') : toStatus(row, isAnswered);
 }
 
-function toStatus(row: store.CertificateRow): CertificateStatus {
+function toStatus(row: store.CertificateRow, isAnswered: boolean): CertificateStatus {
   const { failure, is_served, not_after, due_at } = row;
   const facts = { certificate_valid_until: not_after, certificate_next_attempt: failure === null ? null : due_at };
   const why = failure === null ? '' : `${failure.message} The next attempt is at ${due_at}.`;
@@ -64,6 +71,11 @@ function toStatus(row: store.CertificateRow): CertificateStatus {
     return { certificate_status, certificate_details: why, ...facts };
   }
   const isOver = not_after !== null && Date.parse(not_after) <= Date.now();
+  if (failure === null && !isOver && !isAnswered) {
+    const certificate_details =
+      'It is made, and served once the service answers under the domain: deploy the service, or start it where it is stopped.';
+    return { certificate_status: 'WAITING', certificate_details, ...facts };
+  }
   if (failure === null && !isOver) {
     const details = `It is served, by ${row.directory === '' ? 'the authority of this installation' : String(row.directory)}, and renewed by itself after ${due_at}.`;
     return { certificate_status: 'SERVED', certificate_details: details, ...facts };

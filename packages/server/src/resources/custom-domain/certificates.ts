@@ -5,9 +5,11 @@ import * as store from './store.ts';
 
 export type CertificateWord = Response<(typeof operations)['getCustomDomainStatus']>['certificate_status'];
 
-/** Of a service's domains among these hosts, as they are known; nobody is asked. */
+/** Of a service's domains among these hosts, under which it is deployed, as they are known; nobody is asked. */
 export async function certificateStatuses(deps: Deps, serviceId: string, hosts: ReadonlySet<string>): Promise<CertificateWord[]> {
   const rows = (await deps.database.many(store.listDomainsOfType, [serviceId])).filter(({ host }) => hosts.has(host));
-  const statuses = await Promise.all(rows.map((row) => certificateStatus(deps, row, row.proven_at !== null)));
+  const statuses = await Promise.all(
+    rows.map((row) => certificateStatus(deps, row, { isProven: row.proven_at !== null, isAnswered: true })),
+  );
   return statuses.map(({ certificate_status }) => certificate_status);
 }

@@ -55,8 +55,21 @@ export async function readDomain(
     dns_details: details,
     ownership_status: ownership.status,
     ownership_details: ownership.details,
-    ...(await certificateStatus(deps, { ...row, driver: facts.driver }, ownership.status === 'PROVEN')),
+    ...(await certificateStatus(
+      deps,
+      { ...row, driver: facts.driver },
+      { isProven: ownership.status === 'PROVEN', isAnswered: await isAnswered(deps, facts.id, row.host) },
+    )),
   };
+}
+
+/** Whether a release is deployed that answers under the host, and not stopped. */
+async function isAnswered({ database, engine }: Deps, serviceId: string, host: string): Promise<boolean> {
+  const config = await engine.deployedConfig(database, serviceId);
+  const isDeployed = config?.ports.some(({ public: isPublic, customHosts = [] }) => isPublic && customHosts.includes(host));
+  if (isDeployed !== true) return false;
+  const [view] = await engine.services(database, [serviceId]);
+  return view?.runningStatus !== 'STOPPED';
 }
 
 /** What DNS says of all domains of a service, and where that is right, whether it proves whose they are. */

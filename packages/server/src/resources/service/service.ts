@@ -207,6 +207,7 @@ async function storeSecrets(deps: Deps, tx: Queryable, row: NewRow, secrets: rea
 function reservedPorts({ config }: Deps): ReservedPorts {
   return new Map([
     [config.gatewayPort, 'the gateway of Davit'],
+    ...(config.gatewayHttpsPort === null ? [] : [[config.gatewayHttpsPort, 'the gateway of Davit, for HTTPS'] as const]),
     [config.port, 'the API of Davit'],
   ]);
 }

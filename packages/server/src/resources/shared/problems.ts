@@ -50,6 +50,11 @@ export function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(text);
 }
 
+/** Whether a path is, or is below, a folder that the kernel and the engine make for each process: nothing can be placed there. */
+export function isSystemPath(path: string): boolean {
+  return /^\/+(?:\.\/+)*(?:proc|sys|dev)(?:\/|$)/.test(path);
+}
+
 /** Whether a path leaves its root: a segment is `..`. */
 export function leavesRoot(path: string): boolean {
   return path.split(/[/\\]/).includes('..');

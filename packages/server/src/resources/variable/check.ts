@@ -1,5 +1,5 @@
 import type { Queryable } from '@davit/db';
-import { hasControlCharacter, leavesRoot, type Problems } from '../shared/problems.ts';
+import { hasControlCharacter, isSystemPath, leavesRoot, type Problems } from '../shared/problems.ts';
 import { circleOf, circlesOf } from './effective.ts';
 import { idOf, standsAt, type VariablePlace } from './place.ts';
 import { referenceKeys } from './references.ts';
@@ -47,6 +47,10 @@ export function checkMountPath(mountPath: string | null, others: readonly Variab
   const isPath = mountPath.startsWith('/') && !mountPath.endsWith('/') && !mountPath.includes('//');
   if (!isPath || leavesRoot(mountPath) || hasControlCharacter(mountPath)) {
     problems.add('mount_path', 'must be the absolute path of a file, without .., double slashes or control characters');
+    return;
+  }
+  if (isSystemPath(mountPath)) {
+    problems.add('mount_path', 'must not be in /proc, /sys or /dev, where no file can be placed; choose another folder');
     return;
   }
   const other = others.find((row) => row.mount_path === mountPath);

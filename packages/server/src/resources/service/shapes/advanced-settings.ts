@@ -64,12 +64,17 @@ function faultOf(name: string, value: Value, most: number | undefined): string |
       if (words.length === 0) return 'must have an address or network; 0.0.0.0/0,::/0 is all of them';
       return says(wrong(isNetwork), 'is not an address or network, as in 10.0.0.0/8');
     case 'network.ingress.denylist_source_range':
+      if (words.length === 0 && value !== '') return 'must have an address or network, or be empty: then nobody is denied';
       return says(wrong(isNetwork), 'is not an address or network, as in 10.0.0.0/8');
     case 'network.ingress.cors_allow_origin':
       if (words.length === 0) return 'must have an origin, or * for all';
       return says(wrong(isOrigin), 'is not an origin, as in https://app.example.org, or *');
     case 'network.ingress.cors_allow_methods':
+      if (words.length === 0)
+        return 'must have a method; to answer no pages of other origins set network.ingress.enable_cors to false';
+      return says(wrong(isToken), 'is not a word of letters, digits, . _ -');
     case 'network.ingress.cors_allow_headers':
+      if (words.length === 0) return 'must have a header; Accept alone allows only those that need no permission';
       return says(wrong(isToken), 'is not a word of letters, digits, . _ -');
     case 'network.ingress.extra_headers':
       return faultOfHeaders(value);
@@ -80,7 +85,11 @@ function faultOf(name: string, value: Value, most: number | undefined): string |
 
 function faultOfHeaders(value: string): string | null {
   const headers = toHeaders(value);
-  return typeof headers === 'string' ? headers : null;
+  if (typeof headers === 'string') return headers;
+  const entries = Object.entries(headers);
+  const length = entries.reduce((sum, [name, content]) => sum + name.length + content.length, 0);
+  if (entries.length <= mostHeaders && length <= mostHeaderCharacters) return null;
+  return `must have at most ${mostHeaders} headers with ${mostHeaderCharacters} characters in all; it has ${entries.length} with ${length}`;
 }
 
 function says(word: string | undefined, fault: string): string | null {
@@ -107,6 +116,10 @@ const reservedHeaders = new Set(
   'connection content-length keep-alive proxy-connection set-cookie te trailer transfer-encoding upgrade'.split(' '),
 );
 
+// The gateway keeps room for as many characters in each answer (`tune.maxrewrite`), and HTTP/2 for some hundred headers.
+const mostHeaders = 50;
+const mostHeaderCharacters = 8000;
+
 /** Headers by name, or what is wrong with the text. */
 function toHeaders(text: string): Readonly<Record<string, string>> | string {
   const rule = 'must be the text of a JSON object of strings, as in {"X-Frame-Options": "DENY"}';
@@ -118,14 +131,14 @@ function toHeaders(text: string): Readonly<Record<string, string>> | string {
     return rule;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return rule;
-  const headers: Record<string, string> = {};
+  const headers = new Map<string, string>();
   for (const [name, content] of Object.entries(value)) {
     if (typeof content !== 'string') return rule;
     if (!isToken(name) || reservedHeaders.has(name.toLowerCase())) return `must not have the header ${JSON.stringify(name)}`;
     if (!/^(?=.*\S)[\x20-\x7e]{1,4096}$/.test(content)) return `must have printable ASCII as ${name}, at most 4096 characters`;
-    headers[name] = content.trim();
+    headers.set(name, content.trim());
   }
-  return headers;
+  return Object.fromEntries(headers);
 }
 
 function toWords(text: string): string[] {

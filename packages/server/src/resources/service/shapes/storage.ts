@@ -1,5 +1,5 @@
 import type { Problems } from '../../shared/problems.ts';
-import { hasControlCharacter, leavesRoot } from '../../shared/problems.ts';
+import { hasControlCharacter, isSystemPath, leavesRoot } from '../../shared/problems.ts';
 import { identities, refuseDuplicates } from './identity.ts';
 import type { StorageRequest } from './request.ts';
 
@@ -13,7 +13,18 @@ export interface StorageSpec {
 
 /** One form for paths that mean the same place. */
 export function mountPath(path: string): string {
-  return path.replace(/\/+/g, '/').replace(/(.)\/$/, '$1');
+  return path
+    .replace(/\/(?:\.?\/)+/g, '/')
+    .replace(/\/\.$/, '/')
+    .replace(/(.)\/$/, '$1');
+}
+
+// Files of every image, or that the engine puts there: a folder cannot be mounted over them.
+const filesOfSystem = ['passwd', 'group', 'shadow', 'hosts', 'hostname', 'resolv.conf'].map((name) => `/etc/${name}`);
+
+/** Where no container starts with a folder. One that cannot be mounted elsewhere, as over a file of the image, is the engine's to find. */
+function isUnmountable(path: string): boolean {
+  return isSystemPath(path) || filesOfSystem.includes(path);
 }
 
 /** The storage of a request; what has the mount point of a former one is that one, and keeps its data. */
@@ -42,6 +53,11 @@ export function toStorage(
     const { id = '', former: before } = ids[index] ?? {};
     if (leavesRoot(storage.mount_point) || hasControlCharacter(storage.mount_point) || mountPath(storage.mount_point) === '/') {
       problems.add(`storage.${index}.mount_point`, 'must be an absolute path below /, without .. and control characters');
+    } else if (isUnmountable(mountPath(storage.mount_point))) {
+      problems.add(
+        `storage.${index}.mount_point`,
+        `must be a folder of its own, as in /data: not /proc, /sys, /dev or below them, nor one of the files ${filesOfSystem.join(', ')}`,
+      );
     }
     if (before !== undefined && storage.size < before.size) {
       problems.add(`storage.${index}.size`, `cannot shrink: it is ${before.size} GB and may only grow`);

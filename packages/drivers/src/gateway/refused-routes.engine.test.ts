@@ -1,0 +1,156 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RoutesLeftOutError } from '../errors.ts';
+import type { HttpRoute, RouteTable } from '../gateway.ts';
+import { HaproxyProcess } from './haproxy-process.ts';
+import { freePort, hasHaproxy, httpRoute, Stage, title, until } from './testing.ts';
+
+/* Values that the check of a table takes and HAProxy does not: none is known, so this HAProxy refuses one header more than others do. */
+
+let stage: Stage;
+beforeEach(() => {
+  stage = new Stage();
+});
+afterEach(() => stage.end());
+
+const refusedHeader = 'X-Refused';
+const refused = (id: string, route: HttpRoute): HttpRoute => ({ ...route, id, options: { headers: { [refusedHeader]: 'x' } } });
+
+/** HAProxy that refuses each configuration with that header, when it is asked and when it is started. */
+function choosyProgram(): string {
+  const program = join(stage.folder, 'choosy-haproxy');
+  const script = `#!/bin/sh
+for argument; do
+  if [ -f "$argument" ] && grep -q ${refusedHeader} "$argument"; then
+    echo "[NOTICE] (1) : path to executable is $0" >&2
+    grep -n ${refusedHeader} "$argument" | sed "s|^\\([0-9]*\\):.*|[ALERT] (1) : config : parsing [$argument:\\1] : refused.|" >&2
+    exit 1
+  fi
+done
+exec haproxy "$@"
+`;
+  writeFileSync(program, script, { mode: 0o755 });
+  return program;
+}
+
+async function failureOf(applied: Promise<void>): Promise<RoutesLeftOutError> {
+  const error = await applied.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof RoutesLeftOutError) return error;
+  throw new Error(`no routes were left out: ${String(error)}`);
+}
+
+async function kill(): Promise<void> {
+  const processes = await new HaproxyProcess(stage.folder, 'haproxy').processes();
+  for (const { pid } of [...(processes?.workers ?? []), ...(processes === null ? [] : [processes.master])]) {
+    process.kill(pid, 'SIGKILL');
+  }
+  await until(async () => (await new HaproxyProcess(stage.folder, 'haproxy').processes()) === null);
+}
+
+describe.skipIf(!hasHaproxy)(`routes that HAProxy refuses, of ${title}`, () => {
+  it('are found among all others, which are served', async () => {
+    const gateway = await stage.gateway({ program: choosyProgram() });
+    const backend = await stage.backend('one');
+    const good = Array.from({ length: 20 }, (_, index) => httpRoute(`r${index}`, [`h${index}.localhost`], [backend]));
+    await gateway.apply({ http: good, tcp: [] });
+    const bad = [
+      refused('bad-1', httpRoute('', ['b1.localhost'], [backend])),
+      refused('bad-2', httpRoute('', ['b2.localhost'], [])),
+    ];
+    const added = httpRoute('new', ['new.localhost'], [backend]);
+    const http = [...good.slice(0, 3), bad[0]!, ...good.slice(3), bad[1]!, added];
+
+    const error = await failureOf(gateway.apply({ http, tcp: [] }));
+
+    expect(error).toMatchObject({ code: 'GATEWAY_FAILED', message: expect.stringMatching(/bad-1.*bad-2/) });
+    expect([...error.failures.keys()].toSorted()).toEqual(['bad-1', 'bad-2']);
+    // HAProxy's words, about the one route.
+    expect(error.failures.get('bad-2')?.evidence.original).toMatch(/^\[ALERT\] .* parsing \[haproxy\.cfg:\d+\] : refused\.$/);
+    for (const { hosts } of [...good, added]) expect((await stage.ask(hosts[0]!)).status).toBe(200);
+    expect((await stage.ask('b1.localhost')).status).toBe(404);
+  });
+
+  it('do not return with a HAProxy that was killed, nor with the next start of Davit', async () => {
+    const program = choosyProgram();
+    const first = await stage.gateway({ program });
+    await first.start();
+    const backend = await stage.backend('one');
+    const table: RouteTable = {
+      http: [refused('bad', httpRoute('', ['b.localhost'], [backend])), httpRoute('r', ['a.localhost'], [backend])],
+      tcp: [],
+    };
+    await failureOf(first.apply(table));
+    await kill();
+    await until(async () => (await stage.ask('a.localhost').catch(() => null))?.status === 200);
+
+    first.detach();
+    // What the watch had begun is over after this.
+    await failureOf(first.apply(table));
+    await kill();
+    const heir = await stage.gateway({ program });
+    await heir.start();
+    // Without backends, as others may have their addresses by now; the table follows.
+    expect((await stage.ask('a.localhost')).status).toBe(503);
+    await failureOf(heir.apply(table));
+    expect((await stage.ask('a.localhost')).status).toBe(200);
+    await kill();
+    await until(async () => (await stage.ask('a.localhost').catch(() => null))?.status === 200);
+  });
+
+  it('are served once HAProxy takes them', async () => {
+    const gateway = await stage.gateway({ program: choosyProgram() });
+    const backend = await stage.backend('one');
+    const routes = [httpRoute('r', ['a.localhost'], [backend]), refused('bad', httpRoute('', ['b.localhost'], [backend]))];
+    await failureOf(gateway.apply({ http: routes, tcp: [] }));
+    writeFileSync(join(stage.folder, 'choosy-haproxy'), '#!/bin/sh\nexec haproxy "$@"\n');
+    await gateway.apply({ http: routes, tcp: [] });
+    expect((await stage.ask('b.localhost')).status).toBe(200);
+  });
+
+  it('that only a start refuses leave the former table in place, over a kill of HAProxy', async () => {
+    // A port that somebody takes after HAProxy was asked, which opens none for that.
+    const [program, asked, taken] = ['slow-haproxy', 'asked', 'taken'].map((name) => join(stage.folder, name));
+    const script = `#!/bin/sh
+if [ "$1" = -c ] && grep -q '^listen tcp_' "$3"; then
+  touch '${asked}'
+  while [ ! -e '${taken}' ]; do sleep 0.02; done
+fi
+exec haproxy "$@"
+`;
+    writeFileSync(program!, script, { mode: 0o755 });
+    const gateway = await stage.gateway({ program: program! });
+    await gateway.start();
+    const backend = await stage.backend('one');
+    const route = httpRoute('r', ['a.localhost'], [backend]);
+    await gateway.apply({ http: [route], tcp: [] });
+    const listenPort = await freePort();
+    const applied = gateway.apply({ http: [route], tcp: [{ id: 't', listenPort, backends: [backend] }] });
+    await until(() => existsSync(asked!));
+    await stage.listen(createServer(), '127.0.0.1', listenPort);
+    writeFileSync(taken!, '');
+    await expect(applied).rejects.toMatchObject({ code: 'GATEWAY_FAILED', message: expect.stringContaining('could not load') });
+    await kill();
+    await until(async () => (await stage.ask('a.localhost').catch(() => null))?.status === 200);
+  });
+
+  it('answers nobody’s fault where HAProxy refuses even a table without routes', async () => {
+    const program = join(stage.folder, 'broken-haproxy');
+    writeFileSync(
+      program,
+      '#!/bin/sh\nfor a; do [ "$a" = -c ] && { echo "[ALERT] no" >&2; exit 1; }; done\nexec haproxy "$@"\n',
+      { mode: 0o755 },
+    );
+    const gateway = await stage.gateway({ program });
+    const applied = gateway.apply({ http: [httpRoute('r', ['a.localhost'], [])], tcp: [] });
+    await expect(applied).rejects.toMatchObject({
+      code: 'GATEWAY_FAILED',
+      name: 'DriverError',
+      evidence: { original: '[ALERT] no' },
+    });
+  });
+});

@@ -1,0 +1,72 @@
+import type { DriverError } from '../errors.ts';
+import type { HttpRoute, RouteTable, TcpRoute } from '../gateway.ts';
+
+type Route = HttpRoute | TcpRoute;
+
+/** Answers why HAProxy refuses a table; null: it takes it. Fails when HAProxy cannot be asked. */
+export type Ask = (table: RouteTable) => Promise<DriverError | null>;
+
+/**
+ * Returns the routes that HAProxy refuses, by id, with its words about each; empty when it takes the whole table. Fails with HAProxy's
+ * words when it refuses even a table without routes, as no route is to blame then. Of routes that are refused only together, the last
+ * one is blamed.
+ *
+ * @param known ids that were refused before. They are asked about again with the others, and left out first, as they mostly still are
+ *   what is refused.
+ */
+export async function refusedRoutes(
+  table: RouteTable,
+  known: ReadonlyMap<string, DriverError>,
+  ask: Ask,
+): Promise<ReadonlyMap<string, DriverError>> {
+  const whole = await ask(table);
+  if (whole === null) return new Map();
+  const routes: readonly Route[] = [...table.http, ...table.tcp];
+  const refused = new Map([...known].filter(([id]) => routes.some((route) => route.id === id)));
+  if (refused.size > 0 && (await ask(withoutRoutes(table, refused))) === null) return refused;
+  refused.clear();
+  const none = await ask(withoutRoutes(table, new Map(routes.map(({ id }) => [id, whole]))));
+  if (none !== null) throw none;
+  for (let rest = routes, failure: DriverError | null = whole; failure !== null;) {
+    const culprit = await firstRefused(table, rest, ask);
+    rest = rest.filter((route) => route !== culprit.route);
+    refused.set(culprit.route.id, culprit.failure);
+    failure = await ask(withoutRoutes(table, refused));
+  }
+  return refused;
+}
+
+/** The first of the routes with which those before it are refused. HAProxy takes a thousand routes in a quarter of a second. */
+async function firstRefused(
+  table: RouteTable,
+  routes: readonly Route[],
+  ask: Ask,
+): Promise<{ readonly route: Route; readonly failure: DriverError }> {
+  let taken = 0;
+  let refused = routes.length;
+  let failure = await ask(onlyRoutes(table, routes));
+  while (refused - taken > 1) {
+    const middle = Math.floor((taken + refused) / 2);
+    const answer = await ask(onlyRoutes(table, routes.slice(0, middle)));
+    if (answer === null) taken = middle;
+    else [refused, failure] = [middle, answer];
+  }
+  const route = routes[refused - 1];
+  if (route === undefined || failure === null) throw new Error('HAProxy took what it had refused before');
+  // Alone it is what HAProxy's words are about.
+  return { route, failure: (await ask(onlyRoutes(table, [route]))) ?? failure };
+}
+
+/** The table without the routes of these ids. */
+export function withoutRoutes(table: RouteTable, ids: ReadonlyMap<string, unknown>): RouteTable {
+  return {
+    ...table,
+    http: table.http.filter(({ id }) => !ids.has(id)),
+    tcp: table.tcp.filter(({ id }) => !ids.has(id)),
+  };
+}
+
+function onlyRoutes(table: RouteTable, routes: readonly Route[]): RouteTable {
+  const wanted = new Set(routes);
+  return { ...table, http: table.http.filter((route) => wanted.has(route)), tcp: table.tcp.filter((route) => wanted.has(route)) };
+}

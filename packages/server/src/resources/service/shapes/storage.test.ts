@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { Problems } from '../../shared/problems.ts';
+import { mountPath, toStorage } from './storage.ts';
+
+function faults(mount_point: string): string[] {
+  const problems = new Problems();
+  toStorage([{ type: 'FAST_SSD', size: 1, mount_point }], [], problems);
+  return problems.found.map(({ path }) => path);
+}
+
+test.each([
+  '/proc',
+  '/proc/1',
+  '//sys/',
+  '/./sys/fs',
+  '/dev',
+  '/dev/shm',
+  '/etc/passwd',
+  '/etc//hosts',
+  '/etc/./resolv.conf',
+  '/',
+  '/.',
+  '/a/../b',
+])('storage is not mounted at %s', (path) => {
+  expect(faults(path)).toEqual(['storage.0.mount_point']);
+});
+
+test.each(['/data', '/processes', '/system', '/devel/x', '/etc/app', '/srv/proc', '/a.b', '/a/.hidden'])(
+  'storage is mounted at %s',
+  (path) => {
+    expect(faults(path)).toEqual([]);
+  },
+);
+
+test('paths of the same place have one form', () => {
+  expect(['/a/b', '//a///b/', '/./a/./b/.', '/a/.b'].map(mountPath)).toEqual(['/a/b', '/a/b', '/a/b', '/a/.b']);
+});
