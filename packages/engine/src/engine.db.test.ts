@@ -189,6 +189,36 @@ describe('the queue', () => {
     await world.reaches(b.serviceId, 'DEPLOYED');
   });
 
+  test('gives services that were asked for by separate calls a result of their own, and those of one call a common one', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const stage = (position: number): RequestedService['stage'] => ({ id: randomUUID(), name: `stage ${position}`, position });
+    const blocker = service({ name: 'blocker' });
+    const store = service({ name: 'store', stage: stage(0) });
+    const page = service({ name: 'page', stage: stage(3) });
+    const shop = service({ name: 'shop', stage: stage(3) });
+    const beside = service({ name: 'beside', stage: stage(0) });
+    world.fake.script = {
+      before: async (call) => {
+        if (call.method === 'build') await held;
+        if (call.method === 'build' && call.service === store.serviceId)
+          throw new DriverError({ cause: 'BUILD_COMMAND_FAILED', message: 'exit 1' });
+      },
+    };
+    await world.deploy([blocker]);
+    await world.reaches(blocker.serviceId, 'BUILDING');
+    const first = await world.deploy([store, page]);
+    expect([await world.deploy([shop]), await world.deploy([beside])]).toEqual([first, first]);
+    release();
+    expect(await world.ends(first)).toBe('FAILED');
+    await world.reaches(store.serviceId, 'BUILD_ERROR');
+    await world.reaches(page.serviceId, 'CANCELED');
+    await world.reaches(beside.serviceId, 'DEPLOYED');
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+  });
+
   test('gives a withdrawn request’s services their former state back', async () => {
     const shop = service();
     let release = (): void => undefined;
