@@ -84,6 +84,19 @@ export const readReleases = statement<{ id: string; service_id: string; image_id
   `SELECT id, service_id, image_id, image_name FROM release WHERE id = ANY ($1::uuid[])`,
 );
 
+export interface WantedReleaseRow {
+  readonly id: string;
+  readonly config: ReleaseConfig;
+  readonly config_hash: string;
+  readonly image_id: string | null;
+}
+
+/** Ids of releases. */
+export const wantedReleases = statement<WantedReleaseRow>(
+  'wantedReleases',
+  `SELECT id, config, config_hash, image_id FROM release WHERE id = ANY ($1::uuid[])`,
+);
+
 export const withdrawRequest = statement<{ id: string }>(
   'withdrawRequest',
   `UPDATE deployment SET status = 'WITHDRAWN', finished_at = clock_timestamp() WHERE id = $1 AND status = 'QUEUED' RETURNING id`,
