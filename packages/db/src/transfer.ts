@@ -144,11 +144,10 @@ function arrivalOf(connection: DedicatedConnection, tables: readonly MovedTable[
     },
     commit: async (statements) => {
       try {
+        // What the statements write is newer than all that has arrived, and must have higher numbers.
+        for (const { name } of tables) await advanceSequences(client, name);
         for (const text of statements) await client.query(text);
-        for (const { name } of tables) {
-          await client.query(`ALTER TABLE ${escapeIdentifier(name)} ENABLE TRIGGER USER`);
-          await advanceSequences(client, name);
-        }
+        for (const { name } of tables) await client.query(`ALTER TABLE ${escapeIdentifier(name)} ENABLE TRIGGER USER`);
         await client.query('COMMIT');
       } catch (error) {
         throw toFailure(error);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DriverError } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { config } from './testing/config.ts';
-import type { ReleaseConfig, RequestedService } from './port.ts';
+import type { PlannedService, ReleaseConfig, RequestedService } from './port.ts';
 import { createWorld, eventually, service, type World } from './testing/world.ts';
 
 let world: World;
@@ -189,6 +189,36 @@ describe('the queue', () => {
     await world.reaches(b.serviceId, 'DEPLOYED');
   });
 
+  test('gives services that were asked for by separate calls a result of their own, and those of one call a common one', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const stage = (position: number): RequestedService['stage'] => ({ id: randomUUID(), name: `stage ${position}`, position });
+    const blocker = service({ name: 'blocker' });
+    const store = service({ name: 'store', stage: stage(0) });
+    const page = service({ name: 'page', stage: stage(3) });
+    const shop = service({ name: 'shop', stage: stage(3) });
+    const beside = service({ name: 'beside', stage: stage(0) });
+    world.fake.script = {
+      before: async (call) => {
+        if (call.method === 'build') await held;
+        if (call.method === 'build' && call.service === store.serviceId)
+          throw new DriverError({ cause: 'BUILD_COMMAND_FAILED', message: 'exit 1' });
+      },
+    };
+    await world.deploy([blocker]);
+    await world.reaches(blocker.serviceId, 'BUILDING');
+    const first = await world.deploy([store, page]);
+    expect([await world.deploy([shop]), await world.deploy([beside])]).toEqual([first, first]);
+    release();
+    expect(await world.ends(first)).toBe('FAILED');
+    await world.reaches(store.serviceId, 'BUILD_ERROR');
+    await world.reaches(page.serviceId, 'CANCELED');
+    await world.reaches(beside.serviceId, 'DEPLOYED');
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+  });
+
   test('gives a withdrawn request’s services their former state back', async () => {
     const shop = service();
     let release = (): void => undefined;
@@ -310,6 +340,27 @@ test('what a release has left that ran nothing goes too', async () => {
   await expect.poll(retired).toBeGreaterThan(before);
 });
 
+async function plannedFor(services: readonly RequestedService[]): Promise<readonly PlannedService[]> {
+  const trigger = { actor: 'tester', triggeredBy: 'Tester', origin: 'API' } as const;
+  const plan = await world.engine.port.plan({ place: world.place, action: 'DEPLOY', wholeEnvironment: false, trigger, services });
+  return plan.stages.flatMap((stage) => stage.services);
+}
+
+test('the plan of an unchanged service with a volume promises no downtime, and that of a changed one says that there is some', async () => {
+  const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
+  const source = { type: 'IMAGE', image: 'registry.example/store', tag: '1', registryId: null } as const;
+  const store = service({ config: config({ source, volumes }) });
+  await world.deploy([store]);
+  await world.reaches(store.serviceId, 'DEPLOYED');
+  const [same] = await plannedFor([store]);
+  expect(same).toMatchObject({ changes: [], expectedDowntime: false });
+  expect(same?.notes.join(' ')).toContain('unless the tag names another image by now');
+  expect(same?.notes.join(' ')).not.toContain('built');
+  const larger = { config: { ...configOf(store), memoryMiB: 256 }, commitId: null };
+  const [changed] = await plannedFor([{ ...store, release: larger }]);
+  expect(changed).toMatchObject({ changes: ['memoryMiB'], expectedDowntime: true });
+});
+
 describe('a rollback', () => {
   test('runs the very same image and configuration, whatever came after', async () => {
     const shop = service({ config: config({ environment: [{ name: 'COLOUR', parts: ['blue'] }] }) });
@@ -327,6 +378,23 @@ describe('a rollback', () => {
     expect(again?.image).toBe(first?.image);
     expect(again?.environment.map((one) => one.value.reveal())).toEqual(first?.environment.map((one) => one.value.reveal()));
     expect(again?.release).toBe(entry?.releaseId);
+  });
+
+  test('has a plan that shows what it changes, and whether the service answers meanwhile', async () => {
+    const volumes = [{ id: randomUUID(), mountPath: '/data', sizeGiB: 1 }];
+    const blue = config({ environment: [{ name: 'COLOUR', parts: ['blue'] }] });
+    const shop = service({ config: blue });
+    await world.deploy([shop]);
+    await world.reaches(shop.serviceId, 'DEPLOYED');
+    const [entry] = await world.engine.port.serviceHistory(world.database.database, shop.serviceId, page);
+    const green = config({ environment: [{ name: 'COLOUR', parts: ['green'] }], volumes });
+    await finished(2, () => world.deploy([{ ...shop, release: { config: green, commitId: null } }]));
+    const [planned] = await plannedFor([{ ...shop, release: { releaseId: entry?.releaseId ?? '' } }]);
+    expect(planned).toMatchObject({ changes: ['volumes', 'variable COLOUR changed'], expectedDowntime: false });
+    const [current] = await world.engine.port.serviceHistory(world.database.database, shop.serviceId, page);
+    const [same] = await plannedFor([{ ...shop, release: { releaseId: current?.releaseId ?? '' } }]);
+    expect(same).toMatchObject({ changes: [], expectedDowntime: false });
+    expect(same?.notes.join(' ')).toContain('the running instances are kept.');
   });
 
   test('to a release that was never built is refused', async () => {

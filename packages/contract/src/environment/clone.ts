@@ -10,7 +10,8 @@ export const cloneEnvironment = operation({
   method: 'POST',
   path: '/environment/{environmentId}/clone',
   tag: 'Environment',
-  summary: 'Copy an environment with its stages, services, variables and secrets; without the data, and nothing is deployed',
+  summary:
+    'Copy an environment with its stages, services, variables and secrets; without the data, and nothing is deployed. Services keep `auto_deploy`: once the copy is deployed, a push deploys both',
   scope: 'WRITE',
   target: 'environment',
   body: Type.Object({

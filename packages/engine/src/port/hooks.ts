@@ -47,6 +47,8 @@ export interface EngineHooks {
    * never fails.
    */
   domainRemarks?(serviceId: string): Promise<readonly string[]>;
+  /** Remarks on deploying this release, for the log: sentences. Default: none. */
+  releaseRemarks?(serviceId: string, releaseId: string): Promise<readonly string[]>;
   /**
    * What gateways must know of domains beside what runs; left out: nothing. Asked for at the start, at each notification on
    * `domainsChannel`, and now and then.

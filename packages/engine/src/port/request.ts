@@ -2,7 +2,7 @@ import type { Action, JobEvent, ReleaseConfig } from '../model.ts';
 
 export type Origin = 'API' | 'CLI' | 'CONSOLE' | 'GIT' | 'SERVICE_INTERNAL' | 'TERRAFORM_PROVIDER';
 
-/** Who asks. Requests of the same actor and action that wait are merged. */
+/** Who asks. Requests of the same actor and action that wait are merged; the services of each keep their own result. */
 export interface Trigger {
   readonly actor: string;
   readonly triggeredBy: string;

@@ -1,8 +1,9 @@
 import type { Database } from '@davit/db';
 import { moveNotes } from '../clusters/leave.ts';
+import { hashOf } from '../hash.ts';
 import { changesBetween } from '../plan/changes.ts';
 import { needsHalt, planStages } from '../plan/plan.ts';
-import type { DeploymentPlan, DeploymentRequest, PlannedService, ReleaseConfig } from '../port.ts';
+import type { DeploymentPlan, DeploymentRequest, PlannedService, ReleaseConfig, RequestedService } from '../port.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import * as requests from '../store/requests.ts';
 import { assertReleasesUsable, whatCanBeDone } from './refusals.ts';
@@ -23,14 +24,18 @@ export async function planRequest(
   const ids = services.map((service) => service.serviceId);
   const runtimes = new Map((await database.many(requests.readRuntimes, [ids])).map((row) => [row.service_id, row]));
   const byId = new Map(services.map((service) => [service.serviceId, service]));
+  const releases = await earlierReleases(database, services);
   const inputs = services.map((service) => {
     const wanted = service.release;
-    const config = wanted !== undefined && 'config' in wanted ? wanted.config : (runtimes.get(service.serviceId)?.config ?? null);
+    const former = runtimes.get(service.serviceId) ?? null;
+    const earlier = wanted !== undefined && 'releaseId' in wanted ? releases.get(wanted.releaseId) : undefined;
+    const config = wanted !== undefined && 'config' in wanted ? wanted.config : (earlier?.config ?? former?.config ?? null);
     return {
       serviceId: service.serviceId,
       stageName: service.stage.name,
       stagePosition: service.stage.position,
       config,
+      isKept: request.action === 'DEPLOY' && isKept(request, { former, config, earlier, release: wanted }),
       hasImage: wanted !== undefined && 'releaseId' in wanted,
       event: service.event ?? null,
       serviceType: service.serviceType,
@@ -46,7 +51,8 @@ export async function planRequest(
       const starts = request.action === 'DEPLOY' || request.action === 'RESTART';
       const config = input?.config ?? null;
       const moves = running > 0 && request.action === 'DEPLOY' && former?.driver !== request.place.driver;
-      const downtime = running > 0 && !moves && (!starts || (config !== null && needsHalt(config)));
+      const isKept = input?.isKept === true;
+      const downtime = running > 0 && !moves && !isKept && (!starts || (config !== null && needsHalt(config)));
       const names = [former?.driver ?? '', request.place.driver].map((key) => clusters.nameOf(key));
       return {
         serviceId: task.serviceId,
@@ -58,7 +64,9 @@ export async function planRequest(
           input?.serviceType === 'TERRAFORM' || input?.serviceType === 'HELM'
             ? []
             : [
-                ...notesOf(request.action, input?.hasImage ?? false, downtime && starts),
+                ...(request.action === 'DEPLOY' ? [imageNote(config, input?.hasImage ?? false)] : []),
+                ...(downtime && starts ? [haltNote] : []),
+                ...(isKept && running > 0 ? [keptNote(config)] : []),
                 ...(moves ? moveNotes(names[0] ?? '', names[1] ?? '', (config?.volumes.length ?? 0) > 0) : []),
                 ...(starts ? scalingNotes(config) : []),
               ],
@@ -69,24 +77,52 @@ export async function planRequest(
   return { action: request.action, stages };
 }
 
+/** The releases that services are rolled back to, by their ids. */
+async function earlierReleases(
+  database: Database,
+  services: readonly RequestedService[],
+): Promise<ReadonlyMap<string, requests.WantedReleaseRow>> {
+  const ids = services.flatMap(({ release }) => (release !== undefined && 'releaseId' in release ? [release.releaseId] : []));
+  return ids.length === 0
+    ? new Map()
+    : new Map((await database.many(requests.wantedReleases, [ids])).map((row) => [row.id, row]));
+}
+
+interface Compared {
+  readonly former: requests.RuntimeRow | null;
+  readonly config: ReleaseConfig | null;
+  /** The release of a rollback. */
+  readonly earlier: requests.WantedReleaseRow | undefined;
+  readonly release: RequestedService['release'];
+}
+
+/**
+ * Whether the running instances stay, as far as that is known before a deployment has looked at repositories and registries. A branch may have
+ * a new commit, so that what is built counts as changed unless the commit is given; a tag is taken to name the same image still.
+ */
+function isKept({ place }: DeploymentRequest, { former, config, earlier, release }: Compared): boolean {
+  if (former === null || config === null || former.desired !== 'RUNNING' || former.driver !== place.driver) return false;
+  if (former.config_hash !== (earlier?.config_hash ?? hashOf(config))) return false;
+  if (earlier !== undefined) return earlier.image_id === former.image_id;
+  if (config.source.type === 'IMAGE') return true;
+  return release !== undefined && 'config' in release && release.commitId !== null && release.commitId === former.commit?.id;
+}
+
+function keptNote(config: ReleaseConfig | null): string {
+  const kept = 'Nothing changed since the last deployment: the running instances are kept';
+  return config?.source.type === 'IMAGE' ? `${kept}, unless the tag names another image by now.` : `${kept}.`;
+}
+
 function scalingNotes(config: ReleaseConfig | null): string[] {
   const obstacle = config === null ? null : scalingObstacle(config);
   return obstacle === null ? [] : [`The number of instances does not follow their load: ${obstacle}.`];
 }
 
-function notesOf(action: string, hasImage: boolean, halts: boolean): string[] {
-  const notes: string[] = [];
-  if (action === 'DEPLOY') {
-    notes.push(
-      hasImage
-        ? 'The release runs the image that it was built with; nothing is built.'
-        : 'The image is built unless one of the same commit and build settings exists.',
-    );
-  }
-  if (halts) {
-    notes.push(
-      'A volume (or a public UDP port) has one user at a time: the running instances stop before the new ones start, and the service does not answer in between.',
-    );
-  }
-  return notes;
+function imageNote(config: ReleaseConfig | null, hasImage: boolean): string {
+  if (hasImage) return 'The release runs the image that it was built with; nothing is built.';
+  if (config?.source.type === 'IMAGE') return 'The image is pulled unless it is there already.';
+  return 'The image is built unless one of the same commit and build settings exists.';
 }
+
+const haltNote =
+  'A volume (or a public UDP port) has one user at a time: the running instances stop before the new ones start, and the service does not answer in between.';

@@ -86,7 +86,7 @@ async function writeServices(
     stage_position: service.stage.position,
     event: service.event ?? null,
   }));
-  await tx.run(requests.insertServices, [deploymentId, JSON.stringify(entries)]);
+  await tx.run(requests.insertServices, [deploymentId, JSON.stringify(entries), randomUUID()]);
 }
 
 function releaseIdOf(service: RequestedService): string | null {

@@ -47,9 +47,9 @@ export class DeploymentRun {
   readonly #log: DeploymentLog;
   #tasks: readonly TaskState[] = [];
   #isPrepared = false;
-  /** Name of the service that failed first, which is why others are canceled. */
-  #firstFailed: string | null = null;
-  /** Code of that failure, or of what kept the environment from being removed. */
+  /** Names of the services that failed first, by call: the reason why others of the call are canceled. */
+  readonly #firstFailed = new Map<string | null, string>();
+  /** Code of the first failure, or of what kept the environment from being removed. */
   #firstCause: string | null = null;
   /** Former instances that drain and stop while the next stage goes on. */
   readonly #tails: Promise<void>[] = [];
@@ -147,21 +147,22 @@ export class DeploymentRun {
       (member) => !isFinished(member.phase) && member.plan.build.some((name) => !member.done.has(name)),
     );
     if (building.length === 0) return;
-    // A failed build ends the others of the stage: nothing of it will be deployed.
-    const stageFailed = new AbortController();
+    // A failed build ends the others of its call in the stage: nothing of them will be deployed.
+    const failures = new Map(building.map(({ callId }) => [callId, new AbortController()]));
     await this.#forEach(building, async (member) => {
-      if (await this.#cancelWaiting(member, stageFailed.signal)) return;
+      const callFailed = failures.get(member.callId) ?? new AbortController();
+      if (await this.#cancelWaiting(member, callFailed.signal)) return;
       await this.#enter(member, 'BUILDING');
-      const cancel = AbortSignal.any([this.#input.cancel, stageFailed.signal]);
+      const cancel = AbortSignal.any([this.#input.cancel, callFailed.signal]);
       const failure = await this.#guard(member, () =>
         this.#inTurn(cancel, () => this.#runSteps(member, member.plan.build, cancel)),
       );
       if (failure === null) return;
-      this.#firstFailed ??= member.task.name;
-      stageFailed.abort();
+      this.#noteFailed(member);
+      callFailed.abort();
       await this.#fail(member, 'BUILD_FAILED', failure);
     });
-    if (members.some((member) => member.phase === 'BUILD_FAILED')) await this.#cancelRest();
+    await this.#cancelRest(members);
   }
 
   /** When one of the builds at a time may begin. Who is canceled until then need not wait for those of others. */
@@ -185,7 +186,7 @@ export class DeploymentRun {
     }
     const open = members.filter((member) => !isFinished(member.phase));
     await this.#forEach(open, async (member) => {
-      if (this.#anyFailed(members) || (await this.#cancelWaiting(member, this.#input.cancel))) return;
+      if (this.#hasFailed(member.callId, members) || (await this.#cancelWaiting(member, this.#input.cancel))) return;
       await this.#enter(member, 'WORKING');
       const foreground = retires(member) ? member.plan.deploy.slice(0, -1) : member.plan.deploy;
       const failure = await this.#guard(member, () => this.#runSteps(member, foreground, this.#input.cancel));
@@ -194,7 +195,7 @@ export class DeploymentRun {
       await this.#succeed(member);
       if (retires(member)) this.#follow(this.#retire(member));
     });
-    if (this.#anyFailed(members)) await this.#cancelRest();
+    await this.#cancelRest(members);
   }
 
   #follow(tail: Promise<void>): void {
@@ -203,8 +204,12 @@ export class DeploymentRun {
     tail.catch(() => this.#abandon.abort());
   }
 
-  #anyFailed(members: readonly TaskState[]): boolean {
-    return members.some((member) => member.phase === 'FAILED' || member.phase === 'BUILD_FAILED');
+  #hasFailed(callId: string | null, members: readonly TaskState[]): boolean {
+    return members.some((member) => member.callId === callId && isFailed(member));
+  }
+
+  #noteFailed({ callId, task }: TaskState): void {
+    if (!this.#firstFailed.has(callId)) this.#firstFailed.set(callId, task.name);
   }
 
   /** A former instance that does not go is the keeper's to remove; the new release serves already. */
@@ -306,7 +311,7 @@ export class DeploymentRun {
 
   async #fail(member: TaskState, phase: 'BUILD_FAILED' | 'FAILED', failure: FailureRecord): Promise<void> {
     const { serviceId, name } = member.task;
-    this.#firstFailed ??= name;
+    this.#noteFailed(member);
     this.#firstCause ??= failure.code;
     const evidence = failure.evidence.lines ?? [];
     for (const line of evidence) this.#log.add('evidence', line, { serviceId });
@@ -321,11 +326,10 @@ export class DeploymentRun {
     );
   }
 
-  #cause(): string {
+  #cause({ callId }: TaskState): string {
     if (this.#input.cancel.aborted) return '';
     // What failed before this process took the deployment up is known by its phase.
-    const isFailed = ({ phase }: TaskState): boolean => phase === 'FAILED' || phase === 'BUILD_FAILED';
-    const failed = this.#firstFailed ?? this.#tasks.find(isFailed)?.task.name;
+    const failed = this.#firstFailed.get(callId) ?? this.#tasks.find((one) => one.callId === callId && isFailed(one))?.task.name;
     return failed === undefined ? '' : `, as ${failed} failed`;
   }
 
@@ -337,7 +341,7 @@ export class DeploymentRun {
 
   async #endCanceled(member: TaskState): Promise<void> {
     const { serviceId, name } = member.task;
-    this.#log.add('end', `${name}: canceled${this.#cause()}.`, { serviceId, level: 'WARNING' });
+    this.#log.add('end', `${name}: canceled${this.#cause(member)}.`, { serviceId, level: 'WARNING' });
     await this.#log.flush();
     await this.#enter(member, 'CANCELED');
   }
@@ -370,17 +374,17 @@ export class DeploymentRun {
     return true;
   }
 
-  /** After a failure nothing that has not begun will begin. */
-  async #cancelRest(): Promise<void> {
+  /** After a failure nothing of the same call that has not begun will begin. `stage`: the services among which the failure is. */
+  async #cancelRest(stage: readonly TaskState[]): Promise<void> {
     for (const member of this.#tasks) {
-      if (!isFinished(member.phase)) await this.#endCanceled(member);
+      if (!isFinished(member.phase) && this.#hasFailed(member.callId, stage)) await this.#endCanceled(member);
     }
   }
 
   async #finish(): Promise<void> {
     const { deployment, parts } = this.#input;
     const phases = this.#tasks.map((member) => member.phase);
-    const failed = phases.some((phase) => phase === 'FAILED' || phase === 'BUILD_FAILED');
+    const failed = this.#tasks.some(isFailed);
     const canceled = this.#input.cancel.aborted && phases.some((phase) => phase === 'CANCELED');
     const outcome = failed ? 'FAILED' : canceled ? 'CANCELED' : 'SUCCEEDED';
     const isRemoval = deployment.action === 'DELETE' && deployment.whole_environment && outcome === 'SUCCEEDED';
@@ -454,4 +458,8 @@ export class DeploymentRun {
 
 function isTooLarge(error: unknown): boolean {
   return error instanceof DriverError && error.code === 'SECRETS_TOO_LARGE';
+}
+
+function isFailed({ phase }: TaskState): boolean {
+  return phase === 'FAILED' || phase === 'BUILD_FAILED';
 }

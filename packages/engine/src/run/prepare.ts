@@ -14,6 +14,8 @@ import { readableSecrets, unlessRefused } from './readable.ts';
 export interface TaskState {
   readonly task: Task;
   readonly plan: PlannedTask;
+  /** Services of one call share their fate; those of calls that were merged into one deployment do not. */
+  readonly callId: string | null;
   phase: Phase;
   readonly done: Set<StepName>;
   /** Code of the failure that an earlier attempt recorded; null: none. */
@@ -62,7 +64,9 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
       if (task === undefined || row === undefined) return [];
       const known = recorded.get(task.serviceId) ?? [];
       const begun = new Set(known.filter(({ status }) => status !== 'PENDING').map(({ name }) => name));
-      return [{ task, plan, phase: row.phase, failureCode: row.failure_code, done: resume(task, known), begun }];
+      return [
+        { task, plan, callId: row.call_id, phase: row.phase, failureCode: row.failure_code, done: resume(task, known), begun },
+      ];
     }),
   );
   await journal.insertSteps(stages.flat().flatMap(journalRows));

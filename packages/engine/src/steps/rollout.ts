@@ -121,9 +121,15 @@ export const ready: Step = {
     task.instances = await driverSet(context).cluster.awaitReady(workload, call);
     call.log(`${task.instances.length} ${task.instances.length === 1 ? 'instance is' : 'instances are'} ready.`);
     for (const remark of await remarks) call.log(`Custom domain: ${remark}`);
+    for (const remark of await releaseRemarks(context)) call.log(remark);
     return {};
   },
 };
+
+async function releaseRemarks({ task, parts, deployment }: StepContext): Promise<readonly string[]> {
+  if (deployment.action !== 'DEPLOY' || task.releaseId === null) return [];
+  return (await parts.hooks.releaseRemarks?.(task.serviceId, task.releaseId)) ?? [];
+}
 
 /** While instances get ready, so that it takes no time of its own. DNS that is wrong is told, and stops nothing. */
 async function domainRemarks({ task, parts }: StepContext): Promise<readonly string[]> {

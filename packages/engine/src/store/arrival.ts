@@ -23,6 +23,7 @@ export const arrivalStatements: readonly string[] = [
   // Ids of another engine. One that has the same images finds them by their names.
   'UPDATE release SET image_id = NULL, collected_image = NULL WHERE image_id IS NOT NULL OR collected_image IS NOT NULL',
   // What should run, as it ran: the same commits, digests, variables. Terraform configurations run nothing.
+  // Each service is a call of its own, so that one that fails keeps no other from coming back.
   `WITH due AS (
      SELECT t.*, l.service_type, l.service_name, l.icon_uri, l.stage_id, l.stage_name, l.stage_position, l.cluster_id
        FROM service_runtime t CROSS JOIN LATERAL (
@@ -37,8 +38,8 @@ export const arrivalStatements: readonly string[] = [
      RETURNING id, environment_id
    )
    INSERT INTO deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout, stage_id,
-                                   stage_name, stage_position)
+                                   stage_name, stage_position, call_id)
    SELECT m.id, d.service_id, d.service_type, d.service_name, d.icon_uri, d.release_id, gen_random_uuid(), d.stage_id, d.stage_name,
-          d.stage_position
+          d.stage_position, gen_random_uuid()
      FROM due d JOIN made m ON m.environment_id = d.environment_id`,
 ];

@@ -138,6 +138,8 @@ export interface TaskRow {
   readonly phase: Phase;
   readonly failure_code: string | null;
   readonly event: JobEvent | null;
+  /** The call that asked for the service; null in older requests. */
+  readonly call_id: string | null;
   readonly release_id: string | null;
   readonly config: ReleaseConfig | null;
   readonly config_hash: string | null;
@@ -149,7 +151,8 @@ export interface TaskRow {
 
 export const readTasks = statement<TaskRow>(
   'readTasks',
-  `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase, s.failure ->> 'code' AS failure_code, s.event, s.release_id,
+  `SELECT s.service_id, s.service_type, s.service_name, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.phase,
+          s.failure ->> 'code' AS failure_code, s.event, s.call_id, s.release_id,
           r.config, r.config_hash, r.commit, r.values_commit, r.image_id, r.image_name
      FROM deployment_service s LEFT JOIN release r ON r.id = s.release_id
     WHERE s.deployment_id = $1 ORDER BY s.stage_position, s.created_at, s.service_id`,

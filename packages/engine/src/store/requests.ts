@@ -44,16 +44,19 @@ export const insertReleases = statement(
      FROM jsonb_to_recordset($4::jsonb) AS r(id uuid, service_id uuid, config jsonb, config_hash text, commit jsonb, values_commit text)`,
 );
 
-/** A service that the request already has takes the newer release: it is the same actor who asked again. */
+/**
+ * Deployment, services, id of the call that asks for them. A service that the request already has takes the newer release and belongs to
+ * the newer call: it is the same actor who asked again.
+ */
 export const insertServices = statement(
   'insertDeploymentServices',
   `INSERT INTO deployment_service (deployment_id, service_id, service_type, service_name, icon_uri, release_id, rollout,
-                                   stage_id, stage_name, stage_position, event)
-   SELECT $1, s.service_id, s.service_type, s.service_name, s.icon_uri, s.release_id, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.event
+                                   stage_id, stage_name, stage_position, event, call_id)
+   SELECT $1, s.service_id, s.service_type, s.service_name, s.icon_uri, s.release_id, s.rollout, s.stage_id, s.stage_name, s.stage_position, s.event, $3
      FROM jsonb_to_recordset($2::jsonb) AS s(service_id uuid, service_type text, service_name text, icon_uri text, release_id uuid,
                                              rollout uuid, stage_id uuid, stage_name text, stage_position integer, event text)
    ON CONFLICT (deployment_id, service_id) DO UPDATE SET release_id = excluded.release_id, stage_id = excluded.stage_id,
-     stage_name = excluded.stage_name, stage_position = excluded.stage_position`,
+     stage_name = excluded.stage_name, stage_position = excluded.stage_position, call_id = excluded.call_id`,
 );
 
 export const notifyRunners = statement('notifyRunners', `SELECT pg_notify('davit_deployment', $1)`);
@@ -79,6 +82,19 @@ export const isKnown = statement<{ known: boolean }>(
 export const readReleases = statement<{ id: string; service_id: string; image_id: string | null; image_name: string | null }>(
   'readReleases',
   `SELECT id, service_id, image_id, image_name FROM release WHERE id = ANY ($1::uuid[])`,
+);
+
+export interface WantedReleaseRow {
+  readonly id: string;
+  readonly config: ReleaseConfig;
+  readonly config_hash: string;
+  readonly image_id: string | null;
+}
+
+/** Ids of releases. */
+export const wantedReleases = statement<WantedReleaseRow>(
+  'wantedReleases',
+  `SELECT id, config, config_hash, image_id FROM release WHERE id = ANY ($1::uuid[])`,
 );
 
 export const withdrawRequest = statement<{ id: string }>(

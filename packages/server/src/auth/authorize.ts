@@ -13,7 +13,7 @@ import {
 import type { Queryable } from '@davit/db';
 import type { EnginePort } from '@davit/engine/port';
 import { canSee, type Access, type Caller } from './caller.ts';
-import { judge, refused } from './custom-role.ts';
+import { judge, refused, type Place } from './custom-role.ts';
 import { organizationOf, type PlaceRow } from './store.ts';
 
 const rank: Readonly<Record<Scope, number>> = {
@@ -88,19 +88,24 @@ export async function callerAt(world: World, caller: Caller, operation: Operatio
   // Whom an invitation invites is no member yet: its rule looks at the e-mail address.
   if (operation.target === 'invitation' && caller.person !== null) return there;
   if (access === undefined) throw targetNotFound(operation);
-  if (access.kind === 'custom') {
-    const clusterId = ids['clusterId'] ?? place.cluster_id ?? null;
-    const verdict = judge(access.rights, operation, {
-      projectId: place.project_id ?? null,
-      mode: place.mode ?? null,
-      clusterId,
-    });
-    if (verdict.kind === 'hidden') throw targetNotFound(operation);
-    if (verdict.kind === 'forbidden') throw refused(access.rights, verdict.why);
-    return there;
-  }
-  if (admits(there, operation) === 'no') throw forbidden(there, operation);
+  const clusterId = ids['clusterId'] ?? place.cluster_id ?? null;
+  checkNamed(there, operation, { projectId: place.project_id ?? null, mode: place.mode ?? null, clusterId });
   return there;
+}
+
+/**
+ * Judges a place of the caller's organization. For a place that a query or body names, `operation` is the one that does the same with
+ * this place in its path. Throws NOT_FOUND where a custom role sees nothing of the place, and FORBIDDEN.
+ */
+export function checkNamed(caller: Caller, operation: Operation, place: Place): void {
+  const { access } = caller;
+  if (access.kind !== 'custom') {
+    if (admits(caller, operation) !== 'yes') throw forbidden(caller, operation);
+    return;
+  }
+  const verdict = judge(access.rights, operation, place);
+  if (verdict.kind === 'hidden') throw targetNotFound(operation);
+  if (verdict.kind === 'forbidden') throw refused(access.rights, verdict.why);
 }
 
 function accessIn(caller: Caller, organizationId: string): Access | undefined {

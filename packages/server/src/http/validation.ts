@@ -2,6 +2,7 @@ import { AppError, isUuid, type ErrorDetail } from '@davit/base';
 import type { Operation } from '@davit/contract';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { refuseUnstorable } from './json.ts';
+import { neglectedFlags } from './restraining-flags.ts';
 import { toDetails } from './validation-messages.ts';
 
 const dateTime = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
@@ -50,12 +51,21 @@ export function bodyChecker(operation: Operation): (body: unknown, bytes: number
   };
 }
 
-/** Checks and converts the query of an operation. Members that it does not declare stay, and mean nothing. */
+/**
+ * Checks and converts the query of an operation. Members that it does not declare stay, and mean nothing; VALIDATION_FAILED for flags such as
+ * `dry_run` whose neglect would do more than was asked for.
+ */
 export function queryChecker(operation: Operation): (query: Record<string, unknown>) => Record<string, unknown> {
   const schema = operation.query;
-  if (schema === undefined) return (query) => query;
+  const refuseNeglected = (query: Record<string, unknown>): Record<string, unknown> => {
+    const neglected = neglectedFlags(operation, query);
+    if (neglected.length > 0) throw validationFailed(neglected);
+    return query;
+  };
+  if (schema === undefined) return refuseNeglected;
   const check = compiled(queryAjv, schema);
   return (query) => {
+    refuseNeglected(query);
     const validate = check();
     if (!validate(query)) throw validationFailed(toDetails(validate.errors ?? []));
     refuseUnstorable(query, '');

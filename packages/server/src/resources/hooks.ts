@@ -6,6 +6,7 @@ import { gatewayDomains } from './certificate/index.ts';
 import { claimCluster, readClusterAccess } from './cluster/index.ts';
 import { imageDigest, imageName, isPlainRegistry, registryCredentials } from './container-registry/index.ts';
 import { domainRemarks } from './custom-domain/index.ts';
+import { rollbackRemarks } from './git-event/index.ts';
 import { removeEnvironment } from './environment/index.ts';
 import { gitCredentials } from './git-token/index.ts';
 import { readChartArchive } from './helm-repository/index.ts';
@@ -27,6 +28,7 @@ export function engineHooks(database: Database, vault: Vault, config: Configurat
     helmChart: (repositoryId, chart) => readChartArchive({ database, vault, config }, repositoryId, chart),
     isPlainRegistry: (registryId) => isPlainRegistry(database, registryId),
     domainRemarks: (serviceId) => domainRemarks(database, config, serviceId),
+    releaseRemarks: (serviceId, releaseId) => rollbackRemarks(database, serviceId, releaseId),
     gatewayDomains: gatewayDomains(database, vault),
     clusters: () => readClusterAccess(database, vault),
     claimCluster: (clusterId, identity) => claimCluster(database, clusterId, identity),

@@ -280,7 +280,11 @@ describe('an environment', () => {
       plan: { action: 'DEPLOY', stages: [{ services: [{ service_id: id, name: 'web' }] }] },
     });
     const answer = await client.call('deployEnvironment', { params });
-    expect(answer).toMatchObject({ state: 'DEPLOYMENT_QUEUED', status_details: { action: 'DEPLOY', status: 'QUEUED' } });
+    expect(answer).toMatchObject({
+      state: 'DEPLOYMENT_QUEUED',
+      last_deployment_state: 'DEPLOYMENT_QUEUED',
+      status_details: { action: 'DEPLOY', status: 'QUEUED' },
+    });
     const again = await client.call('redeployEnvironment', { params });
     expect(again.deployment_request_id).toBe(answer.deployment_request_id);
     const statuses = await client.call('getEnvironmentStatuses', { params });

@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createClient, type Client } from '@davit/client';
-import { createFakeCluster, type FakeCluster } from '@davit/drivers';
+import { createFakeCluster, DriverError, type FakeCluster } from '@davit/drivers';
 import { openDatabase, statement } from '@davit/db';
 import { createEngine, type Engine } from '@davit/engine';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
@@ -209,6 +209,44 @@ test('an export that was changed, cut off, or is of another passphrase is refuse
   await expect(stat(home)).rejects.toThrow('ENOENT');
   // Then it works with what is whole.
   await importInstance(latter(), file, print);
+});
+
+test('a deployment that fails after the import is known with its cause, and can be asked for again', async () => {
+  const { environmentId, services } = await furnish();
+  const params = { environmentId };
+  const containerId = services['cache'] ?? '';
+  await engine?.stop();
+  await exportInstance(former(), { file }, print);
+  await importInstance(latter(), file, print);
+  const moved = await open(latter());
+  let isReachable = false;
+  moved.fake.script = {
+    before: ({ method }) => {
+      if (method === 'pull' && !isReachable)
+        throw new DriverError({ cause: 'IMAGE_NOT_FOUND', message: 'the registry has no such image' });
+    },
+  };
+  await moved.api.engine.start();
+  closers.push(() => moved.api.engine.stop());
+  const ended = (): Promise<string> =>
+    vi.waitFor(async () => {
+      const { last_deployment_state } = await moved.client.call('getEnvironmentStatus', { params });
+      expect(last_deployment_state).toMatch(/^DEPLOYED$|_ERROR$/);
+      return last_deployment_state;
+    }, 15_000);
+  expect(await ended()).toMatch(/_ERROR$/);
+  const status = await moved.client.call('getContainerStatus', { params: { containerId } });
+  expect(status).toMatchObject({
+    state: expect.stringMatching(/_ERROR$/),
+    failure: { code: 'IMAGE_NOT_FOUND' },
+    service_deployment_status: 'OUT_OF_DATE',
+  });
+  const { results } = await moved.client.call('listContainerDeploymentHistoryV2', { params: { containerId } });
+  expect(results[0]).toMatchObject({ auditing_data: { triggered_by: 'davit import' }, status: expect.stringMatching(/_ERROR$/) });
+  isReachable = true;
+  await moved.client.call('redeployContainer', { params: { containerId } });
+  expect(await ended()).toBe('DEPLOYED');
+  expect(moved.fake.instances.map(({ service }) => service)).toContain(containerId);
 });
 
 test('an instance that has records or is in use takes no import, and an import that fails leaves nothing', async () => {

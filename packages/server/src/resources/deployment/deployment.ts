@@ -1,7 +1,7 @@
-import type { Body, operations, Query, Response } from '@davit/contract';
+import { operations, type Body, type Query, type Response } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import type { Action, DeploymentRequest, RequestedService } from '@davit/engine/port';
-import { notFound } from '../../auth/authorize.ts';
+import { callerAt, notFound } from '../../auth/authorize.ts';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { markDeleting, openEnvironment, removeEnvironment, type OpenEnvironment } from '../environment/index.ts';
@@ -185,8 +185,9 @@ export async function withdrawRequest(deps: Deps, caller: Caller, id: string): P
 
 /** What became of a request: its state word while it waits, runs, and after its end. NOT_FOUND. */
 export async function readRequestStatus(deps: Deps, caller: Caller, id: string): Promise<RequestStatus> {
-  const place = await deps.engine.placeOfRequest(deps.database, id);
-  const view = place === null || !canSee(caller, place.organizationId) ? null : await deps.engine.deployment(deps.database, id);
+  // The query names the request, so that its environment is judged here, as that of a request in a path.
+  await callerAt(deps, caller, operations.streamDeployment, { deploymentRequestId: id });
+  const view = await deps.engine.deployment(deps.database, id);
   if (view === null) throw notFound('deployment request');
   return { deployment_request_id: id, environment_id: view.environmentId, status: view.state };
 }

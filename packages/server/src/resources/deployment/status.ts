@@ -1,6 +1,6 @@
 import type { operations, Response, ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
-import { environmentState, type EnvironmentView, type StateWord } from '@davit/engine/port';
+import { deploymentState, environmentState, type EnvironmentView, type StateWord } from '@davit/engine/port';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
@@ -76,7 +76,7 @@ export async function environmentWords(
     database,
     services.map(({ id }) => id),
   );
-  return { state: stateOf(view, statuses), last_deployment_state: view.last?.state ?? 'READY' };
+  return { state: stateOf(view, statuses), last_deployment_state: lastDeploymentState(view) };
 }
 
 function toStatus(
@@ -89,7 +89,7 @@ function toStatus(
   return {
     id: environmentId,
     state: stateOf(view, statuses),
-    last_deployment_state: last?.state ?? 'READY',
+    last_deployment_state: lastDeploymentState(view),
     ...(last === null ? {} : { last_deployment_date: last.at }),
     last_deployment_id: last?.executionId ?? null,
     total_deployment_duration_in_seconds:
@@ -107,17 +107,17 @@ function stateOf(view: EnvironmentView, statuses: readonly Pick<ServiceStatus, '
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const ofServices = environmentState(statuses.map(({ state }) => state as StateWord));
   if (ofServices !== null) return ofServices;
-  if (view.last?.running === true || view.waitingAction === null) return view.last?.state ?? 'READY';
-  return waitingWords[view.waitingAction];
+  return lastDeploymentState(view);
 }
 
-const waitingWords = {
-  DEPLOY: 'DEPLOYMENT_QUEUED',
-  RESTART: 'RESTART_QUEUED',
-  STOP: 'STOP_QUEUED',
-  DELETE: 'DELETE_QUEUED',
-  UNINSTALL: 'DELETE_QUEUED',
-} as const;
+/**
+ * The word of the deployment that runs, else of the first that waits, else of the last one that ended. Pipelines read from it when a
+ * deployment that they asked for has ended, so that it must not be the end of a former one meanwhile.
+ */
+export function lastDeploymentState({ last, waitingAction }: EnvironmentView): StateWord {
+  if (last?.running === true || waitingAction === null) return last?.state ?? 'READY';
+  return deploymentState(waitingAction, 'QUEUED', false);
+}
 
 function deploymentStatus(
   statuses: readonly ServiceStatus[],

@@ -43,6 +43,30 @@ test('a push deploys exactly the pushed commit, told as GIT in the history', asy
   expect(events[0]).toMatchObject({ origin: 'GIT', triggered_by: 'git: ada' });
 });
 
+test('a rollback says that the next push replaces it, and so does the push', async () => {
+  const repository = scene.repository();
+  const first = repository.commit('first', files);
+  const id = await scene.deployed(repository);
+  const second = repository.commit('second', { 'web/index.html': 'two' });
+  await scene.deploy(id);
+  await scene.eventually(async () => (await scene.commitOf(id)) === second, 'the second commit');
+  const params = { applicationId: id };
+  const { results } = await scene.api.call('listApplicationDeploymentHistoryV2', { params });
+  const release = results.at(-1)?.release_id ?? '';
+  await scene.api.call('deployApplication', { params, body: { release_id: release } });
+  await scene.eventually(async () => (await scene.commitOf(id)) === first, 'the rollback');
+  const { environment } = await scene.api.call('getApplication', { params });
+  const lines = await scene.api.call('listEnvironmentLogs', { params: { environmentId: environment?.id ?? '' } });
+  const remark = 'auto_deploy is on: the next push to main replaces this earlier release. Switch auto_deploy off to keep it.';
+  expect(JSON.stringify(lines)).toContain(remark);
+  const third = repository.commit('third', { 'web/index.html': 'three' });
+  await scene.send(await scene.webhook(id), 'push', pushOf(third, { before: second }));
+  expect(await scene.verdictOf(id)).toMatchObject({
+    verdict: 'DEPLOYED',
+    reason: `main is now at ${third.slice(0, 12)}, which replaces the earlier release at ${first.slice(0, 12)} that the service was rolled back to: auto_deploy is on`,
+  });
+});
+
 test('services of one environment are deployed together, others of the repository in theirs', async () => {
   const repository = scene.repository();
   const first = repository.commit('first', files);

@@ -117,7 +117,8 @@ async function deployTogether(deps: Deps, tx: Queryable, push: Push, services: r
   const reason = `${event.branch} is now at ${event.after?.slice(0, 12)}`;
   const chosen: Service[] = [];
   for (const service of services) {
-    const isFirst = await writeVerdict(tx, push.id, service, { verdict: 'DEPLOYED', reason, commitId: event.after });
+    const verdict = { verdict: 'DEPLOYED', reason: `${reason}${replacedBy(service)}`, commitId: event.after } as const;
+    const isFirst = await writeVerdict(tx, push.id, service, verdict);
     if (isFirst) chosen.push(service);
   }
   const environmentId = chosen[0]?.environment_id;
@@ -126,6 +127,13 @@ async function deployTogether(deps: Deps, tx: Queryable, push: Push, services: r
   const caller = gitCaller(push.organization_id, event.author);
   const requestId = await requestSelected(deps, tx, caller, { environmentId, selected });
   await tx.run(store.settleVerdict, [push.id, ids(chosen), requestId]);
+}
+
+/** What a reader must know who rolled the service back, and may not expect that a push replaces that. */
+function replacedBy({ is_rolled_back, deployed_commit_id }: Service): string {
+  if (!is_rolled_back) return '';
+  const commit = deployed_commit_id === null ? '' : ` at ${deployed_commit_id.slice(0, 12)}`;
+  return `, which replaces the earlier release${commit} that the service was rolled back to: auto_deploy is on`;
 }
 
 /** A service at a commit. */

@@ -129,6 +129,23 @@ export const endEvent = statement(
 );
 
 /** What a push or pull request may concern. */
+/** Whether a newer release than this one has been deployed before: then the release is what the service was rolled back to. */
+function isOlder(serviceId: string, releaseId: string): string {
+  return `exists (select 1 from release as older
+                    join deployment_service as one on one.service_id = ${serviceId} and one.phase = 'SUCCEEDED'
+                    join deployment on deployment.id = one.deployment_id and deployment.action = 'DEPLOY'
+                    join release as newer on newer.id = one.release_id and newer.created_at > older.created_at
+                   where older.id = ${releaseId})`;
+}
+
+/** Service, release. The branch that would replace the release with its next push; null: the default branch. No row: nothing would. */
+export const replacingBranch = statement<{ branch: string | null }>(
+  'git_event_replacing_branch',
+  `select service.spec #>> '{git_repository,branch}' as branch from service
+    where service.id = $1 and service.spec #>> '{git_repository,url}' is not null
+      and coalesce((service.spec ->> 'auto_deploy')::boolean, false) and ${isOlder('service.id', '$2::uuid')}`,
+);
+
 export interface CandidateRow {
   readonly id: string;
   readonly type: ServiceType;
@@ -150,6 +167,8 @@ export interface CandidateRow {
   readonly match: readonly string[];
   readonly exclude: readonly string[];
   readonly deployed_commit_id: string | null;
+  /** An earlier release runs than one that was deployed before. */
+  readonly is_rolled_back: boolean;
   /** What was asked for by itself last, deployed or not. */
   readonly asked_commit_id: string | null;
 }
@@ -170,6 +189,7 @@ export const candidates = statement<CandidateRow>(
           array(select value from deployment_restriction as one where one.service_id = service.id and one.mode = 'MATCH') as match,
           array(select value from deployment_restriction as one where one.service_id = service.id and one.mode = 'EXCLUDE') as exclude,
           case when runtime.desired <> 'NONE' then runtime.commit ->> 'id' end as deployed_commit_id,
+          ${isOlder('service.id', 'runtime.release_id')} as is_rolled_back,
           (select verdict.commit_id from git_verdict as verdict
             where verdict.service_id = service.id and verdict.verdict = 'DEPLOYED' order by verdict.created_at desc limit 1) as asked_commit_id
      from service

@@ -1,4 +1,4 @@
-import type { ContainerRegistryKind } from '@davit/contract';
+import type { ContainerRegistryKind, EnvironmentMode } from '@davit/contract';
 import type { ReleaseCommit } from '@davit/engine/port';
 import type { DatabaseFacts } from '../variable/index.ts';
 import type { ServiceSpec } from './kinds/kind.ts';
@@ -44,7 +44,7 @@ export interface ServiceFacts extends ServiceRow {
   readonly project_id: string;
   readonly project_created_at: string;
   readonly environment_name: string;
-  readonly environment_mode: string;
+  readonly environment_mode: EnvironmentMode;
   readonly environment_created_at: string;
   readonly environment_deleting: boolean;
   readonly cluster_id: string;

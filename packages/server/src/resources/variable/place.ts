@@ -1,5 +1,13 @@
-import { serviceScopes, type ServiceScope, type VariableScope } from '@davit/contract';
+import {
+  serviceScopes,
+  variableScopesOfPaths,
+  type EnvironmentMode,
+  type Operation,
+  type ServiceScope,
+  type VariableScope,
+} from '@davit/contract';
 import type { Queryable } from '@davit/db';
+import { checkNamed } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { clusterDoor } from '../../cluster-settings.ts';
 import type { Deps } from '../../deps.ts';
@@ -15,6 +23,8 @@ export interface VariablePlace {
   readonly projectId: string;
   /** null: the place is the project. */
   readonly environmentId: string | null;
+  /** Of the environment; null: the place is the project. */
+  readonly mode: EnvironmentMode | null;
   /** null: the place is the environment or project. */
   readonly service: { readonly id: string; readonly name: string; readonly type: ServiceScope } | null;
   readonly builtIns: readonly BuiltIn[];
@@ -49,7 +59,48 @@ export function placeReference(scope: VariableScope, id: string): PlaceReference
   return scope === 'BUILT_IN' ? undefined : { scope, id };
 }
 
+/** What is done at a place, as the operations of its paths name it: one right suffices for all changes. */
+type Purpose = 'list' | 'create';
+
+/**
+ * Finds a place that the caller may list or change, wherever the request names it: in its path, query or body. NOT_FOUND, and
+ * FORBIDDEN for a custom role that sees the place but may not change it.
+ */
 export async function readPlace(
+  room: VariableRoom,
+  caller: Caller,
+  reference: PlaceReference,
+  purpose: Purpose = 'list',
+): Promise<VariablePlace> {
+  const place = await findPlace(room, caller, reference);
+  checkPlace(caller, place, purpose);
+  return place;
+}
+
+/** Finds a place for a change, and keeps it from being deleted until the transaction ends. Also BEING_DELETED. */
+export async function holdPlace(
+  room: VariableRoom,
+  tx: Queryable,
+  caller: Caller,
+  reference: PlaceReference,
+): Promise<VariablePlace> {
+  const place = await findAndHoldPlace(room, tx, caller, reference);
+  checkPlace(caller, place, 'create');
+  return place;
+}
+
+function checkPlace(caller: Caller, place: VariablePlace, purpose: Purpose): void {
+  const { projectId, mode } = place;
+  checkNamed(caller, operationAt(place)[purpose], { projectId, mode, clusterId: null });
+}
+
+// All kinds of service need the same right, and some have no paths of their own.
+function operationAt({ environmentId, service }: VariablePlace): Readonly<Record<Purpose, Operation>> {
+  if (service !== null) return variableScopesOfPaths.APPLICATION.variables;
+  return environmentId === null ? variableScopesOfPaths.PROJECT.variables : variableScopesOfPaths.ENVIRONMENT.variables;
+}
+
+async function findPlace(
   { deps, services }: VariableRoom,
   caller: Caller,
   { scope, id }: PlaceReference,
@@ -60,8 +111,7 @@ export async function readPlace(
   return environmentPlace(deps, db, caller, id);
 }
 
-/** The same for a change: what it stands in is not deleted before the end of the transaction. Also BEING_DELETED. */
-export async function holdPlace(
+async function findAndHoldPlace(
   { deps, services }: VariableRoom,
   tx: Queryable,
   caller: Caller,
@@ -90,7 +140,7 @@ function projectPlace(
   const builtIns = projectBuiltIns(facts, config.variablePrefix).map((one) =>
     one.name === 'PROJECT_ID' ? { ...one, value: projectIdInList } : one,
   );
-  return { organizationId: row.organization_id, projectId: id, environmentId: null, service: null, builtIns };
+  return { organizationId: row.organization_id, projectId: id, environmentId: null, mode: null, service: null, builtIns };
 }
 
 async function environmentPlace({ config }: Deps, db: Queryable, caller: Caller, id: string): Promise<VariablePlace> {
@@ -105,6 +155,7 @@ async function environmentPlace({ config }: Deps, db: Queryable, caller: Caller,
     organizationId: row.organization_id,
     projectId: row.project_id,
     environmentId: id,
+    mode: row.mode,
     service: null,
     builtIns,
   };

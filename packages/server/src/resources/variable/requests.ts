@@ -115,7 +115,7 @@ export async function remove(
   reference: PlaceReference,
   variable: { readonly id: string; readonly isSecret: IsSecret },
 ): Promise<undefined> {
-  await removeVariable({ tx: room.deps.database, place: await readPlace(room, caller, reference) }, variable);
+  await removeVariable({ tx: room.deps.database, place: await readPlace(room, caller, reference, 'create') }, variable);
 }
 
 /** INVALID_REFERENCE when the body names no place of the caller's. */

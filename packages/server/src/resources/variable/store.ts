@@ -1,5 +1,5 @@
 import { statement } from '@davit/db';
-import type { ServiceScope } from '@davit/contract';
+import type { EnvironmentMode, ServiceScope } from '@davit/contract';
 import type { DatabaseFacts } from './builtin.ts';
 import type { VariableRow } from './row.ts';
 
@@ -63,7 +63,7 @@ export interface EnvironmentFactsRow {
   readonly project_id: string;
   readonly project_created_at: string;
   readonly name: string;
-  readonly mode: string;
+  readonly mode: EnvironmentMode;
   readonly created_at: string;
   readonly cluster_id: string;
   readonly cloud_provider: string;

@@ -4,19 +4,21 @@ import { keyed, named, type Ids, type Recipe, type Recipes, type Scene } from '.
 
 /* Calls that change what databases have beside their record. Nothing runs here: what an engine would have done is written down. */
 
-const runs = statement(
+/** Id of a database. */
+export const databaseRuns = statement(
   'test_database_runs',
   `insert into service_runtime (service_id, organization_id, project_id, environment_id, driver, desired)
    select id, organization_id, project_id, environment_id, 'docker', 'RUNNING' from service where id = $1
    on conflict (service_id) do nothing`,
 );
-const good = statement(
+/** Id of a backup. */
+export const backupIsGood = statement(
   'test_backup_is_good',
   `update database_backup set status = 'GOOD', proven_at = clock_timestamp(), finished_at = clock_timestamp() where id = $1`,
 );
 
 async function running(scene: Scene, ids: Ids): Promise<Ids> {
-  await scene.server.database.database.run(runs, [ids['databaseId']]);
+  await scene.server.database.database.run(databaseRuns, [ids['databaseId']]);
   return ids;
 }
 
@@ -25,7 +27,7 @@ const backup = (): object => ({ ...named(), message: 'before the migration' });
 const withBackup: Recipe['ids'] = async (scene) => {
   const ids = await running(scene, await scene.fresh());
   const backupId = await scene.make(`/database/${ids['databaseId']}/backup`, backup());
-  await scene.server.database.database.run(good, [backupId]);
+  await scene.server.database.database.run(backupIsGood, [backupId]);
   return { ...ids, backupId };
 };
 

@@ -25,6 +25,7 @@ function toPlace({ config }: Deps, facts: ServiceFacts, type: ServiceScope): Var
     organizationId: facts.organization_id,
     projectId: facts.project_id,
     environmentId: facts.environment_id,
+    mode: facts.environment_mode,
     service: { id: facts.id, name: facts.name, type },
     builtIns: serviceBuiltIns(facts, config),
   };

@@ -1,0 +1,136 @@
+import { statement } from '@davit/db';
+import { backupIsGood, databaseRuns } from '../../resources/event/testing/databases.ts';
+import { keyed, named, source, type Ids, type Scene } from '../../resources/event/testing/scene.ts';
+
+/** What a field of a request may name. */
+export type Thing = keyof typeof makers;
+
+/** Things that are in an environment, and the environment. */
+const inEnvironment: ReadonlySet<string> = new Set([
+  'environmentId',
+  'applicationId',
+  'containerId',
+  'databaseId',
+  'jobId',
+  'helmId',
+  'terraformId',
+  'variableId',
+  'backupId',
+  'deploymentRequestId',
+]);
+
+interface Where {
+  readonly organizationId: string;
+  /** Ids that are there already. */
+  readonly ids?: Ids;
+  /** With it the environment is a new one of this mode in the project of `ids`, and all that is in it is new as well. */
+  readonly mode?: string;
+}
+
+/** One of everything in an organization, each made when it is first asked for. */
+export class Things {
+  readonly scene: Scene;
+  readonly organizationId: string;
+  readonly mode: string | undefined;
+  readonly #ids: Map<string, string>;
+
+  constructor(scene: Scene, { organizationId, ids = {}, mode }: Where) {
+    this.scene = scene;
+    this.organizationId = organizationId;
+    this.mode = mode;
+    this.#ids = new Map(Object.entries(ids).filter(([name]) => mode === undefined || !inEnvironment.has(name)));
+  }
+
+  async get(thing: Thing): Promise<string> {
+    const id = this.#ids.get(thing) ?? (await makers[thing](this));
+    this.#ids.set(thing, id);
+    return id;
+  }
+
+  /** Ids of all that was asked for. */
+  get known(): readonly string[] {
+    return [...this.#ids.values()];
+  }
+
+  /** POSTs what has a name below the organization or, with a slash, anywhere. Answers the id. */
+  make(path: string, body: object): Promise<string> {
+    return this.scene.make(path.startsWith('/') ? path : `/organization/${this.organizationId}/${path}`, { ...named(), ...body });
+  }
+
+  async makeService(noun: string, body: object): Promise<string> {
+    return this.make(`/environment/${await this.get('environmentId')}/${noun}`, body);
+  }
+}
+
+const image = async (things: Things): Promise<object> => ({
+  registry_id: await things.get('containerRegistryId'),
+  image_name: 'cache',
+  tag: '7',
+});
+
+const makers = {
+  projectId: (things: Things) => things.make('project', {}),
+  clusterId: async ({ scene, organizationId }: Things) => {
+    const { results } = await scene.server.client().call('listOrganizationCluster', { params: { organizationId } });
+    return results[0]?.id ?? '';
+  },
+  /** One on which the role of the tests may not make environments. */
+  otherClusterId: (things: Things) => things.make('cluster', { region: 'eu-west-3', cloud_provider: 'AWS' }),
+  environmentId: async (things: Things) =>
+    things.make(`/project/${await things.get('projectId')}/environment`, things.mode === undefined ? {} : { mode: things.mode }),
+  containerRegistryId: (things: Things) =>
+    things.make('containerRegistry', { kind: 'GENERIC_CR', url: 'https://registry.example.org', config: {} }),
+  helmRepositoryId: (things: Things) =>
+    things.make('helmRepository', { kind: 'HTTPS', url: 'https://charts.example.org', skip_tls_verification: false, config: {} }),
+  gitTokenId: (things: Things) => things.make('gitToken', { type: 'HOSTA', token: 'sesame' }),
+  annotationsGroupId: (things: Things) => things.make('annotationsGroups', { annotations: [], scopes: ['PODS'] }),
+  labelsGroupId: (things: Things) => things.make('labelsGroups', { labels: [] }),
+  credentialsId: (things: Things) =>
+    things.make('aws/credentials', { type: 'AWS_STATIC', access_key_id: 'key', secret_access_key: 'sesame' }),
+  customRoleId: (things: Things) => things.make('customRole', {}),
+  userId: async ({ scene, organizationId }: Things) => {
+    const name = named().name.replace(' ', '-');
+    const invitation = await scene.make(`/organization/${organizationId}/inviteMember`, { email: `${name}@example.org` });
+    const person = await scene.issuer.person(name);
+    await scene.make(`/organization/${organizationId}/inviteMember/${invitation}`, undefined, person);
+    return (await scene.server.client(person).call('getAccountInformation', {})).id;
+  },
+  applicationId: (things: Things) => things.makeService('application', source),
+  containerId: async (things: Things) => things.makeService('container', await image(things)),
+  databaseId: (things: Things) => things.makeService('database', { type: 'POSTGRESQL', version: '16', mode: 'CONTAINER' }),
+  jobId: async (things: Things) =>
+    things.makeService('job', { healthchecks: {}, source: { image: await image(things) }, schedule: { on_start: {} } }),
+  helmId: (things: Things) => things.makeService('helm', { source }),
+  terraformId: (things: Things) => things.makeService('terraform', { terraform_files_source: source }),
+  deploymentRuleId: async (things: Things) =>
+    things.make(`/project/${await things.get('projectId')}/deploymentRule`, {
+      auto_stop: true,
+      timezone: 'UTC',
+      start_time: '1970-01-01T08:00:00Z',
+      stop_time: '1970-01-01T18:00:00Z',
+      weekdays: ['MONDAY'],
+      mode: 'STAGING',
+      cluster_id: await things.get('clusterId'),
+    }),
+  deploymentRequestId: async (things: Things) => things.make(`/application/${await things.get('applicationId')}/deploy`, {}),
+  variableId: async (things: Things) =>
+    things.scene.make(`/environment/${await things.get('environmentId')}/environmentVariable`, keyed()),
+  releaseId: async (things: Things): Promise<string> => {
+    const serviceId = await things.get('applicationId');
+    await things.make(`/application/${serviceId}/deploy`, {});
+    return (await things.scene.server.database.database.one(releaseOf, [serviceId])).id;
+  },
+  backupId: async (things: Things): Promise<string> => {
+    const databaseId = await things.get('databaseId');
+    const { database } = things.scene.server.database;
+    await database.run(databaseRuns, [databaseId]);
+    const id = await things.make(`/database/${databaseId}/backup`, { message: '' });
+    await database.run(backupIsGood, [id]);
+    return id;
+  },
+};
+
+const releaseOf = statement<{ id: string }>(
+  'test_release_of_named_places',
+  'select id from release where service_id = $1 limit 1',
+);
