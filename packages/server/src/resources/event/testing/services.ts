@@ -138,7 +138,7 @@ function recipesOfService(Noun: string, create: (ids: Ids) => object): Recipes {
 const waitingTerraform = async (scene: Scene): Promise<Ids> => scene.deployed('terraform');
 
 export const serviceRecipes: Recipes = {
-  ...recipesOfService('Application', () => source),
+  ...recipesOfService('Application', () => ({ ...source, dockerfile_path: 'Dockerfile' })),
   ...recipesOfService('Container', ({ containerRegistryId }) => ({
     registry_id: containerRegistryId,
     image_name: 'cache',

@@ -327,3 +327,19 @@ test('groups are kept by their ids, each once, and a spec without any has no suc
   for (const none of [null, []])
     expect(Object.keys(edited(spec, { annotations_groups: none }))).not.toContain('annotations_groups');
 });
+
+test('build_mode DOCKER requires dockerfile_path, in a creation and in an edit', () => {
+  const missing = ['dockerfile_path: is required where build_mode is DOCKER: name the Dockerfile, such as Dockerfile'];
+  const former = made();
+  for (const path of [undefined, null]) {
+    const request = { build_mode: 'DOCKER' as const, ...(path === null && { dockerfile_path: path }) };
+    expect(faults(request)).toEqual(missing);
+    expect(faultsOfEdit(former, request)).toEqual(missing);
+  }
+  const named = { build_mode: 'DOCKER', dockerfile_path: 'docker/web' } as const;
+  expect(made(named).dockerfile_path).toBe('docker/web');
+  expect(edited(former, named).dockerfile_path).toBe('docker/web');
+  // Who names no mode leaves the default and what is stored.
+  expect(made({ dockerfile_path: null }).dockerfile_path).toBe('Dockerfile');
+  expect(edited(made(named), { description: 'x' }).dockerfile_path).toBe('docker/web');
+});

@@ -69,6 +69,10 @@ export function newApplication(request: CreateRequest, rules: SpecRules): Applic
 /** The spec after an edit; see `mergedProcess`. */
 export function editedApplication(request: EditRequest, former: ApplicationSpec, rules: SpecRules): ApplicationSpec {
   const { problems } = rules;
+  // As the contract has it. Who names no mode gets the Dockerfile of the repository's root.
+  if (request.build_mode === 'DOCKER' && (request.dockerfile_path ?? null) === null) {
+    problems.add('dockerfile_path', 'is required where build_mode is DOCKER: name the Dockerfile, such as Dockerfile');
+  }
   const repository = { problems, allowLocal: rules.allowLocalRepositories };
   const spec: ApplicationSpec = {
     ...mergedProcess(request, former, rules),
