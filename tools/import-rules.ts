@@ -37,7 +37,7 @@ const layers: readonly { readonly room: RegExp; readonly name: string; readonly 
     mayImport: [
       inPackage('base'),
       inPackage('db'),
-      /^packages\/drivers\/src\/(driver|errors|found-anew|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
+      /^packages\/drivers\/src\/(driver|errors|exit-code|found-anew|gateway|helm-arguments|helm-driver|helm-setting-names|image-builder|init-words|scaling|schedules|source-driver|stored-images|terraform-driver|terraform-state|workload)\.ts$/,
     ],
   },
   {

@@ -13,8 +13,8 @@ export * from './helm-arguments.ts';
 export * from './helm-driver.ts';
 export * from './helm-setting-names.ts';
 export { causes, DriverError, RoutesLeftOutError, type Cause, type DriverErrorInput, type Evidence } from './errors.ts';
-export { describeExit } from './shared/exit-code.ts';
-export { initRefusal } from './shared/init-words.ts';
+export { describeExit } from './exit-code.ts';
+export { initRefusal } from './init-words.ts';
 export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';
 export * from './docker/index.ts';
 // `@davit/drivers/kubernetes` has what works with Kubernetes: it is loaded where there is such a cluster only.

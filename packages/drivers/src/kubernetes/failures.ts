@@ -2,7 +2,7 @@ import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 import { never } from '@davit/base';
 import { DriverError, type Cause, type Evidence } from '../errors.ts';
 import { describeClosed } from '../shared/closed-ports.ts';
-import { describeExit } from '../shared/exit-code.ts';
+import { describeExit } from '../exit-code.ts';
 import { formatListener, isReachable, parseListeners, type Listener } from '../shared/listening.ts';
 import type { Workload } from '../workload.ts';
 import { runInside } from './exec.ts';

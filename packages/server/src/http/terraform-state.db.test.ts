@@ -191,5 +191,5 @@ test('a run has one body at a time, and all together what the memory holds; othe
 test('it is no operation of the API', async () => {
   const document = await (await fetch(`${server.baseUrl}/openapi.json`)).text();
   expect(document).not.toContain('terraform-state');
-  expect(await ask('DELETE', run)).toMatchObject({ status: 404 });
+  expect(await ask('DELETE', run)).toMatchObject({ status: 405 });
 });

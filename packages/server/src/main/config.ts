@@ -204,10 +204,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     orphanBackupDays: reader.integer('DAVIT_ORPHAN_BACKUP_DAYS', 7, 0, 3650),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
     stopDelaySeconds: reader.integer('DAVIT_STOP_DELAY_SECONDS', 0, 0, 600),
-    streamsPerToken: reader.integer('DAVIT_STREAMS_PER_TOKEN', 20, 1, 10_000),
-    streamRetentionMinutes: reader.integer('DAVIT_STREAM_RETENTION_MINUTES', 60, 1, 10_080),
-    streamHeartbeatSeconds: reader.integer('DAVIT_STREAM_HEARTBEAT_SECONDS', 15, 1, 300),
-    streamPatienceSeconds: reader.integer('DAVIT_STREAM_PATIENCE_SECONDS', 30, 1, 3600),
+    ...streamSettings(reader),
     catalogueFile: reader.optional('DAVIT_CATALOGUE'),
     terraformProgram: reader.optional('DAVIT_TERRAFORM_PROGRAM'),
     helmProgram: reader.optional('DAVIT_HELM'),
@@ -224,6 +221,17 @@ export function readConfiguration(environment: Environment = process.env): Confi
   };
   reader.finish();
   return { ...configuration, unknownVariables: reader.unknown() };
+}
+
+function streamSettings(
+  reader: ConfigurationReader,
+): Pick<Configuration, 'streamsPerToken' | 'streamRetentionMinutes' | 'streamHeartbeatSeconds' | 'streamPatienceSeconds'> {
+  return {
+    streamsPerToken: reader.integer('DAVIT_STREAMS_PER_TOKEN', 20, 1, 10_000),
+    streamRetentionMinutes: reader.integer('DAVIT_STREAM_RETENTION_MINUTES', 60, 1, 10_080),
+    streamHeartbeatSeconds: reader.integer('DAVIT_STREAM_HEARTBEAT_SECONDS', 15, 1, 300),
+    streamPatienceSeconds: reader.integer('DAVIT_STREAM_PATIENCE_SECONDS', 30, 1, 3600),
+  };
 }
 
 // Builds share the machine with what runs on it: half is left to the running services and to Davit itself.

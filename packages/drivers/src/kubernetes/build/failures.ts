@@ -1,6 +1,6 @@
 import { DriverError, type Evidence } from '../../errors.ts';
 import { buildFailure, type FailedBuild } from '../../shared/build/build-failure.ts';
-import { describeExit } from '../../shared/exit-code.ts';
+import { describeExit } from '../../exit-code.ts';
 import { pushFailure } from '../../shared/registry-words.ts';
 import type { ClusterBuildRequest } from '../../image-builder.ts';
 import type { Suspicion } from '../failures.ts';
