@@ -218,6 +218,14 @@ test('the operator restricts an organization and lifts it again, while the serve
   expect(await davit(['organization', 'allow', 'nobody']).exit).toBe(1);
 });
 
+test('the version is printed without a database, by all its names', async () => {
+  for (const word of ['--version', '-v', 'version']) {
+    const version = davit([word]);
+    expect(await version.exit).toBe(0);
+    expect(version.text().trim()).toMatch(/^\d+\.\d+\.\d+/);
+  }
+});
+
 test('help is no error, and what is no command is', async () => {
   const help = davit(['--help']);
   expect(await help.exit).toBe(0);

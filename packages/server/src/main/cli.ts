@@ -27,6 +27,7 @@ const help = `davit: a self-hosted deployment platform
                                       print the account that Davit needs on a Kubernetes cluster, for kubectl apply;
                                       --charts: with what it needs to deploy charts of Helm there
   davit doctor                        check all that Davit needs, and say what is wrong and what to do
+  davit --version                     print the version of the program
 
 Settings are environment variables (DAVIT_HOME, DAVIT_PORT, DATABASE_URL, ...): docs/operate.md lists them.
 `;
@@ -39,6 +40,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args);
   const [command, ...rest] = positionals;
   if (values.help === true || command === 'help') return print(help);
+  if (values.version === true || command === 'version') return print(await (await import('./api.ts')).programVersion());
   if (values.fault !== undefined) return misuse(values.fault);
   try {
     switch (command) {
@@ -74,6 +76,7 @@ export async function run(args: readonly string[]): Promise<number> {
 interface Parsed {
   readonly values: {
     readonly help?: boolean;
+    readonly version?: boolean;
     readonly expires?: string;
     readonly 'with-volumes'?: boolean;
     readonly namespace?: string;
@@ -91,6 +94,7 @@ function parse(args: readonly string[]): Parsed {
       allowPositionals: true,
       options: {
         help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean', short: 'v' },
         expires: { type: 'string' },
         'with-volumes': { type: 'boolean' },
         namespace: { type: 'string' },
