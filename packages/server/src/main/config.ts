@@ -196,12 +196,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     logLinesPerSecond: reader.integer('DAVIT_LOG_LINES_PER_SECOND', 1000, 0, 1_000_000),
     metricsSeconds: reader.integer('DAVIT_METRICS_SECONDS', 15, 1, 60),
     scaleDownSeconds: reader.integer('DAVIT_SCALE_DOWN_SECONDS', 300, 1, 86_400),
-    backupSchedule: reader.schedule('DAVIT_BACKUP_SCHEDULE', '0 3 * * *'),
-    backupFolder: reader.optional('DAVIT_BACKUP_FOLDER'),
-    keptBackups: reader.integer('DAVIT_KEPT_BACKUPS', 7, 1, 1000),
-    backupsAtOnce: reader.integer('DAVIT_BACKUPS_AT_ONCE', 2, 1, 64),
-    backupTimeoutSeconds: reader.integer('DAVIT_BACKUP_TIMEOUT_SECONDS', 14_400, 10, 604_800),
-    orphanBackupDays: reader.integer('DAVIT_ORPHAN_BACKUP_DAYS', 7, 0, 3650),
+    ...backupSettings(reader),
     stopWithinSeconds: reader.integer('DAVIT_STOP_WITHIN_SECONDS', 15, 1, 3600),
     stopDelaySeconds: reader.integer('DAVIT_STOP_DELAY_SECONDS', 0, 0, 600),
     ...streamSettings(reader),
@@ -221,6 +216,22 @@ export function readConfiguration(environment: Environment = process.env): Confi
   };
   reader.finish();
   return { ...configuration, unknownVariables: reader.unknown() };
+}
+
+function backupSettings(
+  reader: ConfigurationReader,
+): Pick<
+  Configuration,
+  'backupSchedule' | 'backupFolder' | 'keptBackups' | 'backupsAtOnce' | 'backupTimeoutSeconds' | 'orphanBackupDays'
+> {
+  return {
+    backupSchedule: reader.schedule('DAVIT_BACKUP_SCHEDULE', '0 3 * * *'),
+    backupFolder: reader.optional('DAVIT_BACKUP_FOLDER'),
+    keptBackups: reader.integer('DAVIT_KEPT_BACKUPS', 7, 1, 1000),
+    backupsAtOnce: reader.integer('DAVIT_BACKUPS_AT_ONCE', 2, 1, 64),
+    backupTimeoutSeconds: reader.integer('DAVIT_BACKUP_TIMEOUT_SECONDS', 14_400, 10, 604_800),
+    orphanBackupDays: reader.integer('DAVIT_ORPHAN_BACKUP_DAYS', 7, 0, 3650),
+  };
 }
 
 function streamSettings(
