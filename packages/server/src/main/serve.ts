@@ -196,10 +196,9 @@ const settledMilliseconds = 2_000;
  * some 25 MB for good. Without --expose-gc, as in tests, nothing happens.
  */
 function giveBackStart(): void {
-  setTimeout(
-    () => void globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' }),
-    settledMilliseconds,
-  ).unref();
+  setTimeout(() => {
+    globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' });
+  }, settledMilliseconds).unref();
 }
 
 async function showToken(config: Configuration, api: Api<Engine>, say: Say): Promise<void> {

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
-import type { ClusterDriver } from '../../driver.ts';
+import type { ClusterDriver, OnLine } from '../../driver.ts';
 import { createFakeCluster } from '../../fake/fake-cluster.ts';
 import { DriverError } from '../../errors.ts';
 import type { StateStore } from '../../terraform-driver.ts';
@@ -115,14 +115,14 @@ export class ProcessCluster {
     await rm(join(this.#folder, id), { recursive: true, force: true });
   }
 
-  async #follow(id: string, since: string | null, onLine: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
+  async #follow(id: string, since: string | null, onLine: OnLine, signal: AbortSignal): Promise<void> {
     const pod = this.#pods.get(id);
     let next = since === null ? 0 : Number(since) + 1;
     if (pod === undefined) return;
     while (!signal.aborted) {
       for (; next < pod.lines.length; next += 1) {
         const line = pod.lines[next];
-        if (line !== undefined) onLine(line);
+        if (line !== undefined) await onLine(line);
       }
       if (pod.end !== null || signal.aborted) return;
       const { promise, resolve } = Promise.withResolvers<void>();
