@@ -56,7 +56,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     database: database.database,
     engine: options.engine ?? idleEngine,
     // Tests share the machine with other tests, and are no load that a server should protect itself from.
-    overloadedAfterMilliseconds: 30_000,
+    overloadedAfterMilliseconds: 0,
   });
   const baseUrl = await api.listen();
   const client = (token = adminToken): Client => createClient({ baseUrl, token });

@@ -55,7 +55,7 @@ export interface ServerOptions {
   readonly isLeaving?: () => boolean;
   /** Whether what this process is for does not work yet; default: it is there to answer. */
   readonly isStarting?: () => boolean;
-  /** Requests are refused while the event loop is later than this. Default: 1,500. */
+  /** Requests are refused while the event loop is later than this. Default: 1,500; 0: never. */
   readonly overloadedAfterMilliseconds?: number;
   readonly logger?: FastifyBaseLogger;
   /** Whether what this process writes can be written; left out: nobody looks. */
