@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startEmbedded, type EmbeddedDatabase } from '@davit/db';
@@ -8,6 +8,7 @@ export const testDatabaseVariable = 'DAVIT_TEST_DATABASE';
 
 const prefix = 'davit-test-';
 const runnerFile = 'runner.pid';
+const removerFile = 'remover.pid';
 
 /**
  * Starts one embedded PostgreSQL for the test run, in a folder of its own, and removes both at the end. With
@@ -55,13 +56,30 @@ async function removeLeftovers(): Promise<void> {
     if (!name.startsWith(prefix)) continue;
     const folder = path.join(tmpdir(), name);
     const runner = Number(await readFile(path.join(folder, runnerFile), 'utf8').catch(() => ''));
-    if (!(runner > 0) || isAlive(runner)) continue;
+    if (!(runner > 0) || isAlive(runner) || !(await claim(folder))) continue;
     try {
       await removeServer(await startTestServer(folder), folder);
     } catch {
       // Killed before it was made whole, or another run removes it just now. A server whose files are gone ends by itself.
       await rm(folder, { recursive: true, force: true });
     }
+  }
+}
+
+/** Whether this run is the one that removes the folder: runs that begin side by side find the same leftovers. */
+async function claim(folder: string): Promise<boolean> {
+  const file = path.join(folder, removerFile);
+  try {
+    await writeFile(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    const remover = Number(await readFile(file, 'utf8').catch(() => ''));
+    if (!(remover > 0) || isAlive(remover)) return false;
+    // It was killed too. Whoever takes the file away may try.
+    return unlink(file).then(
+      () => claim(folder),
+      () => false,
+    );
   }
 }
 
