@@ -184,7 +184,7 @@ for (const kind of testEngineKinds()) {
       }).then(({ body }) => ({ id: body.Id }));
       const image = 'davit-test/with-volume:1';
       const query = { container: id, repo: 'davit-test/with-volume', tag: '1', changes: 'VOLUME /data' };
-      await call(bed.opened.docker, { method: 'POST', path: '/commit', query, body: {}, signal });
+      await call(bed.opened.docker, { method: 'POST', path: '/commit', query, body: { Cmd: ['true'] }, signal });
       await call(bed.opened.docker, { method: 'DELETE', path: `/containers/${id}`, signal });
       const asked = workload({ image, ports: [], ...sh('sleep 600') });
       logged.length = 0;
