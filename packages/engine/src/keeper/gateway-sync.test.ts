@@ -189,3 +189,29 @@ test('a change that the gateway could not apply at all is not kept', async () =>
   await sync.replaceAll([{ id: 'a', config: config(), instances: [], settled: false }], sync.version);
   expect(fake.routes.http[0]?.backends.map(({ id }) => id)).toEqual(['old']);
 });
+
+test('a look of the keeper between the first routes of a service and their record does not remove them', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  await sync.replaceAll([], sync.version);
+  let version = -1;
+  await sync.setAndWrite('a', { config: config(), instances: [instance('one')] }, never, async () => {
+    version = sync.version;
+    // The keeper does not know the service yet.
+    await sync.replaceAll([], version);
+  });
+  expect(hosts(fake)).toEqual(['shop.localhost']);
+  // What it read before the record does not count afterwards either.
+  expect(await sync.replaceAll([], version)).toBe(false);
+  expect(hosts(fake)).toEqual(['shop.localhost']);
+});
+
+test('routes whose record could not be written go with the next look', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  await sync.replaceAll([], sync.version);
+  const lost = () => Promise.reject(new Error('the lease is lost'));
+  await expect(sync.setAndWrite('a', { config: config(), instances: [instance('one')] }, never, lost)).rejects.toThrow('lease');
+  await sync.replaceAll([], sync.version);
+  expect(hosts(fake)).toEqual([]);
+});

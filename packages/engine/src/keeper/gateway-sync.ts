@@ -160,6 +160,8 @@ export class GatewaySync {
   #services = new Map<string, Entry>();
   #loaded = false;
   readonly #whenLoaded = Promise.withResolvers<void>();
+  /** Services that are served and not yet written down as such. */
+  readonly #beingWritten = new Set<string>();
   #version = 0;
   /** The gateway may serve something else than this says: the last change did not reach it. */
   #isBehind = false;
@@ -235,6 +237,26 @@ export class GatewaySync {
     }
   }
 
+  /**
+   * As `set`, then writes down that the service is served. The keeper leaves its routes alone meanwhile: whatever it read before the end of
+   * `write` does not know the service as it is served now, and a new service not at all.
+   */
+  async setAndWrite(
+    serviceId: string,
+    served: Pick<ServedService, 'config' | 'instances'>,
+    signal: AbortSignal,
+    write: () => Promise<void>,
+  ): Promise<void> {
+    this.#beingWritten.add(serviceId);
+    try {
+      await this.set(serviceId, served.config, served.instances, signal);
+      await write();
+    } finally {
+      this.#beingWritten.delete(serviceId);
+      this.#version += 1;
+    }
+  }
+
   #failureOf({ routes }: Entry): DriverError | undefined {
     const route = [...routes.http, ...routes.tcp].find(({ id }) => this.#leftOut.has(id));
     return route === undefined ? undefined : this.#leftOut.get(route.id);
@@ -275,6 +297,10 @@ export class GatewaySync {
       const current = this.#services.get(service.id);
       if (service.settled || !this.#loaded) next.set(service.id, entryOf(service.config, service.instances));
       else if (current !== undefined) next.set(service.id, current);
+    }
+    for (const id of this.#beingWritten) {
+      const current = this.#services.get(id);
+      if (current !== undefined) next.set(id, current);
     }
     const same =
       next.size === this.#services.size && [...next].every(([id, entry]) => this.#services.get(id)?.text === entry.text);

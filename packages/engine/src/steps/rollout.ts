@@ -155,8 +155,10 @@ export const route: Step = {
     const runningStatus = count === 0 ? 'STOPPED' : 'RUNNING';
     // A runner that has lost the deployment must not change routes.
     await journal.hold();
-    await parts.gateways[task.driver]?.set(task.serviceId, config, instances, call.signal);
-    await noteDeployed(context, { desired: 'RUNNING', runningStatus, instances: count });
+    const gateway = parts.gateways[task.driver];
+    const write = () => noteDeployed(context, { desired: 'RUNNING', runningStatus, instances: count });
+    if (gateway === undefined) await write();
+    else await gateway.setAndWrite(task.serviceId, { config, instances }, call.signal, write);
     const to = { owner: ownerOf(context), rollout: task.rollout, config };
     const led = await leadRequests(parts, task.driver, to, call.signal);
     if (led !== null) for (const remark of led) call.log(remark);
