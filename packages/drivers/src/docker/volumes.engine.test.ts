@@ -10,11 +10,12 @@ import { createVolumeStore, type VolumeStore } from './volumes.ts';
 const { signal } = new AbortController();
 
 // Podman's archives lose owners: what uses this refuses that engine.
-describe.each(testEngineKinds().filter((kind) => kind === 'docker'))('volumes of %s', (kind) => {
+// Podman hands out the files of volumes without their owners.
+describe.runIf(testEngineKinds().includes('docker'))('volumes of docker', () => {
   let docker: Dockerode;
   let volumes: VolumeStore;
   beforeAll(async () => {
-    docker = new Dockerode({ socketPath: (await startTestEngine(kind)).socketPath });
+    docker = new Dockerode({ socketPath: (await startTestEngine('docker')).socketPath });
     await loadBusyboxImage(docker, busybox);
     volumes = createVolumeStore(docker);
   });
