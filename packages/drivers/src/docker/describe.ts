@@ -48,7 +48,7 @@ interface KnownInfo {
   readonly until: number;
 }
 
-// What is wanted of /info hardly ever changes; whether the engine is there, /version tells.
+// The facts of /info hardly ever change, and it may be slow; /version shows whether the engine is there.
 const knowMilliseconds = 600_000;
 const known = new WeakMap<Dockerode, KnownInfo>();
 const asking = new WeakMap<Dockerode, Promise<InfoAnswer>>();

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, renameSync, linkSync, rmSync, writeFileSync 
 import { randomUUID } from 'node:crypto';
 import { pause } from './pause.ts';
 
-/** When a process started, in ticks since the machine did: tells it from a later one with the same id. '' when it has ended. */
+/** Returns when a process started, in ticks since the machine booted; '' once it has ended. With it, a later process of the same id is not mistaken for it. */
 export function startOf(id: number | 'self'): string {
   const fields = statusOf(id);
   // A zombie has ended, too; its parent has not noticed yet.

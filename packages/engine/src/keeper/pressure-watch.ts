@@ -13,7 +13,7 @@ type Finding = Pick<Observed, 'kind' | 'failure' | 'occurrences'>;
 interface Counters {
   readonly refused: number;
   readonly memoryKills: number;
-  /** Kills that this pass was the first to see. Whether the instance survived them the next pass tells: it may be about to end. */
+  /** Kills that this pass saw first. The next pass decides whether the instance survived them, as it may be about to end. */
   readonly pendingKills: number;
 }
 

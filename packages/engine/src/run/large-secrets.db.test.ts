@@ -50,7 +50,7 @@ async function withLog(): Promise<{ readonly logged: string[]; readonly stop: ()
   return { logged, stop: () => engine.stop() };
 }
 
-/** Clear, base64 and hexadecimal, with enough of each to be told. */
+/** The secret in clear, in base64 and in hexadecimal digits, each long enough to be recognized. */
 function formsOf(value: string): { readonly text: string; readonly start: string }[] {
   const bytes = Buffer.from(value);
   return [value, bytes.toString('base64'), bytes.toString('hex')].map((text) => ({ text, start: text.slice(0, 40) }));
