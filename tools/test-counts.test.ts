@@ -32,23 +32,24 @@ test('what failed is named with why, a file that could not be loaded too', () =>
   const some = report({
     testResults: [
       {
-        name: 'a.test.ts',
+        name: '/house/tools/a.test.ts',
         status: 'failed',
         assertionResults: [
           { status: 'passed', fullName: 'adds' },
           { status: 'failed', fullName: 'divides', failureMessages: [long] },
         ],
       },
-      { name: 'b.test.ts', status: 'failed', message: 'no such module', assertionResults: [] },
+      { name: '/house/b.test.ts', status: 'failed', message: 'no such module', assertionResults: [] },
     ],
   });
-  const [divides, b, ...others] = failures(some);
-  expect(divides).toMatch(/^a\.test\.ts: divides\n    line 0\n/);
-  expect(divides?.split('\n').length).toBeLessThan(20);
-  expect(b).toBe('b.test.ts\n    no such module');
+  const [divides, b, ...others] = failures(some, '/house');
+  expect(divides?.name).toBe('tools/a.test.ts: divides');
+  expect(divides?.message).toMatch(/^ {4}line 0\n/);
+  expect(divides?.message.split('\n').length).toBeLessThan(20);
+  expect(b).toEqual({ name: 'b.test.ts', message: '    no such module' });
   expect(others).toEqual([]);
-  expect(failures(report({}))).toEqual([]);
-  expect(failures(undefined)).toEqual([]);
+  expect(failures(report({}), '/house')).toEqual([]);
+  expect(failures(undefined, '/house')).toEqual([]);
 });
 
 test('the slowest files come first, and no more than are asked for', () => {

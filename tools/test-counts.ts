@@ -1,3 +1,5 @@
+import path from 'node:path';
+
 /** The parts of vitest's JSON report that are counted here. */
 export interface TestReport {
   readonly numPassedTests: number;
@@ -41,15 +43,23 @@ export function countTests(report: TestReport | undefined, isGood: boolean): Cou
   return { passed, failed: isUnexplained ? 1 : failed, skipped };
 }
 
-/**
- * What failed, with the first lines of why, so that the end of a long output tells it: `file: test`, then the message
- * indented. Empty when nothing failed or nothing is known.
- */
-export function failures(report: TestReport | undefined): string[] {
+export interface Failure {
+  /** `file: test`, or the file alone when it could not be loaded. */
+  readonly name: string;
+  /** The first lines of why, indented. */
+  readonly message: string;
+}
+
+/** What failed. Empty when nothing failed or nothing is known. Files are named from `root` on. */
+export function failures(report: TestReport | undefined, root: string): Failure[] {
   return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
+    const file = path.relative(root, name);
     const failed = assertionResults.filter((test) => test.status === 'failed');
-    if (status === 'failed' && failed.length === 0) return [`${name}\n${excerpt(message ?? '')}`];
-    return failed.map(({ fullName, failureMessages }) => `${name}: ${fullName}\n${excerpt((failureMessages ?? []).join('\n'))}`);
+    if (status === 'failed' && failed.length === 0) return [{ name: file, message: excerpt(message ?? '') }];
+    return failed.map(({ fullName, failureMessages }) => ({
+      name: `${file}: ${fullName}`,
+      message: excerpt((failureMessages ?? []).join('\n')),
+    }));
   });
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,4 +22,20 @@ test('each test file belongs to one project, so that none is left out and none r
 test('each name of what runs on one engine only is that of a test', () => {
   const unknown = onOneEngine.filter((glob) => !files.some((file) => path.matchesGlob(file, glob)));
   expect(unknown).toEqual([]);
+});
+
+test('the second engine of a run does not run them', () => {
+  const listed = (environment: NodeJS.ProcessEnv): string[] =>
+    execFileSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'list', '--project', 'engine', '--filesOnly'], {
+      cwd: root,
+      env: { ...process.env, ...environment },
+      encoding: 'utf8',
+    })
+      .split('\n')
+      .filter((line) => line.includes('.engine.test.ts'));
+  const isOnOne = (line: string): boolean => matches(line.replace(/^\[engine\] /, ''), onOneEngine);
+  expect(listed({}).filter(isOnOne).length).toBeGreaterThan(10);
+  const second = listed({ DAVIT_TEST_LEAVE_OUT_ONE_ENGINE: '1' });
+  expect(second.length).toBeGreaterThan(10);
+  expect(second.filter(isOnOne)).toEqual([]);
 });
