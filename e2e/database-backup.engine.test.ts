@@ -266,8 +266,12 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     const restore = await restored(copy, { backup_id: made.id, safety_backup: false });
     expect(restore).toMatchObject({ restore_state: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
     expect(await sql(copy, 'select count(*) from visit')).toBe('5000');
-    writeFileSync(file, 'short');
-    expect((await restored(copy, { backup_id: made.id, safety_backup: false })).failure?.code).toBe('BACKUP_DAMAGED');
+    // It is no good backup from then on.
+    expect(await ended(copy, made.id)).toMatchObject({ backup_state: 'FAILED', failure: { code: 'BACKUP_DAMAGED' } });
+    await expect(restored(copy, { backup_id: made.id, safety_backup: false })).rejects.toMatchObject({ status: 409 });
+    const cut = await backup(copy, 'cut short');
+    writeFileSync(join(stage.davit.folder, 'backups', `${cut.id}.backup`), 'short');
+    expect((await restored(copy, { backup_id: cut.id, safety_backup: false })).failure?.code).toBe('BACKUP_DAMAGED');
   });
 
   test('a server that is killed at any moment of a backup goes on, with no second backup and nothing left over', async () => {

@@ -7,6 +7,7 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, t
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { endIdleConnections } from './idle-connections.ts';
 import { parseJson, parseText } from './json.ts';
 import { answerOf, wrongMediaType } from './answers.ts';
 import { answerClientError, handleErrors, overloaded, sendError, toError } from './failures.ts';
@@ -107,6 +108,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('startedAt', 0);
   sendElsewhere(app, options);
+  endIdleConnections(app);
   await allowOrigins(app, options);
   acceptBodies(app);
   await refuseUnderPressure(app, options);

@@ -1,4 +1,4 @@
-import { accessChannel, openDatabase, statement, type Database } from '@davit/db';
+import { accessChannel, openDatabase, statement, type Database, type Statement } from '@davit/db';
 import { expect } from 'vitest';
 
 const revoke = statement(
@@ -16,7 +16,13 @@ export async function revokeElsewhere(connectionString: string, id: string): Pro
   }
 }
 
-const breakGitTokens = statement('test_break_git_tokens', 'alter table git_token rename to secret_detail');
+// One that changes the schema is not declared: PostgreSQL cannot prepare it, as a test of all that are declared does.
+const breakGitTokens: Statement = {
+  name: 'test_break_git_tokens',
+  text: 'alter table git_token rename to secret_detail',
+  changes: true,
+  takesRequest: false,
+};
 
 /** Makes reads of git tokens fail in a way that nobody foresaw. */
 export async function breakDatabase(database: Database): Promise<void> {

@@ -141,8 +141,9 @@ export class StreamReader {
 
   /** The next lines of a log as a snapshot sees it: those that it does not see come as events. */
   async oldLines(kind: 'SERVICE_LOG' | 'DEPLOYMENT_LOG', place: LogPlace, { seen, line = 0 }: Position): Promise<OldLines> {
-    const hidden = new Set(await this.#linesBehind(kind, place, seen));
     const lines = await this.#linesAt(kind, place, { after: line, limit: eventsOfPage });
+    // Asked after the lines: one that is written in between is told as an event, and must not be told here too.
+    const hidden = new Set(await this.#linesBehind(kind, place, seen));
     const last = lines.at(-1);
     return {
       lines: lines.filter(({ number }) => !hidden.has(number)),

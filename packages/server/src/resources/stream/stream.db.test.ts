@@ -1,7 +1,10 @@
 import type { Client, Received } from '@davit/client';
+import { statement } from '@davit/db';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseSnapshot } from './position.ts';
+import { StreamReader } from './reader.ts';
 import { Ear, has, namesOf, write } from './testing.ts';
 
 let server: RunningServer;
@@ -60,7 +63,7 @@ test('the stream of a deployment tells its log from the first line, and ends wit
   const { environmentId } = await environmentOf(applicationId);
   const log = await api.call('listEnvironmentLogs', { params: { environmentId } });
   expect(log.length).toBeGreaterThan(3);
-  expect(messages(live.heard)).toHaveLength(log.length);
+  expect(messages(live.heard).map((text) => text.replace(/^\S+ /, ''))).toEqual(log.map(({ message }) => message?.safe_message));
   const late = new Ear((signal) => api.stream('streamDeployment', { params, signal }));
   await late.ended;
   expect(messages(late.heard)).toEqual(messages(live.heard));
@@ -157,4 +160,38 @@ test('only what the query names is told', async () => {
     const response = await fetch(`${server.baseUrl}/organization/${organizationId}/stream?${query}`, { headers });
     expect(await response.json()).toMatchObject({ status: 400, errors: [{ path: query.split('=')[0] }] });
   }
+});
+
+const snapshotNow = statement<{ snapshot: string }>('test_snapshot_now', 'select pg_current_snapshot()::text as snapshot');
+const lineRepeat = statement<{ id: number }>(
+  'test_line_repeat',
+  `insert into deployment_log (deployment_id, service_id, step, level, message, error, at)
+   select deployment_id, service_id, step, level, message, error, at from deployment_log where deployment_id = $1 limit 1
+   returning id`,
+);
+
+test('a line that is written while the old ones are read comes as an event, and not twice', async () => {
+  const { environmentId, projectId, applicationId } = await makeApplication('read');
+  const { deployment_request_id: id } = await api.call('deployApplication', { params: { applicationId } });
+  const deploymentId = id ?? '';
+  const ear = new Ear((signal) => api.stream('streamDeployment', { params: { deploymentRequestId: deploymentId }, signal }));
+  await ear.ended;
+  const { database, engine } = server.api.deps;
+  const seen = parseSnapshot((await database.one(snapshotNow)).snapshot);
+  let written = 0;
+  const reader = new StreamReader({
+    database,
+    engine: {
+      ...engine,
+      deploymentLines: async (...asked) => {
+        written = (await database.one(lineRepeat, [deploymentId])).id;
+        return engine.deploymentLines(...asked);
+      },
+    },
+  });
+  const place = { projectId, environmentId, deploymentId, executionId: null, serviceId: null };
+  const { lines } = await reader.oldLines('DEPLOYMENT_LOG', place, { seen, line: 0 });
+  expect(written).toBeGreaterThan(0);
+  expect(lines.map(({ number }) => number)).not.toContain(written);
+  expect(lines).toHaveLength(ear.heard.filter(({ event }) => event === 'DEPLOYMENT_LOG').length);
 });
