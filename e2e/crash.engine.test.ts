@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { crashCases } from '../packages/engine/src/testing/crash/cases.ts';
+import { commitNumber } from '../packages/testkit/src/commit.ts';
 import { testEngineKinds } from '../packages/testkit/src/engines.ts';
 import { describeCrashes } from './crash/matrix.ts';
 
@@ -16,22 +16,9 @@ test('the matrix has at least two hundred cases, each with a name of its own', (
   expect(new Set(crashCases.map(({ name }) => name)).size).toBe(crashCases.length);
 });
 
-const first = Number.parseInt(commit().slice(0, 8), 16);
+const first = commitNumber();
 for (const kind of testEngineKinds()) {
   const share = (first + (kind === 'podman' ? shares / 2 : 0)) % shares;
   const part = crashCases.filter(({ fault }) => fault !== 'disk full').filter((_, index) => index % shares === share);
   describeCrashes(kind, part);
-}
-
-/** Of the checkout; zeros where it is none. */
-function commit(): string {
-  try {
-    return execFileSync('git', ['rev-parse', 'HEAD'], {
-      encoding: 'utf8',
-      cwd: import.meta.dirname,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-  } catch {
-    return '00000000';
-  }
 }

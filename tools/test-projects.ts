@@ -1,5 +1,4 @@
 import type { TestProjectInlineConfiguration } from 'vitest/config';
-import { onOneEngine } from './test-files.ts';
 
 // Projects of different numbers of workers run one after the other, in the order of their `groupOrder`.
 // Kinds of tests, by file name: `*.test.ts` needs nothing; `*.db.test.ts` needs PostgreSQL (the embedded one is started);
@@ -34,8 +33,8 @@ const onDatabase = {
 };
 // The modules of the server and the engine take two seconds to load: once for each worker, not for each file.
 const sharedModules = { isolate: false, restoreMocks: true, unstubEnvs: true, unstubGlobals: true };
-// Set for the second engine of a run. (Vitest does not apply `--exclude` to projects.)
-const leftOut = process.env.DAVIT_TEST_LEAVE_OUT_ONE_ENGINE === undefined ? [] : onOneEngine;
+// Set where another engine of the same run has them. (Vitest does not apply `--exclude` to projects.)
+const leftOut = process.env.DAVIT_TEST_LEAVE_OUT?.split(',') ?? [];
 // Those that need PostgreSQL and many seconds: real processes that are killed, or a time that passes.
 const slow = '**/*.slow.db.test.ts';
 

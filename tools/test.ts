@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { testEngineKinds, testEnginesFolder, type EngineKind } from '@davit/testkit/engines';
+import { commitNumber } from '@davit/testkit/commit';
 import { countTests, failures, slowestFiles, type Counts, type Failure, type TestReport } from './test-counts.ts';
+import { leftOut } from './test-files.ts';
 
 /*
  * What ./test runs when everything is ready. Whatever happens, the last lines name what failed, the slowest files and the time
@@ -63,13 +65,16 @@ function filtered(filters: readonly string[]): Part {
 }
 
 /**
- * The tests on container engines, a process for each engine. What does not depend on the engine runs on the first one only
- * (`ONCE`), unless all of it is wanted on each (`EACH`).
+ * The tests on container engines, a process for each engine. What one engine shows runs on one of them (`ONCE`), unless all of it
+ * is wanted on each (`EACH`).
  */
 function engines(which: 'ONCE' | 'EACH'): Part[] {
-  return engineKinds().map((kind, position) => {
-    const left = which === 'ONCE' && position > 0 ? { DAVIT_TEST_LEAVE_OUT_ONE_ENGINE: '1' } : {};
-    return vitest(kind ?? 'engine', ['--project', 'engine'], { ...environmentOf(kind), ...left });
+  const kinds = engineKinds();
+  const turn = commitNumber();
+  return kinds.map((kind, position) => {
+    const left = which === 'ONCE' ? leftOut(position, kinds.length, turn) : [];
+    const environment = left.length === 0 ? {} : { DAVIT_TEST_LEAVE_OUT: left.join(',') };
+    return vitest(kind ?? 'engine', ['--project', 'engine'], { ...environmentOf(kind), ...environment });
   });
 }
 
