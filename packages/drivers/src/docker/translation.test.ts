@@ -451,6 +451,15 @@ describe('ends that the engine has made good by itself', () => {
     expect(ends.complete('c', at(200))).toMatchObject({ code: 137, outOfMemory: false });
   });
 
+  it('are not for memory where a former life of the instance was killed for it, however short ago', () => {
+    const ends = new Ends();
+    ends.note({ Action: 'oom', timeNano: 99 * second, Actor: { ID: 'c' } });
+    ends.note(died(100, { exitCode: '137' }));
+    ends.note({ Action: 'start', timeNano: 101 * second, Actor: { ID: 'c' } });
+    ends.note(died(105, { exitCode: '143' }));
+    expect(ends.complete('c', at(105))).toMatchObject({ code: 143, outOfMemory: false });
+  });
+
   it('are left as they are where the event is not of that end, and where the engine knows better', () => {
     const ends = new Ends();
     ends.note(died(100, { exitCode: '3' }));
