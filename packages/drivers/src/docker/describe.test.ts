@@ -63,6 +63,18 @@ test('a new answer replaces the last one', async () => {
   await vi.waitFor(async () => expect(await describeEngine(docker, never)).toMatchObject({ cpuMillicores: 2000 }));
 });
 
+test('a container whose process ends while Podman looks at it is looked at again', async () => {
+  const labels = { 'davit.installation': 'i', 'davit.object': 'instance', 'davit.rollout': 'r', 'davit.index': '0' };
+  const ended = json({ message: 'read /proc/21415/cgroup: no such process', response: 500 }, 500);
+  const shown = json({ Id: 'a', Config: { Labels: labels }, State: { Running: false, Status: 'exited', ExitCode: 0 } });
+  const list = json([{ Id: 'a', Labels: labels }]);
+  let [lists, looks] = [0, 0];
+  answers['/containers/json'] = (response) => ((lists += 1) < 3 ? ended(response) : list(response));
+  answers['/containers/a/json'] = (response) => ((looks += 1) < 3 ? ended(response) : shown(response));
+  const scope: Scope = { docker, installation: 'i', isDirect: true };
+  expect((await inspectSelected(scope, {}, never)).map(({ Id }) => Id)).toEqual(['a']);
+});
+
 test('containers that go away while they are listed, which Podman answers with 500, are left out', async () => {
   const labels = { 'davit.installation': 'i', 'davit.object': 'instance', 'davit.rollout': 'r', 'davit.index': '0' };
   const gone = json({ message: 'no such container', cause: 'no such container', response: 500 }, 500);

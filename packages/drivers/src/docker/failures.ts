@@ -23,7 +23,7 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
   const { ExitCode: code } = inspection.State;
   const [outOfMemory, lines] = await Promise.all([
     wasOutOfMemory(scope, inspection, signal),
-    lastLines(scope.docker, inspection.Id, shownLines, signal),
+    linesOfEnded(scope, inspection, signal),
   ]);
   const evidence: Evidence = { lines, exit: { code, outOfMemory } };
   if (outOfMemory) {
@@ -40,6 +40,22 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
   }
   const message = `The process exited with ${describeExit(code)}.`;
   return new DriverError({ cause: 'PROCESS_EXITED', message, ...(code === 137 && { hint: killedHint }), evidence });
+}
+
+/** Codes of a shell and of the init process for a program that could not be started. They say so in a line. */
+const codesOfStart = [126, 127];
+
+// An engine that has much to do may tell of the end before it has written the last lines down.
+async function linesOfEnded(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<readonly string[]> {
+  const read = (): Promise<readonly string[]> => lastLines(scope.docker, inspection.Id, shownLines, signal);
+  let lines = await read();
+  if (!codesOfStart.includes(inspection.State.ExitCode)) return lines;
+  for (const milliseconds of [50, 100, 250, 500]) {
+    if (lines.length > 0) break;
+    await pause(milliseconds, signal);
+    lines = await read();
+  }
+  return lines;
 }
 
 // Docker learns of the kill by another way than of the exit, and may note it a moment later.

@@ -24,20 +24,15 @@ interface Summary extends Labelled {
   readonly Id: string;
 }
 
+// Podman 4.3 looks at containers one by one, and fails when one ends or goes away meanwhile: asking again at once is right.
+const again = { attempts: 5, firstPauseMilliseconds: 20, maximumPauseMilliseconds: 200 };
+
 /** Ids of the containers selected, in the engine's order. */
 export async function listContainers(scope: Scope, selector: Selector, signal: AbortSignal): Promise<string[]> {
   const query = { all: 'true', filters: JSON.stringify({ label: labelFilter(scope.installation, 'instance', selector) }) };
-  // Podman 4.3 looks at the containers one by one, and fails when one goes away meanwhile: asking again at once is right.
-  const again = {
-    attempts: 5,
-    firstPauseMilliseconds: 20,
-    maximumPauseMilliseconds: 200,
-    isRetryable: isContainerGone,
-    signal,
-  };
-  const answer = await retry(again, () =>
-    call<readonly Summary[]>(scope.docker, { method: 'GET', path: '/containers/json', query, signal }),
-  );
+  const request = { method: 'GET', path: '/containers/json', query, signal } as const;
+  const isRetryable = (error: unknown): boolean => isContainerGone(error) || isProcessGone(error);
+  const answer = await retry({ ...again, isRetryable, signal }, () => call<readonly Summary[]>(scope.docker, request));
   return answer.body
     .filter(({ Labels }) => isOurs(scope, 'instance', Labels) && matchesSelector(Labels ?? {}, selector))
     .map(({ Id }) => Id);
@@ -53,7 +48,9 @@ function isOurs(scope: Scope, kind: ObjectKind, labels: Labels | null): boolean 
 export async function inspect(docker: Dockerode, container: string, signal: AbortSignal): Promise<Inspection | null> {
   const path = `/containers/${encodeURIComponent(container)}/json`;
   try {
-    const answer = await call<Inspection>(docker, { method: 'GET', path, signal, accept: [404] });
+    const answer = await retry({ ...again, isRetryable: isProcessGone, signal }, () =>
+      call<Inspection>(docker, { method: 'GET', path, signal, accept: [404] }),
+    );
     return answer.status === 404 ? null : withKernelsWord(answer.body);
   } catch (error) {
     if (isContainerGone(error)) return null;
@@ -66,6 +63,11 @@ function isContainerGone(error: unknown): boolean {
   return (
     error instanceof EngineRefusal && error.status === 500 && /no such container|no container with name or id/i.test(error.words)
   );
+}
+
+/** Podman answers 500 for a container whose process ends while it reads what `/proc` says of it. */
+function isProcessGone(error: unknown): boolean {
+  return error instanceof EngineRefusal && error.status === 500 && /\/proc\/\d+\/.*no such (process|file)/i.test(error.words);
 }
 
 /** Ends that the kernel's log was asked about: it is long, and forgets. */

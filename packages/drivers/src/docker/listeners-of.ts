@@ -14,11 +14,8 @@ export async function listenersOf(
   isLocal: boolean,
   signal: AbortSignal,
 ): Promise<Listener[] | null> {
-  const { Pid: pid } = inspection.State;
-  if (isLocal && pid > 0) {
-    const texts = await Promise.all(['tcp', 'tcp6'].map((file) => readOrNull(`/proc/${pid}/net/${file}`)));
-    if (texts[0] !== null) return ownListeners(texts.join('\n'));
-  }
+  const readHere = await listenersHere(inspection, isLocal);
+  if (readHere !== null) return readHere;
   try {
     const { code, output } = await runInside(docker, inspection.Id, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], signal);
     // 1 as well: a machine without IPv6 has no tcp6, and the other file was printed.
@@ -28,6 +25,13 @@ export async function listenersOf(
     // The instance ended meanwhile, or its image has no cat: not known.
     return null;
   }
+}
+
+/** The same as far as this process can read it without a call of the engine; null where it cannot, or when the instance has ended. */
+export async function listenersHere({ State: { Pid: pid } }: Inspection, isLocal: boolean): Promise<Listener[] | null> {
+  if (!isLocal || pid <= 0) return null;
+  const texts = await Promise.all(['tcp', 'tcp6'].map((file) => readOrNull(`/proc/${pid}/net/${file}`)));
+  return texts[0] === null ? null : ownListeners(texts.join('\n'));
 }
 
 // Docker's name server listens in the network of every instance, at this address.

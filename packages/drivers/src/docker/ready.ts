@@ -7,7 +7,7 @@ import { sayEarly } from './early-words.ts';
 import { exitFailure, unreadyFailure } from './failures.ts';
 import { inspect, toInstance, type Inspection, type Scope } from './instances.ts';
 import { isReachable } from '../shared/listening.ts';
-import { listenersOf } from './listeners-of.ts';
+import { listenersHere, listenersOf } from './listeners-of.ts';
 import { instanceName } from './names.ts';
 import { pause } from '../shared/pause.ts';
 import { probeOnce } from './probes/probe.ts';
@@ -248,7 +248,7 @@ async function openPorts(
     signal.throwIfAborted();
     if (listeners) return ports.filter((port) => listeners.some((listener) => listener.port === port && isReachable(listener)));
   }
-  const found = await Promise.all(
+  const answers = await Promise.all(
     ports.map(async (port) => {
       const endpoint = instance.endpoints.find(({ internalPort }) => internalPort === port);
       if (!endpoint) return false;
@@ -257,5 +257,22 @@ async function openPorts(
     }),
   );
   signal.throwIfAborted();
-  return ports.filter((_, position) => found[position]);
+  const answering = ports.filter((_, position) => answers[position]);
+  return answering.length === 0 ? [] : ownPorts(scope, inspection, answering, signal);
+}
+
+/**
+ * Those of the ports that the instance itself answers at. Engines give an address to the next instance as soon as the former one
+ * has ended, so that a connection may have reached another one.
+ */
+async function ownPorts(
+  scope: ReadyScope,
+  inspection: Inspection,
+  ports: readonly number[],
+  signal: AbortSignal,
+): Promise<number[]> {
+  const listeners = await listenersHere(inspection, scope.isLocal);
+  if (listeners) return ports.filter((port) => listeners.some((listener) => listener.port === port));
+  const now = await inspect(scope.docker, inspection.Id, signal);
+  return now?.State.Running === true && now.State.StartedAt === inspection.State.StartedAt ? [...ports] : [];
 }
