@@ -173,7 +173,8 @@ test('a deadlock is resolved by doing one of the transactions again', async () =
       await tx.run(add, [second, 1]);
     });
   await Promise.all([transfer(1, 2), transfer(2, 1)]);
-  expect(attempts).toBe(3);
+  // PostgreSQL ends one of the two, or both where each of them notices the deadlock before the other is gone.
+  expect(attempts).toBeGreaterThanOrEqual(3);
   expect((await database.many(select)).map(({ balance }) => balance)).toEqual([2, 2]);
 });
 

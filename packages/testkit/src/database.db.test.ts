@@ -6,6 +6,8 @@ const migrated = statement<{ exists: boolean }>('testkitMigrated', `SELECT to_re
 const create = statement('testkitCreate', `CREATE TABLE only_here (id int)`);
 const find = statement<{ exists: boolean }>('testkitFind', `SELECT to_regclass('only_here') IS NOT NULL AS exists`);
 
+const installation = statement<{ id: string }>('testkitInstallation', 'SELECT id FROM installation');
+
 const made: TestDatabase[] = [];
 afterEach(async () => {
   for (const one of made.splice(0)) await one.drop();
@@ -23,6 +25,8 @@ test('each test database has the schema and shares nothing with the others', asy
   await first.database.run(create);
   expect(await first.database.one(find)).toEqual({ exists: true });
   expect(await second.database.one(find)).toEqual({ exists: false });
+  const ids = [await first.database.one(installation), await second.database.one(installation)].map(({ id }) => id);
+  expect(new Set(ids).size).toBe(2);
 });
 
 test('databases that are asked for at the same time all come to be', async () => {

@@ -31,6 +31,10 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     client.query(`CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(template)}`),
   );
   const connectionString = databaseAddress(server, name);
+  // An installation of its own: tests that share an engine must not take each other's containers and volumes for theirs.
+  if (options.isMigrated !== false) {
+    await withClient(connectionString, (client) => client.query('UPDATE installation SET id = gen_random_uuid()'));
+  }
   const database = openDatabase({ connectionString, applicationName: 'davit test', maximumConnections: 10 });
   return {
     connectionString,

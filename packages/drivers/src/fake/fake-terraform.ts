@@ -17,6 +17,8 @@ export class FakeTerraform implements TerraformDriver {
   readonly resources = new Map<string, FakeResource>();
   /** What was done, in order: `apply text`, `destroy`. */
   readonly done: string[] = [];
+  /** The saved plan of each run. It outlives the session that made it, as the file of a real one does. */
+  readonly #plans = new Map<string, FakeResource | null>();
   readonly #applied = new Set<string>();
 
   versions: TerraformDriver['versions'] = () => Promise.resolve([{ engine: 'TERRAFORM', version: '1.0.0' }]);
@@ -28,17 +30,19 @@ export class FakeTerraform implements TerraformDriver {
     const { service } = run.owner;
     const store = storeOf(run);
     const state = async (): Promise<FakeResource | null> => parse(await store.read());
-    let planned: FakeResource | null = null;
     return Promise.resolve({
       isNew: false,
       init: () => Promise.resolve(),
       plan: async (_call, options) => {
         const now = await state();
         this.#applied.delete(run.id);
-        planned = options?.destroy === true ? null : { id: now?.id ?? randomUUID(), text: run.variables['text'] ?? '' };
+        const planned = options?.destroy === true ? null : { id: now?.id ?? randomUUID(), text: run.variables['text'] ?? '' };
+        this.#plans.set(run.id, planned);
         return { changes: now?.text !== planned?.text };
       },
       apply: async () => {
+        const planned = this.#plans.get(run.id);
+        if (planned === undefined) throw new Error(`${run.name} is applied without a plan`);
         this.#applied.add(run.id);
         await locked(store, async () => {
           this.done.push(planned === null ? 'destroy' : `apply ${planned.text}`);

@@ -121,6 +121,7 @@ async function open(config: Configuration): Promise<{ api: Api<Engine>; client: 
     connectionString,
     database,
     engine: (parts) => createEngine({ ...parts, drivers: { docker: fake } }),
+    overloadedAfterMilliseconds: 0,
   });
   const baseUrl = await made.listen();
   closers.push(() => made.close());
