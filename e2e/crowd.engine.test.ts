@@ -22,7 +22,13 @@ describe.each(testEngineKinds())('twenty environments on %s', (kind) => {
       Array.from({ length: environments }, async (_, index) => {
         const environmentId = await stage.newEnvironment(`shop ${index}`);
         const { url } = stage.repository(`shop-${index}`, files(`shop ${index}\n`));
-        const body = { name: 'web', git_repository: { url, branch: 'main' }, memory: 32, ports: [port] };
+        const body = {
+          name: 'web',
+          dockerfile_path: 'Dockerfile',
+          git_repository: { url, branch: 'main' },
+          memory: 32,
+          ports: [port],
+        };
         const { id } = await client.call('createApplication', { params: { environmentId }, body: { ...body, healthchecks: {} } });
         return { environmentId, id, text: `shop ${index}\n` };
       }),

@@ -171,7 +171,12 @@ test('every queued deployment runs once, in its order, to its end, while servers
     async (name) => {
       const environment = await ask('POST', `/project/${String(project['id'])}/environment`, { name });
       const environmentId = String(environment['id']);
-      const body = { name: 'web', git_repository: { url: 'https://git.example.org/web.git', branch: 'main' }, healthchecks: {} };
+      const body = {
+        name: 'web',
+        dockerfile_path: 'Dockerfile',
+        git_repository: { url: 'https://git.example.org/web.git', branch: 'main' },
+        healthchecks: {},
+      };
       const application = await ask('POST', `/environment/${environmentId}/application`, body);
       places.push({ environmentId, applicationId: String(application['id']) });
     },

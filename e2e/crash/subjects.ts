@@ -63,7 +63,13 @@ function application(stage: Stage): Subject {
     create: async (text) => {
       const name = randomName();
       const { repository, url } = stage.repository(name, { Dockerfile: dockerfile, 'index.html': text });
-      const id = await create(stage, 'application', { name, git_repository: { url, branch: 'main' }, memory: 64, ports: [port] });
+      const id = await create(stage, 'application', {
+        name,
+        dockerfile_path: 'Dockerfile',
+        git_repository: { url, branch: 'main' },
+        memory: 64,
+        ports: [port],
+      });
       repositories.set(id, repository);
       return id;
     },
@@ -84,6 +90,7 @@ function applicationWithVolume(stage: Stage): Subject {
       const { repository, url } = stage.repository(name, { Dockerfile: dockerfile, text });
       const id = await create(stage, 'application', {
         name,
+        dockerfile_path: 'Dockerfile',
         git_repository: { url, branch: 'main' },
         memory: 64,
         ports: [port],

@@ -121,7 +121,7 @@ test('a deployment is requested once, also without a body', async () => {
   const client = server.client(owner.tokens.ADMIN);
   const project = await client.call('createProject', { params: { organizationId: owner.id }, body: { name: 'shop' } });
   const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
-  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const body = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   const { id } = await client.call('createApplication', { params: { environmentId: environment.id }, body });
   const first = await post(`/application/${id}/deploy`, undefined, 'deploy');
   const again = await post(`/application/${id}/deploy`, undefined, 'deploy');
@@ -173,7 +173,7 @@ test('a request whose change was written while the database went away is not car
   const client = server.client(owner.tokens.ADMIN);
   const project = await client.call('createProject', { params: { organizationId: owner.id }, body: { name: 'cut' } });
   const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'cut' } });
-  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const body = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   const { id } = await client.call('createApplication', { params: { environmentId: environment.id }, body });
   // The answer to COMMIT was on its way when the connection broke.
   const transaction = database.transaction.bind(database);

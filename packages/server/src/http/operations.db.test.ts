@@ -104,7 +104,7 @@ async function makeIds(): Promise<Record<string, string>> {
   const project = await client.call('createProject', { params: organization, body: { name: 'shop' } });
   const environment = await client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
   const inEnvironment = { environmentId: environment.id };
-  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const body = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   const application = await client.call('createApplication', { params: inEnvironment, body });
   const stages = await client.call('listEnvironmentDeploymentStage', { params: inEnvironment });
   const params = { applicationId: application.id };
@@ -292,7 +292,7 @@ function bodyOf(operation: Operation): unknown {
   }
   if (operation.tag === 'Cluster') return { ...clusterBody, routes: [] };
   const key = /alias/i.test(operation.id) ? { key: 'OTHER' } : { key: 'COLOR', value: 'blue' };
-  const repository = { git_repository: { url: 'https://git.example.org/a/b.git' } };
+  const repository = { dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/a/b.git' } };
   const roles = { cluster_permissions: [], project_permissions: [], user_id: randomUUID(), role_id: viewer };
   const kind = operation.path.includes('helmRepository') ? 'HTTPS' : 'GENERIC_CR';
   const registry = { kind, url: 'https://registry.example.org', skip_tls_verification: false, config: {} };
@@ -515,7 +515,7 @@ async function makeFirstIds({ id: organizationId, tokens }: TestOrganization): P
   });
   const application = await client.call('createApplication', {
     params,
-    body: { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } },
+    body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } },
   });
   const container = await client.call('createContainer', {
     params,

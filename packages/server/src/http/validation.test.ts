@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { bodyChecker, queryChecker } from './validation.ts';
 
 const check = bodyChecker(operations.createApplication);
-const valid = { name: 'web', git_repository: { url: 'https://git.example.org/a/b.git' } };
+const valid = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/a/b.git' } };
 
 function errorsOf(body: unknown, bytes = 100): readonly { path: string; message: string }[] {
   try {

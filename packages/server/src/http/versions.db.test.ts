@@ -16,7 +16,7 @@ beforeAll(async () => {
   const client = server.client(owner.tokens.ADMIN);
   projectId = (await client.call('createProject', { params: { organizationId: owner.id }, body: { name: 'shop' } })).id;
   environmentId = (await client.call('createEnvironment', { params: { projectId }, body: { name: 'live' } })).id;
-  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const body = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   applicationId = (await client.call('createApplication', { params: { environmentId }, body })).id;
 });
 afterAll(() => server.close());

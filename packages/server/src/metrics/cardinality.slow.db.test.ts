@@ -15,6 +15,7 @@ async function deployTen(): Promise<void> {
   for (let count = 0; count < 10; count += 1) {
     const body = {
       name: `shop ${count}`,
+      dockerfile_path: 'Dockerfile',
       git_repository,
       healthchecks: {},
       ports: [{ internal_port: 80, publicly_accessible: false }],

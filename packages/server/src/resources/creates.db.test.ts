@@ -33,7 +33,7 @@ async function post(path: string, body: unknown, token: string = owner.tokens.AD
   return { status: response.status, body: (await response.json()) as Answer['body'] }; // oxlint-disable-line typescript/no-unsafe-type-assertion -- every answer is a record
 }
 
-const source = { git_repository: { url: 'https://git.example.org/shop/web.git' } };
+const source = { dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
 
 interface Case {
   readonly what: string;

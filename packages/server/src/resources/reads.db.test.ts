@@ -30,7 +30,7 @@ beforeAll(async () => {
   const token = await api.call('createGitToken', { params, body: { name: 'robot', type: 'HOSTA', token: 'secret' } });
   for (let index = 0; index < 5; index += 1) {
     const git_repository = index % 2 === 0 ? git : { ...git, git_token_id: token.id };
-    const body = { name: `a${index}`, git_repository };
+    const body = { name: `a${index}`, dockerfile_path: 'Dockerfile', git_repository };
     applicationIds.push((await api.call('createApplication', { params: inEnvironment, body })).id);
   }
   const registry = await api.call('createContainerRegistry', {

@@ -27,7 +27,12 @@ async function environment(): Promise<{ organizationId: string; projectId: strin
   return { ...params, environmentId: (await client.call('createEnvironment', { params, body: { name: 'live' } })).id };
 }
 async function application(environmentId: string, name = 'web'): Promise<string> {
-  return (await client.call('createApplication', { params: { environmentId }, body: { name, git_repository: git } })).id;
+  return (
+    await client.call('createApplication', {
+      params: { environmentId },
+      body: { name, dockerfile_path: 'Dockerfile', git_repository: git },
+    })
+  ).id;
 }
 
 test('PostgreSQL accepts every statement', async () => {
@@ -159,7 +164,10 @@ describe('a git token', () => {
     expect(text).not.toContain('canary-7f3a91');
     expect(text).not.toContain(Buffer.from('canary-7f3a91').toString('hex'));
     const gitRepository = { ...git, git_token_id: made.id };
-    const { id } = await client.call('createApplication', { params, body: { name: 'web', git_repository: gitRepository } });
+    const { id } = await client.call('createApplication', {
+      params,
+      body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository: gitRepository },
+    });
     const at = { organizationId: params.organizationId, gitTokenId: made.id };
     expect(await client.call('getOrganizationGitToken', { params: at })).toMatchObject({ associated_services_count: 1 });
     await expect(client.call('deleteGitToken', { params: at })).rejects.toMatchObject({

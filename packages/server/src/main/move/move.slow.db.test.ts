@@ -91,7 +91,8 @@ async function furnish(): Promise<{ readonly environmentId: string; readonly ser
   const services = {
     cache: (await api.call('createContainer', { params, body: container })).id,
     idle: (await api.call('createContainer', { params, body: { ...container, name: 'idle' } })).id,
-    web: (await api.call('createApplication', { params, body: { name: 'web', git_repository } })).id,
+    web: (await api.call('createApplication', { params, body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository } }))
+      .id,
   };
   await api.call('createEnvironmentSecret', { params, body: { key: 'PASSWORD', value: canary } });
   await api.call('createEnvironmentEnvironmentVariable', {

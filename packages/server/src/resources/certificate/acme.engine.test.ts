@@ -92,6 +92,7 @@ interface Made {
 async function add(domain: string, leadsHere: boolean): Promise<Made> {
   const body = {
     name: `a ${randomUUID()}`,
+    dockerfile_path: 'Dockerfile',
     git_repository: { url: 'https://git.example.org/acme/shop.git', branch: 'main' },
     ports: [{ internal_port: 80, publicly_accessible: true }],
   };

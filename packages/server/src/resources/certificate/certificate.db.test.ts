@@ -32,7 +32,7 @@ const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: '
 const unique = (): string => `d${randomUUID().slice(0, 8)}.example.org`;
 
 async function application(ports: object[] = [{ internal_port: 80, publicly_accessible: true }]): Promise<string> {
-  const request = { name: `a ${randomUUID()}`, git_repository, ports };
+  const request = { name: `a ${randomUUID()}`, dockerfile_path: 'Dockerfile', git_repository, ports };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a test says
   return (await api.call('createApplication', { params: { environmentId }, body: request as never })).id;
 }

@@ -59,13 +59,17 @@ test('a copy has the stages, services, variables and secrets, runs nothing, and 
     ...from,
     body: {
       name: 'web',
+      dockerfile_path: 'Dockerfile',
       git_repository,
       memory: 300,
       ports: [{ internal_port: 80, publicly_accessible: true }],
       storage: [{ type: 'FAST_SSD', size: 1, mount_point: '/data' }],
     },
   });
-  const worker = await api.call('createApplication', { ...from, body: { name: 'worker', git_repository } });
+  const worker = await api.call('createApplication', {
+    ...from,
+    body: { name: 'worker', dockerfile_path: 'Dockerfile', git_repository },
+  });
   const short = web.id.slice(0, 8);
   const attach = { params: { deploymentStageId: early.id, serviceId: worker.id }, body: { is_skipped: true } };
   await api.call('attachServiceToDeploymentStage', attach);
@@ -119,7 +123,7 @@ test('a copy has the stages, services, variables and secrets, runs nothing, and 
 
 test('a clone goes to another project, cluster and mode', async () => {
   const from = await newEnvironment();
-  await api.call('createApplication', { ...from, body: { name: 'web', git_repository } });
+  await api.call('createApplication', { ...from, body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository } });
   const other = await api.call('createProject', { params: { organizationId: owner.id }, body: { name: 'other' } });
   const [cluster] = (await api.call('listOrganizationCluster', { params: { organizationId: owner.id } })).results;
   const body = { project_id: other.id, cluster_id: cluster?.id, mode: 'PRODUCTION' };
@@ -135,7 +139,7 @@ test('a clone goes to another project, cluster and mode', async () => {
 test('a copy on the same machine gets the next free port of it, and none of the Davit ones', async () => {
   const from = await newEnvironment();
   const ports = [{ internal_port: 53, publicly_accessible: true, protocol: 'UDP' as const, external_port: 4438 }];
-  await api.call('createApplication', { ...from, body: { name: 'names', git_repository, ports } });
+  await api.call('createApplication', { ...from, body: { name: 'names', dockerfile_path: 'Dockerfile', git_repository, ports } });
   const external = async (environment: At) => (await servicesOf(environment))[0]?.ports?.[0]?.external_port;
   const first = await clone(from);
   expect(await external(at(first.id))).toBe(4439);
@@ -167,7 +171,10 @@ test('a clone takes the rule of the environment, or the one of its project where
 
 test('a clone that cannot be is refused and leaves nothing', async () => {
   const from = await newEnvironment('Taken');
-  const app = await api.call('createApplication', { ...from, body: { name: 'web', git_repository } });
+  const app = await api.call('createApplication', {
+    ...from,
+    body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository },
+  });
   const stranger = await server.organization();
   const theirs = server.client(stranger.tokens.WRITE);
   const organization = { params: { organizationId: stranger.id } };

@@ -29,7 +29,7 @@ async function environment(project = projectId): Promise<string> {
 async function application(environmentId: string, body: object = {}) {
   return api.call('createApplication', {
     params: { environmentId },
-    body: { name: `a ${randomUUID()}`, git_repository, ...body },
+    body: { name: `a ${randomUUID()}`, dockerfile_path: 'Dockerfile', git_repository, ...body },
   });
 }
 

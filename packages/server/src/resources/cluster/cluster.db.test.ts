@@ -61,7 +61,7 @@ async function environmentOn(params: { organizationId: string }, cluster_id: str
     params: { projectId: project.id },
     body: { name: 'live', cluster_id },
   });
-  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const body = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   const inEnvironment = { environmentId: environment.id };
   const application = await client.call('createApplication', { params: inEnvironment, body });
   return { project, environment, application, inEnvironment };

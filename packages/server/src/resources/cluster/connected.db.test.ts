@@ -105,7 +105,7 @@ async function environmentOn(params: { organizationId: string }, cluster_id?: st
   const ports = [{ internal_port: 8080, publicly_accessible: true, protocol: 'HTTP' as const }];
   const application = await client.call('createApplication', {
     params: inEnvironment,
-    body: { name: 'web', git_repository, healthchecks: {}, ports },
+    body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository, healthchecks: {}, ports },
   });
   return { inEnvironment, application, inApplication: { applicationId: application.id } };
 }
@@ -204,7 +204,13 @@ test('services may not be larger than the cluster of their own environment', asy
   const { place } = await connected(params, name);
   const here = await environmentOn(params, place.clusterId);
   expect(here.application).toMatchObject({ maximum_cpu: 2_000, maximum_memory: 1_024 });
-  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' }, memory: 2_048, healthchecks: {} };
+  const body = {
+    name: 'web',
+    dockerfile_path: 'Dockerfile',
+    git_repository: { url: 'https://git.example.org/shop/web.git' },
+    memory: 2_048,
+    healthchecks: {},
+  };
   await expect(client.call('editApplication', { params: here.inApplication, body })).rejects.toMatchObject({
     status: 400,
     errors: [{ path: 'memory' }],

@@ -28,7 +28,7 @@ const of = (applicationId: string) => ({ params: { applicationId } });
 const unique = (): string => `d${randomUUID().slice(0, 8)}.example.org`;
 
 async function application(body: object = {}): Promise<string> {
-  const request = { name: `a ${randomUUID()}`, git_repository, ports: [http], ...body };
+  const request = { name: `a ${randomUUID()}`, dockerfile_path: 'Dockerfile', git_repository, ports: [http], ...body };
   return (await api.call('createApplication', { params: { environmentId }, body: request })).id;
 }
 
@@ -110,7 +110,10 @@ describe('a custom domain', () => {
     const theirs = server.client(stranger.tokens.WRITE);
     const project = await theirs.call('createProject', { params: { organizationId: stranger.id }, body: { name: 'x' } });
     const { id } = await theirs.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'x' } });
-    const app = await theirs.call('createApplication', { params: { environmentId: id }, body: { name: 'x', git_repository } });
+    const app = await theirs.call('createApplication', {
+      params: { environmentId: id },
+      body: { name: 'x', dockerfile_path: 'Dockerfile', git_repository },
+    });
     const attempt = theirs.call('createApplicationCustomDomain', { ...of(app.id), body: { domain: label } });
     await expect(attempt).rejects.toMatchObject({ ...taken, message: expect.not.stringContaining('first of all') });
     const parent = unique();

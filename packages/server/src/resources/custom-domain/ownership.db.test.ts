@@ -31,7 +31,12 @@ const leadOf = (applicationId: string): string => `app-z${applicationId.slice(0,
 
 async function application({ api, environmentId }: TestPlace): Promise<string> {
   const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
-  const body = { name: `a ${randomUUID()}`, git_repository, ports: [{ internal_port: 80, publicly_accessible: true }] };
+  const body = {
+    name: `a ${randomUUID()}`,
+    dockerfile_path: 'Dockerfile',
+    git_repository,
+    ports: [{ internal_port: 80, publicly_accessible: true }],
+  };
   return (await api.call('createApplication', { params: { environmentId }, body })).id;
 }
 

@@ -267,7 +267,12 @@ describe('applications of a database', () => {
     const databaseId = await database({ place });
     const git_repository = { url: 'https://git.example.org/shop/web.git' };
     const make = async (name: string) =>
-      (await api.call('createApplication', { params: { environmentId: place }, body: { name, git_repository } })).id;
+      (
+        await api.call('createApplication', {
+          params: { environmentId: place },
+          body: { name, dockerfile_path: 'Dockerfile', git_repository },
+        })
+      ).id;
     const [user, stranger] = [await make('web'), await make('other')];
     const params = { applicationId: user };
     const secrets = (await api.call('listApplicationSecrets', { params })).results;

@@ -19,7 +19,7 @@ test('restrictions of an application are made, listed, edited, deleted and copie
     body: { name: 'live' },
   });
   const makeApplication = async (name: string): Promise<string> => {
-    const body = { name, git_repository: { url: 'https://git.example.org/acme/shop.git' } };
+    const body = { name, dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/acme/shop.git' } };
     return (await api.call('createApplication', { params: { environmentId }, body })).id;
   };
   const params = { applicationId: await makeApplication('web') };
@@ -74,7 +74,7 @@ test('Helm charts and Terraform configurations have restrictions of their own', 
   const project = await api.call('createProject', { params: { organizationId: organization.id }, body: { name: 'shop' } });
   const environment = await api.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'live' } });
   const params = { environmentId: environment.id };
-  const source = { git_repository: { url: 'https://git.example.org/acme/shop.git' } };
+  const source = { dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/acme/shop.git' } };
   const { id: helmId } = await api.call('createHelm', { params, body: { name: 'chart', source } });
   const infra = { name: 'infra', terraform_files_source: source };
   const { id: terraformId } = await api.call('createTerraform', { params, body: infra });

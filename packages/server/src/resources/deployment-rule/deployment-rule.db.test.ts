@@ -40,7 +40,11 @@ async function newEnvironment(name = `e ${randomUUID()}`): Promise<At> {
 }
 
 async function newApplication(at: At, name: string): Promise<string> {
-  const body = { name, git_repository: { url: 'https://git.example.org/acme/shop.git', branch: 'main' } };
+  const body = {
+    name,
+    dockerfile_path: 'Dockerfile',
+    git_repository: { url: 'https://git.example.org/acme/shop.git', branch: 'main' },
+  };
   return (await api.call('createApplication', { ...at, body })).id;
 }
 

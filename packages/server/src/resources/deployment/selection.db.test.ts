@@ -31,7 +31,11 @@ async function world(): Promise<World> {
   const { id } = await api.call('createEnvironment', { params: { projectId }, body: { name: `e ${randomUUID()}` } });
   const at = { params: { environmentId: id } };
   const make = async (name: string): Promise<string> => {
-    const body = { name, git_repository: { url: `https://git.example.org/acme/${name}.git`, branch: 'main' } };
+    const body = {
+      name,
+      dockerfile_path: 'Dockerfile',
+      git_repository: { url: `https://git.example.org/acme/${name}.git`, branch: 'main' },
+    };
     return (await api.call('createApplication', { ...at, body })).id;
   };
   return { at, web: await make('web'), api: await make('api'), other: await make('other') };

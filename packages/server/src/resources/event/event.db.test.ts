@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const source = { git_repository: { url: 'https://git.example.org/shop/web.git' } };
+const source = { dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
 const listOf = async (query: object = {}) =>
   client.call('getOrganizationEvents', { params: { organizationId: owner.id }, query });
 

@@ -26,7 +26,7 @@ test('address and secret are those of the repository, for all its services, and 
   const { git_repository } = await scene.api.call('getApplication', { params: { applicationId: id } });
   const url = `file://${git_repository?.url}.git`;
   const environmentId = await scene.environment();
-  const body = { name: 'same repository', git_repository: { url } };
+  const body = { name: 'same repository', dockerfile_path: 'Dockerfile', git_repository: { url } };
   const other = await scene.api.call('createApplication', { params: { environmentId }, body });
   expect(await scene.webhook(other.id)).toMatchObject({ url: address.url });
   const stranger = await scene.server.organization();
@@ -43,7 +43,7 @@ test.each([
   const environmentId = await scene.environment();
   const addresses = new Set<string>();
   for (const [index, url] of [one, other].entries()) {
-    const body = { name: `a${index}`, git_repository: { url } };
+    const body = { name: `a${index}`, dockerfile_path: 'Dockerfile', git_repository: { url } };
     const made = await scene.api.call('createApplication', { params: { environmentId }, body });
     addresses.add((await scene.webhook(made.id)).url);
   }

@@ -91,7 +91,14 @@ export class GitScene {
   async application(environmentId: string, repository: TestRepository, body: object = {}): Promise<string> {
     const { git_repository = {}, ...more }: { git_repository?: object } = body;
     const git = { url: repository.folder, branch: 'main', ...git_repository };
-    const whole = { name: `a ${randomUUID()}`, auto_deploy: true, auto_preview: false, ...more, git_repository: git };
+    const whole = {
+      name: `a ${randomUUID()}`,
+      auto_deploy: true,
+      auto_preview: false,
+      ...more,
+      dockerfile_path: 'Dockerfile',
+      git_repository: git,
+    };
     return (await this.api.call('createApplication', { params: { environmentId }, body: whole })).id;
   }
 

@@ -66,7 +66,9 @@ async function service(provider: Provider, name: string, hasToken = true): Promi
     ...(hasToken && { git_token_id: made.id }),
   };
   const params = { environmentId: await scene.environment() };
-  return (await scene.api.call('createApplication', { params, body: { name: 'web', git_repository } })).id;
+  return (
+    await scene.api.call('createApplication', { params, body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository } })
+  ).id;
 }
 
 const status = (serviceId: string) => scene.api.call('getServiceGitWebhookStatus', { params: { serviceId } });

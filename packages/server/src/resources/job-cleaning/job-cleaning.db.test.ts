@@ -87,7 +87,10 @@ test('a job of another environment, and a service that is no job, are refused by
   const own = await job('own');
   const git_repository = { url: 'https://git.example.org/shop/web.git' };
   const params = { environmentId };
-  const web = await client.call('createApplication', { params, body: { name: 'web', git_repository } });
+  const web = await client.call('createApplication', {
+    params,
+    body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository },
+  });
   for (const id of [other, web.id]) {
     await expect(client.call('cleanFailedJobs', { params, body: { job_ids: [own, id] } })).rejects.toMatchObject({
       status: 400,

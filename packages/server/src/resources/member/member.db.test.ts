@@ -100,7 +100,7 @@ describe('a person', () => {
     const environment = await owner.client.call('createEnvironment', { params: { projectId: project.id }, body: { name: 'e' } });
     const application = await owner.client.call('createApplication', {
       params: { environmentId: environment.id },
-      body: { name: 'web', git_repository: { url: 'https://git.example.org/a/b.git' } },
+      body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/a/b.git' } },
     });
     await owner.client.call('deployApplication', { params: { applicationId: application.id } });
     const queue = await owner.client.call('listDeploymentRequestByEnvironmentId', { params: { environmentId: environment.id } });

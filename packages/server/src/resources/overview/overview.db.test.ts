@@ -34,6 +34,7 @@ beforeAll(async () => {
     const body = {
       name,
       description: `the ${name}`,
+      dockerfile_path: 'Dockerfile',
       git_repository: { url: 'https://git.example.org/acme/shop.git' },
       ports: [{ internal_port: 80, publicly_accessible: name === 'web' }],
     };

@@ -39,7 +39,11 @@ beforeEach(async () => {
   scene = { shop, bank, live: live.id, test: trial.id, web: web.id, clusterId: live.cluster_id };
 });
 
-const application = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+const application = {
+  name: 'web',
+  dockerfile_path: 'Dockerfile',
+  git_repository: { url: 'https://git.example.org/shop/web.git' },
+};
 
 interface Rights {
   readonly development?: ProjectPermission;

@@ -60,7 +60,14 @@ const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: '
 const at = (applicationId: string) => ({ params: { applicationId } });
 
 async function application(fields: object = {}, into = environmentId) {
-  const body = { name: `shop ${randomUUID()}`, git_repository, healthchecks: {}, min_running_instances: 0, ...fields };
+  const body = {
+    name: `shop ${randomUUID()}`,
+    dockerfile_path: 'Dockerfile',
+    git_repository,
+    healthchecks: {},
+    min_running_instances: 0,
+    ...fields,
+  };
   return client.call('createApplication', { params: { environmentId: into }, body });
 }
 

@@ -66,7 +66,11 @@ describe('a container', () => {
     const made = await container();
     const application = await client.call('createApplication', {
       params: { environmentId },
-      body: { name: randomUUID(), git_repository: { url: 'https://git.example.org/shop/web.git' } },
+      body: {
+        name: randomUUID(),
+        dockerfile_path: 'Dockerfile',
+        git_repository: { url: 'https://git.example.org/shop/web.git' },
+      },
     });
     const { results } = await client.call('listServicesByEnvironmentId', { params: { environmentId } });
     expect(results).toContainEqual(made);

@@ -176,7 +176,7 @@ describe('what a database tells its environment', () => {
     const prefix = `DAVIT_POSTGRESQL_Z${id.slice(0, 8).toUpperCase()}_`;
     const application = await api.call('createApplication', {
       params: { environmentId: place },
-      body: { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } },
+      body: { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } },
     });
     const params = { applicationId: application.id };
     const secret = (await api.call('listApplicationSecrets', { params })).results.find(

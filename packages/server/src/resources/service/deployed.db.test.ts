@@ -21,7 +21,7 @@ const at = (applicationId: string): { params: { applicationId: string } } => ({ 
 
 async function newApplication(body: object = {}): Promise<string> {
   const ports = [{ internal_port: 80, publicly_accessible: true }];
-  const request = { name: `shop ${randomUUID()}`, git_repository, ports, ...body };
+  const request = { name: `shop ${randomUUID()}`, dockerfile_path: 'Dockerfile', git_repository, ports, ...body };
   return (await api.call('createApplication', { params: { environmentId }, body: request })).id;
 }
 

@@ -33,7 +33,12 @@ type ApplicationBody = CallInput<'createApplication'>['body'];
 const application = (body: Partial<ApplicationBody> = {}) =>
   client.call('createApplication', {
     params: { environmentId },
-    body: { name: randomUUID(), git_repository: { url: 'https://git.example.org/shop/web.git' }, ...body },
+    body: {
+      name: randomUUID(),
+      dockerfile_path: 'Dockerfile',
+      git_repository: { url: 'https://git.example.org/shop/web.git' },
+      ...body,
+    },
   });
 
 describe('a group', () => {

@@ -192,7 +192,7 @@ describe('a Helm chart', () => {
     const made = await helm({ name: 'redis' }, place);
     const params = { helmId: made.id };
     const refusal = { status: 409, code: 'CLUSTER_KIND_UNSUPPORTED', message: expect.stringContaining('redis is a Helm chart') };
-    const source = { git_repository: { url: 'https://git.example.org/shop/web.git' } };
+    const source = { dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
     await client.call('createApplication', { params: { environmentId: place }, body: { name: 'web', ...source } });
     const calls = await Promise.allSettled([
       client.call('deployHelm', { params, body: { chart_version: '19' } }),

@@ -16,7 +16,12 @@ afterAll(() => server.close());
 
 async function newApplication(): Promise<string> {
   const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
-  const body = { name: `shop ${randomUUID()}`, git_repository, ports: [{ internal_port: 80, publicly_accessible: true }] };
+  const body = {
+    name: `shop ${randomUUID()}`,
+    dockerfile_path: 'Dockerfile',
+    git_repository,
+    ports: [{ internal_port: 80, publicly_accessible: true }],
+  };
   return (await api.call('createApplication', { params: { environmentId }, body })).id;
 }
 

@@ -129,7 +129,7 @@ const at = (applicationId: string) => ({ params: { applicationId } });
 async function application(organization: Organization): Promise<string> {
   const git_repository = { url: 'https://git.example.org/acme/shop.git', branch: 'main' };
   const ports = [{ internal_port: 3000, publicly_accessible: true }];
-  const body = { name: `shop ${randomUUID()}`, git_repository, healthchecks: {}, ports };
+  const body = { name: `shop ${randomUUID()}`, dockerfile_path: 'Dockerfile', git_repository, healthchecks: {}, ports };
   const params = { environmentId: organization.environmentId };
   return (await clientOf(organization).call('createApplication', { params, body })).id;
 }

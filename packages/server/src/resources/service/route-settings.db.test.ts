@@ -69,7 +69,7 @@ const environment = async (place: object): Promise<string> =>
 
 async function application(environmentId: string, settings: object, publicly_accessible = true): Promise<string> {
   const ports = [{ internal_port: 3000, publicly_accessible }];
-  const body = { name: 'shop', git_repository, healthchecks: {}, ports };
+  const body = { name: 'shop', dockerfile_path: 'Dockerfile', git_repository, healthchecks: {}, ports };
   const { id } = await client.call('createApplication', { params: { environmentId }, body });
   await client.call('editAdvancedSettings', { ...at(id), body: settings });
   return id;

@@ -37,7 +37,7 @@ async function newEnvironment(client: Client, organization: string): Promise<str
 async function newApplication(body: object = {}, environment = environmentId): Promise<string> {
   const made = await api.call('createApplication', {
     params: { environmentId: environment },
-    body: { name: `shop ${randomUUID()}`, git_repository, ...body },
+    body: { name: `shop ${randomUUID()}`, dockerfile_path: 'Dockerfile', git_repository, ...body },
   });
   return made.id;
 }
@@ -62,7 +62,12 @@ test('every statement of the server is one that PostgreSQL takes', async () => {
 test('an application is created, read, listed, edited and deleted', async () => {
   const environment = await newEnvironment(api, organizationId);
   const params = { environmentId: environment };
-  const body = { name: 'Shop', git_repository, ports: [{ internal_port: 80, publicly_accessible: true }] };
+  const body = {
+    name: 'Shop',
+    dockerfile_path: 'Dockerfile',
+    git_repository,
+    ports: [{ internal_port: 80, publicly_accessible: true }],
+  };
   const made = await api.call('createApplication', { params, body });
   expect(made).toMatchObject({ name: 'Shop', service_type: 'APPLICATION', cpu: 500, environment: { id: environment } });
   expect(await api.call('getApplication', at(made.id))).toEqual(made);
@@ -88,7 +93,7 @@ test('a name is free once in an environment, also for requests at the same momen
   const params = { environmentId };
   const name = `Twin ${randomUUID()}`;
   const create = (wanted: string): Promise<unknown> =>
-    api.call('createApplication', { params, body: { name: wanted, git_repository } }).then(
+    api.call('createApplication', { params, body: { name: wanted, dockerfile_path: 'Dockerfile', git_repository } }).then(
       () => 'made',
       (error: unknown) => (error instanceof ApiError ? error.code : error),
     );
@@ -102,6 +107,7 @@ test('a name is free once in an environment, also for requests at the same momen
 test('bad input names its fields and writes nothing', async () => {
   const body = {
     name: 'bad',
+    dockerfile_path: 'Dockerfile',
     git_repository: { url: 'git@host:x', branch: 'a..b' },
     min_running_instances: 2,
     max_running_instances: 1,
@@ -116,7 +122,12 @@ test('bad input names its fields and writes nothing', async () => {
   expect(results.map(({ name }) => name)).not.toContain('bad');
   const token = { ...git_repository, git_token_id: randomUUID() };
   expect(
-    await failure(api.call('createApplication', { params: { environmentId }, body: { name: 'bad', git_repository: token } })),
+    await failure(
+      api.call('createApplication', {
+        params: { environmentId },
+        body: { name: 'bad', dockerfile_path: 'Dockerfile', git_repository: token },
+      }),
+    ),
   ).toMatch(/^400 INVALID_REFERENCE: git_repository\.git_token_id/);
 });
 
@@ -160,7 +171,7 @@ test('a port of the machine belongs to one service, also at the same moment, and
   const organization = await server.organization();
   const stranger = server.client(organization.tokens.WRITE);
   const elsewhere = { environmentId: await newEnvironment(stranger, organization.id) };
-  const body = { name: 'x', git_repository, ports };
+  const body = { name: 'x', dockerfile_path: 'Dockerfile', git_repository, ports };
   expect(await failure(stranger.call('createApplication', { params: elsewhere, body }))).toContain('is used by another service;');
   await api.call('editApplication', { ...at(winner ?? ''), body: { ports: [] } });
   await create();

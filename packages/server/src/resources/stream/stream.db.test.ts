@@ -22,7 +22,7 @@ async function makeApplication(project: string): Promise<{ environmentId: string
   const params = { organizationId: owner.id };
   const { id: projectId } = await api.call('createProject', { params, body: { name: project } });
   const environment = await api.call('createEnvironment', { params: { projectId }, body: { name: 'live' } });
-  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const body = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   const application = await api.call('createApplication', { params: { environmentId: environment.id }, body });
   return { projectId, environmentId: environment.id, applicationId: application.id };
 }

@@ -14,7 +14,11 @@ export async function makeWorld(server: TestServer): Promise<TestWorld> {
 }
 
 export async function newApplication(api: Client, environmentId: string): Promise<string> {
-  const body = { name: `shop ${randomUUID()}`, git_repository: { url: 'https://git.example.org/acme/shop.git', branch: 'main' } };
+  const body = {
+    name: `shop ${randomUUID()}`,
+    dockerfile_path: 'Dockerfile',
+    git_repository: { url: 'https://git.example.org/acme/shop.git', branch: 'main' },
+  };
   return (await api.call('createApplication', { params: { environmentId }, body })).id;
 }
 

@@ -66,7 +66,7 @@ async function makeApplication(
 ): Promise<{ id: string; environmentId: string }> {
   const { id: projectId } = await api.call('createProject', { params: { organizationId }, body: { name: project } });
   const environment = await api.call('createEnvironment', { params: { projectId }, body: { name: 'live', mode } });
-  const body = { name: 'web', git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const body = { name: 'web', dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
   const { id } = await api.call('createApplication', { params: { environmentId: environment.id }, body });
   return { id, environmentId: environment.id };
 }

@@ -34,7 +34,7 @@ const events = statement<{ event: string }>(
 );
 const last = statement<{ sequence: number }>('test_event_last', 'select coalesce(max(sequence), 0) as sequence from audit_event');
 
-export const source = { git_repository: { url: 'https://git.example.org/shop/web.git' } };
+export const source = { dockerfile_path: 'Dockerfile', git_repository: { url: 'https://git.example.org/shop/web.git' } };
 export const named = (): { name: string } => ({ name: `n ${randomUUID()}` });
 /** A key and a value that no variable has yet. */
 export const keyed = (): { key: string; value: string } => ({ key: `K${randomUUID().replaceAll('-', '')}`, value: 'v' });

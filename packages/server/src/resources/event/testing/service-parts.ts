@@ -52,7 +52,7 @@ const ofImage =
 /** A service of a repository of its own: there is one webhook for each. */
 const ofRepository = async (scene: Scene): Promise<Ids> => {
   const git_repository = { url: `https://git.example.org/shop/${randomUUID()}.git` };
-  const body = { ...named(), git_repository };
+  const body = { ...named(), dockerfile_path: 'Dockerfile', git_repository };
   return { serviceId: await scene.make(`/environment/${scene.here['environmentId']}/application`, body) };
 };
 const newTag = ({ imageName }: Ids): object => ({ image_name: imageName, tag: '2' });

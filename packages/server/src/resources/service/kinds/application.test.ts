@@ -8,7 +8,11 @@ import type { SpecRules } from './kind.ts';
 
 const databases = parseDatabaseCatalogue(await readFile(new URL('../../../../data/databases.json', import.meta.url), 'utf8'), '');
 const caps = { cpuMillicores: 2000, memoryMiB: 4096 };
-const minimal: CreateRequest = { name: 'web', git_repository: { url: 'https://github.com/acme/shop.git' } };
+const minimal: CreateRequest = {
+  name: 'web',
+  dockerfile_path: 'Dockerfile',
+  git_repository: { url: 'https://github.com/acme/shop.git' },
+};
 const port = (internal_port: number, more: Partial<PortRequest> = {}): PortRequest => ({
   internal_port,
   publicly_accessible: true,
@@ -113,14 +117,12 @@ test('null empties what can be empty and leaves the rest', () => {
     description: null,
     entrypoint: null,
     docker_target_build_stage: null,
-    dockerfile_path: null,
     cpu: null,
   });
   expect(spec).toMatchObject({
     description: '',
     entrypoint: null,
     docker_target_build_stage: null,
-    dockerfile_path: 'Dockerfile',
     cpu: 700,
   });
 });
@@ -328,18 +330,21 @@ test('groups are kept by their ids, each once, and a spec without any has no suc
     expect(Object.keys(edited(spec, { annotations_groups: none }))).not.toContain('annotations_groups');
 });
 
-test('build_mode DOCKER requires dockerfile_path, in a creation and in an edit', () => {
-  const missing = ['dockerfile_path: is required where build_mode is DOCKER: name the Dockerfile, such as Dockerfile'];
+test('build_mode DOCKER, said or by default, requires dockerfile_path', () => {
+  const missing = [
+    'dockerfile_path: is required, as build_mode is DOCKER, said or by default: name the Dockerfile, such as Dockerfile',
+  ];
   const former = made();
-  for (const path of [undefined, null]) {
-    const request = { build_mode: 'DOCKER' as const, ...(path === null && { dockerfile_path: path }) };
+  for (const path of [undefined, null, '']) {
+    const request = { dockerfile_path: path };
     expect(faults(request)).toEqual(missing);
-    expect(faultsOfEdit(former, request)).toEqual(missing);
+    expect(faults({ ...request, build_mode: 'DOCKER' })).toEqual(missing);
+    expect(faultsOfEdit(former, { ...request, build_mode: 'DOCKER' })).toEqual(missing);
   }
   const named = { build_mode: 'DOCKER', dockerfile_path: 'docker/web' } as const;
   expect(made(named).dockerfile_path).toBe('docker/web');
   expect(edited(former, named).dockerfile_path).toBe('docker/web');
-  // Who names no mode leaves the default and what is stored.
-  expect(made({ dockerfile_path: null }).dockerfile_path).toBe('Dockerfile');
+  // An edit keeps what it does not name, and cannot take it away.
   expect(edited(made(named), { description: 'x' }).dockerfile_path).toBe('docker/web');
+  expect(faultsOfEdit(former, { dockerfile_path: null })).toEqual(missing);
 });

@@ -18,8 +18,6 @@ export interface ApplicationSpec extends ProcessSpec {
   readonly git_repository: GitRepositorySpec;
 }
 
-const defaultDockerfile = 'Dockerfile';
-
 /** Built from a Dockerfile of a git repository. */
 export const application = defineKind({
   type: kinds.APPLICATION.type,
@@ -59,26 +57,28 @@ export function newApplication(request: CreateRequest, rules: SpecRules): Applic
   const former: ApplicationSpec = {
     ...blankProcess(kinds.APPLICATION.icon, request, rules),
     build_mode: 'DOCKER',
-    dockerfile_path: defaultDockerfile,
+    // Without one the request is refused below.
+    dockerfile_path: request.dockerfile_path ?? '',
     docker_target_build_stage: null,
     git_repository: toGitRepository(request.git_repository, null, repository),
   };
-  return editedApplication({ ...request, git_repository: undefined }, former, rules);
+  return editedApplication({ ...request, build_mode: 'DOCKER', git_repository: undefined }, former, rules);
 }
 
 /** The spec after an edit; see `mergedProcess`. */
 export function editedApplication(request: EditRequest, former: ApplicationSpec, rules: SpecRules): ApplicationSpec {
   const { problems } = rules;
-  // As the contract has it. Who names no mode gets the Dockerfile of the repository's root.
-  if (request.build_mode === 'DOCKER' && (request.dockerfile_path ?? null) === null) {
-    problems.add('dockerfile_path', 'is required where build_mode is DOCKER: name the Dockerfile, such as Dockerfile');
+  if ((request.dockerfile_path ?? '') === '' && (request.build_mode === 'DOCKER' || request.dockerfile_path !== undefined)) {
+    problems.add(
+      'dockerfile_path',
+      'is required, as build_mode is DOCKER, said or by default: name the Dockerfile, such as Dockerfile',
+    );
   }
   const repository = { problems, allowLocal: rules.allowLocalRepositories };
   const spec: ApplicationSpec = {
     ...mergedProcess(request, former, rules),
     build_mode: request.build_mode ?? former.build_mode,
-    dockerfile_path:
-      request.dockerfile_path === undefined ? former.dockerfile_path : (request.dockerfile_path ?? defaultDockerfile),
+    dockerfile_path: request.dockerfile_path ?? former.dockerfile_path,
     docker_target_build_stage:
       request.docker_target_build_stage === undefined
         ? former.docker_target_build_stage
@@ -97,7 +97,7 @@ export function checkBuild(
   problems: Problems,
 ): void {
   const { dockerfile_path: path, docker_target_build_stage: stage } = spec;
-  if (path === '' || path.startsWith('/') || path.startsWith('-') || leavesRoot(path) || hasControlCharacter(path)) {
+  if (path.startsWith('/') || path.startsWith('-') || leavesRoot(path) || hasControlCharacter(path)) {
     problems.add('dockerfile_path', 'must be a path relative to git_repository.root_path, such as Dockerfile, without ..');
   }
   if (stage !== null && !/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(stage)) {

@@ -20,7 +20,11 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 async function application(): Promise<{ applicationId: string }> {
-  const body = { name: randomUUID(), git_repository: { url: 'https://git.example.org/shop/web.git' } };
+  const body = {
+    name: randomUUID(),
+    dockerfile_path: 'Dockerfile',
+    git_repository: { url: 'https://git.example.org/shop/web.git' },
+  };
   return { applicationId: (await client.call('createApplication', { params: { environmentId }, body })).id };
 }
 
