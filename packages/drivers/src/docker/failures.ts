@@ -31,7 +31,7 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
     const message = `The process used more than its ${mebibytes} MiB of memory and was killed.`;
     return new DriverError({ cause: 'OUT_OF_MEMORY', message, evidence });
   }
-  const ofKernel = lines.length === 1 ? (refusedByKernel.exec(lines[0] ?? '')?.[1] ?? null) : null;
+  const ofKernel = lines.every((line) => refusedByKernel.test(line)) ? refusedByKernel.exec(lines[0] ?? '')?.[1] : undefined;
   const refusal = ofKernel ?? initRefusal(lines);
   if (refusal !== null) {
     const program = [inspection.Path, ...inspection.Args].join(' ');
@@ -42,16 +42,12 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
   return new DriverError({ cause: 'PROCESS_EXITED', message, ...(code === 137 && { hint: killedHint }), evidence });
 }
 
-/** Codes of a shell and of the init process for a program that could not be started. They say so in a line. */
-const codesOfStart = [126, 127];
-
 // An engine that has much to do may tell of the end before it has written the last lines down.
 async function linesOfEnded(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<readonly string[]> {
   const read = (): Promise<readonly string[]> => lastLines(scope.docker, inspection.Id, shownLines, signal);
   let lines = await read();
-  if (!codesOfStart.includes(inspection.State.ExitCode)) return lines;
-  for (const milliseconds of [50, 100, 250, 500]) {
-    if (lines.length > 0) break;
+  for (const milliseconds of [50, 100, 250]) {
+    if (lines.length > 0 || inspection.State.ExitCode === 0) break;
     await pause(milliseconds, signal);
     lines = await read();
   }

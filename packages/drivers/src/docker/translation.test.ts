@@ -500,7 +500,9 @@ describe('an init process that cannot start its program', () => {
     'ERROR (catatonit:6): failed to exec pid1: No such file or directory',
   ])('says so: %s', (line) => {
     expect(initRefusal([line])).toBe('no such file or directory');
+    expect(initRefusal([line, line, line])).toBe('no such file or directory');
     expect(initRefusal(['hello', line])).toBeNull();
+    expect(initRefusal([])).toBeNull();
   });
 });
 
