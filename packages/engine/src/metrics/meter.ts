@@ -13,7 +13,9 @@ import { Measurements, type InstanceSample } from './measured.ts';
  */
 
 const tryLockEveryMilliseconds = 5_000;
-const volumesEveryMilliseconds = 300_000;
+const volumesEveryMilliseconds = 60_000;
+/** Counting may take this part of the time: where there are many files, it comes less often. */
+const mostCounting = 0.1;
 const condenseEveryMilliseconds = 300_000;
 const passTimeoutMilliseconds = 120_000;
 /** After so many passes that failed a process leaves measuring to others. */
@@ -137,12 +139,14 @@ export class Meter {
 
   async #countVolumes(signal: AbortSignal): Promise<void> {
     const { cluster } = driversOf(this.#parts, this.#driver);
+    const began = performance.now();
     try {
       this.#counted = (await cluster.metrics?.volumes(signal)) ?? null;
     } catch (error) {
       if (!signal.aborted) this.#parts.log.warn({ err: error }, 'what volumes hold could not be counted');
     } finally {
-      this.#volumesAt = performance.now() + volumesEveryMilliseconds;
+      const took = performance.now() - began;
+      this.#volumesAt = began + Math.max(volumesEveryMilliseconds, took / mostCounting);
       this.#isCounting = false;
     }
   }

@@ -54,7 +54,9 @@ test('the number of the cluster is followed within the limits, told, reported, a
   const routedWhenStopped: string[] = [];
   world.fake.script = {
     before: ({ method, detail }) => {
-      if (method === 'retire' && served(shop) >= of(shop).length) routedWhenStopped.push(detail);
+      // Asked once more, it finds only the one that stays.
+      const isDown = of(shop).length === 1;
+      if (method === 'retire' && !isDown && served(shop) >= of(shop).length) routedWhenStopped.push(detail);
     },
   };
   want(shop, 3);

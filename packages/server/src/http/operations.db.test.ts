@@ -354,8 +354,11 @@ async function snapshot(): Promise<string> {
   const { database } = server.database;
   if (everyRow === undefined) {
     const names = await database.many(tableNames);
-    const rowsOf = ({ name }: { readonly name: string }): string =>
-      `(select jsonb_agg(to_jsonb(t) order by to_jsonb(t)::text) from "${name}" as t)`;
+    const rowsOf = ({ name }: { readonly name: string }): string => {
+      // Once a minute it is noted that somebody is active.
+      const row = name === 'person' ? `to_jsonb(t) - '{last_activity_at, updated_at}'::text[]` : 'to_jsonb(t)';
+      return `(select jsonb_agg(${row} order by to_jsonb(t)::text) from "${name}" as t)`;
+    };
     everyRow = statement('test_every_row', `select jsonb_build_array(${names.map(rowsOf).join(', ')})::text as rows`);
   }
   return (await database.one(everyRow)).rows;
