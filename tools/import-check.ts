@@ -24,6 +24,7 @@ export function findViolations(
     ...graph.imports.flatMap(brokenRules),
     ...graph.imports.flatMap((use) => undeclared(use, workspaces, rootDependencies)),
     ...cycles(graph),
+    ...folderCycles(graph),
     ...impurities(graph, sources),
   ].sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
 }
@@ -60,24 +61,58 @@ function undeclared(use: Import, workspaces: readonly Workspace[], rootDependenc
 
 /** One violation per cycle, at the first of its files by name. Imports of types alone are gone at run time. */
 function cycles({ imports }: ImportGraph): Violation[] {
-  const targetsOf = Map.groupBy(
-    imports.filter(({ isTypeOnly, from }) => !isTypeOnly && !isTest(from)),
-    ({ from }) => from,
-  );
+  const uses = imports.filter(({ isTypeOnly, from }) => !isTypeOnly && !isTest(from));
+  return cyclesOf(uses.map((use) => ({ from: use.from, to: use.target, use }))).map(({ nodes }) => ({
+    rule: 'no-cycles',
+    file: nodes[0] ?? '',
+    line: 1,
+    message: `is in a cycle: ${nodes.join(' → ')}`,
+  }));
+}
+
+/** Folders whose files grow with each feature: what lies below one of them is read room by room. */
+const rooted = ['packages/engine/src/', 'packages/server/src/resources/service/'];
+
+/** The same of folders, where a file beside the folders counts as one. */
+function folderCycles({ imports }: ImportGraph): Violation[] {
+  return rooted.flatMap((root) => {
+    const roomOf = (file: string): string => file.slice(root.length).split('/')[0] ?? '';
+    const arrows = imports
+      .filter(({ isTypeOnly, from, target }) => !isTypeOnly && !isTest(from) && from.startsWith(root) && target.startsWith(root))
+      .map((use) => ({ from: roomOf(use.from), to: roomOf(use.target), use }))
+      .filter(({ from, to }) => from !== to);
+    // Files alone are the other rule's.
+    const found = cyclesOf(arrows).filter(({ nodes }) => nodes.some((node) => !node.endsWith('.ts')));
+    return found.map(({ nodes, closing: { from, line, specifier } }) => ({
+      rule: 'no-folder-cycles',
+      file: from,
+      line,
+      message: `imports ${specifier}, which closes a cycle of folders: ${nodes.join(' → ')}`,
+    }));
+  });
+}
+
+interface Arrow {
+  readonly from: string;
+  readonly to: string;
+  readonly use: Import;
+}
+
+/** Cycles of a graph, each with the import that closes it. The first node by name begins, and ends the list. */
+function cyclesOf(arrows: readonly Arrow[]): { readonly nodes: readonly string[]; readonly closing: Import }[] {
+  const arrowsOf = Map.groupBy(arrows, ({ from }) => from);
   const state = new Map<string, 'open' | 'done'>();
-  const found: Violation[] = [];
-  const visit = (file: string, chain: readonly string[]): void => {
-    if (state.get(file) === 'done') return;
-    if (state.get(file) === 'open') {
-      const cycle = chain.slice(chain.indexOf(file));
-      found.push({ rule: 'no-cycles', file, line: 1, message: `is in a cycle: ${[...cycle, file].join(' → ')}` });
-      return;
+  const found: { nodes: readonly string[]; closing: Import }[] = [];
+  const visit = (node: string, chain: readonly string[]): void => {
+    state.set(node, 'open');
+    for (const { to, use } of arrowsOf.get(node) ?? []) {
+      const path = [...chain, node];
+      if (state.get(to) === 'open') found.push({ nodes: [...path.slice(path.indexOf(to)), to], closing: use });
+      else if (state.get(to) === undefined) visit(to, path);
     }
-    state.set(file, 'open');
-    for (const { target } of targetsOf.get(file) ?? []) visit(target, [...chain, file]);
-    state.set(file, 'done');
+    state.set(node, 'done');
   };
-  for (const file of [...targetsOf.keys()].sort()) visit(file, []);
+  for (const node of [...arrowsOf.keys()].sort()) if (state.get(node) === undefined) visit(node, []);
   return found;
 }
 

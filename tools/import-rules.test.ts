@@ -100,6 +100,12 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'packages/engine/src/a.ts': `import { b } from './b.ts'; export const a = b;`,
     'packages/engine/src/b.ts': `export { a as b } from './a.ts';`,
   },
+  'no-folder-cycles': {
+    'packages/engine/src/run/a.ts': `import { b } from '../keeper/b.ts'; export const a = b;`,
+    'packages/engine/src/keeper/b.ts': `import { c } from './c.ts'; export const b = c;`,
+    'packages/engine/src/keeper/c.ts': `import { d } from '../run/d.ts'; export const c = d;`,
+    'packages/engine/src/run/d.ts': `export const d = 1;`,
+  },
   'pure-planning': { 'packages/engine/src/hash.ts': `export const hash = () => Date.now();` },
   resolves: { 'packages/engine/src/a.ts': `import './gone.ts';` },
 };
@@ -114,7 +120,7 @@ test.each(Object.keys(planted))('a violation of %s is caught, and nothing else i
 
 test('each rule has a planted violation', () => {
   expect(Object.keys(planted).sort()).toEqual(
-    [...importRules.map(({ name }) => name), 'declared', 'no-cycles', 'pure-planning', 'resolves'].sort(),
+    [...importRules.map(({ name }) => name), 'declared', 'no-cycles', 'no-folder-cycles', 'pure-planning', 'resolves'].sort(),
   );
 });
 

@@ -10,7 +10,7 @@ import { isConflictOfTransactions, isLockTimeout, toFailure } from './failures.t
 import { lockKey } from './session-lock.ts';
 
 /** The migrations of this program. */
-export const migrationsFolder = fileURLToPath(new URL('../migrations/', import.meta.url));
+export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
 
 export interface Migration {
   readonly number: number;

@@ -1,7 +1,7 @@
 export type * from './port.ts';
 export { createEngine, type Engine, type EngineInput } from './engine.ts';
-export { noGateway, type ClusterDrivers, type ClusterMaker } from './clusters/drivers.ts';
-export type { DriverSet, EngineLog, EngineSettings } from './parts.ts';
+export { noGateway, type ClusterDrivers, type ClusterMaker } from './shared/cluster-drivers.ts';
+export type { DriverSet, EngineLog, EngineSettings } from './shared/parts.ts';
 export { hashOf } from './hash.ts';
 export { stepMetrics } from './plan/plan.ts';
 export type { ImageParts } from './housekeeping/built-images.ts';

@@ -31,7 +31,7 @@ export type * from './port/clusters.ts';
 export type * from './port/platform.ts';
 export { helmArgumentFaults, helmSettingFault } from '@davit/drivers';
 export { noCounts } from './port/platform.ts';
-export { sourceSettings } from './clusters/route-settings.ts';
+export { sourceSettings } from './routes/route-settings.ts';
 export { cronFault, isTimeZone, nextRun } from './jobs/cron.ts';
 export {
   actionWord,

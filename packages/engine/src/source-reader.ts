@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Sensitive } from '@davit/base';
 import { DriverError, type CallContext, type GitSource, type SourceDriver } from '@davit/drivers';
-import type { EngineParts } from './parts.ts';
+import type { EngineParts } from './shared/parts.ts';
 import type { EnginePort, RepositoryQuestion, SourceReader } from './port.ts';
-import { toFailure } from './run/failure.ts';
-import { Semaphore } from './run/semaphore.ts';
+import { toFailure } from './shared/failure.ts';
+import { Semaphore } from './shared/semaphore.ts';
 
 // Whoever asks waits for the answer; a repository that takes longer can still be deployed.
 const timeoutMilliseconds = 60_000;

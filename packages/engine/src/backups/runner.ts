@@ -1,8 +1,8 @@
 import { Leadership } from '@davit/db';
 import { DriverError } from '@davit/drivers';
-import { isAwaited, lookEveryMilliseconds } from '../parts.ts';
-import { toFailure } from '../run/failure.ts';
-import { Semaphore } from '../run/semaphore.ts';
+import { isAwaited, lookEveryMilliseconds } from '../shared/parts.ts';
+import { toFailure } from '../shared/failure.ts';
+import { Semaphore } from '../shared/semaphore.ts';
 import * as store from '../store/backups.ts';
 import type { BenchCall } from './bench.ts';
 import { makeBackup, restoreBackup, type BackupParts } from './work.ts';

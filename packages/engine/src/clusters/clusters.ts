@@ -1,14 +1,14 @@
 import { AppError, backoffMilliseconds } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import { clustersChannel, listen, type Listener } from '@davit/db';
-import { GatewaySync } from '../keeper/gateway-sync.ts';
-import type { DriverSet, EngineLog } from '../parts.ts';
+import { GatewaySync } from '../routes/gateway-sync.ts';
+import type { DriverSet, EngineLog } from '../shared/parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
 import type { EngineHooks } from '../port/hooks.ts';
-import { pause } from '../run/pause.ts';
+import { pause } from '../shared/pause.ts';
 import { ClusterConnection, type Claim } from './connection.ts';
 import { FixedStates, unknownState } from './fixed-states.ts';
-import { ClusterAway, type ClusterMaker } from './drivers.ts';
+import { ClusterAway, type ClusterMaker } from '../shared/cluster-drivers.ts';
 import { Removals } from './removals.ts';
 import type { Workshop } from './pushing-builder.ts';
 

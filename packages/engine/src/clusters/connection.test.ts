@@ -3,7 +3,7 @@ import { createFakeCluster, DriverError, type TerraformDriver } from '@davit/dri
 import { expect, test } from 'vitest';
 import { noTerraform } from '../no-terraform.ts';
 import { ClusterConnection } from './connection.ts';
-import type { ClusterMaker } from './drivers.ts';
+import type { ClusterMaker } from '../shared/cluster-drivers.ts';
 
 const fake = createFakeCluster();
 const unasked = () => Promise.reject(new Error('not asked for here'));

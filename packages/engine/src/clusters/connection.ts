@@ -16,10 +16,10 @@ import {
   type UpgradeState,
   type Use,
 } from '@davit/drivers';
-import type { DriverSet } from '../parts.ts';
+import type { DriverSet } from '../shared/parts.ts';
 import type { ClusterAccess, ClusterState } from '../port/clusters.ts';
-import { toFailure } from '../run/failure.ts';
-import { ClusterAway, noGateway, type ClusterDrivers, type ClusterMaker } from './drivers.ts';
+import { toFailure } from '../shared/failure.ts';
+import { ClusterAway, noGateway, type ClusterDrivers, type ClusterMaker } from '../shared/cluster-drivers.ts';
 import { createInsideBuilder } from './inside-builder.ts';
 import { createPushingBuilder, type Workshop } from './pushing-builder.ts';
 

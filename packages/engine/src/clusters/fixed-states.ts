@@ -1,5 +1,5 @@
 import type { ClusterDriver } from '@davit/drivers';
-import { toFailure } from '../run/failure.ts';
+import { toFailure } from '../shared/failure.ts';
 import type { ClusterState } from '../port.ts';
 
 /** How long who asks for the state of a cluster waits for it. */

@@ -1,7 +1,7 @@
 import type { ClusterBuilder, ImageBuilder } from '@davit/drivers';
-import { credentialsOf } from '../registry-credentials.ts';
-import { registryHost } from '../registry-image.ts';
-import type { ImageRegistry } from './drivers.ts';
+import { credentialsOf } from '../workload/registry-credentials.ts';
+import { registryHost } from '../workload/registry-image.ts';
+import type { ImageRegistry } from '../shared/cluster-drivers.ts';
 import { digestOf, folderThere, nameThere, type RegistryHooks } from './registry-names.ts';
 
 /**

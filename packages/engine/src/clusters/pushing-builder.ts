@@ -1,7 +1,7 @@
 import { DriverError, type CallContext, type ImageBuilder, type SourceDriver } from '@davit/drivers';
-import type { DriverSet } from '../parts.ts';
-import { credentialsOf } from '../registry-credentials.ts';
-import type { ImageRegistry } from './drivers.ts';
+import type { DriverSet } from '../shared/parts.ts';
+import { credentialsOf } from '../workload/registry-credentials.ts';
+import type { ImageRegistry } from '../shared/cluster-drivers.ts';
 import { digestOf, nameThere, type NamedThere, type RegistryHooks } from './registry-names.ts';
 
 /** Where images are built for clusters that build none, and what the installation has once. */

@@ -1,8 +1,8 @@
 import { isAppError } from '@davit/base';
 import { DriverError } from '@davit/drivers';
-import { isDatabaseAway } from '../passing.ts';
+import { isDatabaseAway } from '../shared/retry-policy.ts';
 import type { EngineHooks } from '../port/hooks.ts';
-import type { ImageRegistry } from './drivers.ts';
+import type { ImageRegistry } from '../shared/cluster-drivers.ts';
 
 /** What is asked of the container registry that images for a cluster are pushed to. */
 export type RegistryHooks = Pick<EngineHooks, 'imageDigest' | 'imageName' | 'isPlainRegistry' | 'registryCredentials'>;

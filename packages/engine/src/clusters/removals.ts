@@ -1,4 +1,4 @@
-import { Semaphore } from '../run/semaphore.ts';
+import { Semaphore } from '../shared/semaphore.ts';
 
 const atOnce = 4;
 

@@ -1,5 +1,5 @@
 import type { CallContext } from '@davit/drivers';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import * as store from '../store/images.ts';
 
 /** What of the engine's parts looks after images. */

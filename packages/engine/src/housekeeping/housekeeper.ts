@@ -1,5 +1,5 @@
 import { Leadership } from '@davit/db';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import { forgetRunners } from '../store/journal.ts';
 import { forgetLogOrigins, forgetLogPositions, trimDeploymentLogs, trimServiceLogs } from '../store/logs.ts';
 import type { ImageParts } from './built-images.ts';

@@ -1,8 +1,8 @@
 import type { CallContext, ClusterSchedule, ClusterSchedules, Workload } from '@davit/drivers';
-import { ClusterAway } from '../clusters/drivers.ts';
+import { ClusterAway } from '../shared/cluster-drivers.ts';
 import type { ReleaseConfig } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
-import { pause } from '../run/pause.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
+import { pause } from '../shared/pause.ts';
 import { placesOf } from '../store/places.ts';
 import { shortestPauseSeconds, nextRun, type CronSchedule } from './cron.ts';
 import { longestRunSeconds } from './run.ts';

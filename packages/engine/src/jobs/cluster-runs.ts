@@ -1,7 +1,7 @@
 import type { ArmedSchedule, ClusterSchedules, ScheduledRun } from '@davit/drivers';
-import { ClusterAway } from '../clusters/drivers.ts';
-import { driversOf, lookEveryMilliseconds, type EngineParts } from '../parts.ts';
-import { placedWorkload } from '../placed-workload.ts';
+import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { driversOf, lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
+import { placedWorkload } from '../workload/placed-workload.ts';
 import * as store from '../store/jobs.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { schedulesOf, toClusterSchedule } from './arming.ts';

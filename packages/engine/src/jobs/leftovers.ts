@@ -2,7 +2,7 @@ import { AppError } from '@davit/base';
 import type { Database } from '@davit/db';
 import { DriverError, type Instance } from '@davit/drivers';
 import type { ClearedRuns } from '../port.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { knownRuns, openRollouts } from '../store/jobs.ts';
 import { isEndKnown } from './known-end.ts';
 

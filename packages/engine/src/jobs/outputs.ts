@@ -1,6 +1,6 @@
 import type { Instance } from '@davit/drivers';
 import type { ServiceOutput } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 
 /** Writable by whatever user the job runs as. */
 export const outputFolder = '/davit-output';

@@ -1,9 +1,9 @@
 import { backoffMilliseconds } from '@davit/base';
 import { DriverError, initRefusal, type CallContext, type Instance, type Workload } from '@davit/drivers';
-import { LogCollector } from '../keeper/log-collector.ts';
+import { LogCollector } from '../output/log-collector.ts';
 import type { ReleaseConfig } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
-import { pause } from '../run/pause.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
+import { pause } from '../shared/pause.ts';
 import { secondsSince } from '../store/jobs.ts';
 import { lastLogLines } from '../store/logs.ts';
 import type { RunTurns } from './turns.ts';

@@ -1,5 +1,5 @@
-import { pause } from '../run/pause.ts';
-import { Semaphore } from '../run/semaphore.ts';
+import { pause } from '../shared/pause.ts';
+import { Semaphore } from '../shared/semaphore.ts';
 
 /*
  * What the runs of jobs load a cluster with, and how much of it at a time. Each cluster has turns of its own: one that is slow, away, or full of the

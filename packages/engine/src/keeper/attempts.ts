@@ -1,5 +1,5 @@
 import { backoffMilliseconds } from '@davit/base';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 
 const firstBackoffMilliseconds = 1_000;
 const maximumBackoffMilliseconds = 60_000;

@@ -1,10 +1,10 @@
 import type { ChartState, ClusterCharts } from '@davit/drivers';
 import { placeOfRuntime } from '../charts/place.ts';
-import { ClusterAway } from '../clusters/drivers.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { setRunningStatus } from '../store/journal.ts';
 import type { Kept } from './kept.ts';
-import type { LogCollector } from './log-collector.ts';
+import type { LogCollector } from '../output/log-collector.ts';
 
 /** Looks after the charts of one cluster, whose parts the cluster itself keeps running: how they are, and what they print. */
 export class ChartKeeper {

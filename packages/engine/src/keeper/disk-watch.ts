@@ -1,12 +1,12 @@
 import { causes, type ClusterDisk, type Instance } from '@davit/drivers';
 import { raiseCondition } from '../conditions/conditions.ts';
 import type { FailureRecord } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
-import { pause } from '../run/pause.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
+import { pause } from '../shared/pause.ts';
 import { clearStateCondition } from '../store/conditions.ts';
 import { insertServiceLog } from '../store/logs.ts';
 import { heldVolumeBytes } from '../store/metrics.ts';
-import { terminationGrace } from '../workload.ts';
+import { terminationGrace } from '../workload/workload.ts';
 import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
 

@@ -1,11 +1,11 @@
 import type { Instance, InstanceEnd } from '@davit/drivers';
 import { causeOfEnd, describeEnd, quietSeconds, severityOfEnd } from '../conditions/instance-end.ts';
 import { raiseCondition } from '../conditions/conditions.ts';
-import { steadySeconds, type EngineParts } from '../parts.ts';
-import { pause } from '../run/pause.ts';
+import { steadySeconds, type EngineParts } from '../shared/parts.ts';
+import { pause } from '../shared/pause.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import * as store from '../store/instance-ends.ts';
-import { terminationGrace } from '../workload.ts';
+import { terminationGrace } from '../workload/workload.ts';
 import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
 import { servingInstances } from './running-status.ts';

@@ -1,7 +1,7 @@
 import type { Workload } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
-import type { EngineParts } from '../parts.ts';
-import { placedWorkload } from '../placed-workload.ts';
+import type { EngineParts } from '../shared/parts.ts';
+import { placedWorkload } from '../workload/placed-workload.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { readRuntimes, type KeptRow } from '../store/requests.ts';

@@ -7,9 +7,9 @@ import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { loadBusyboxImage } from '@davit/testkit/engine-images';
 import { startTestEngine, testEngineKinds } from '@davit/testkit/engines';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import { config } from '../testing/config.ts';
-import { LogCollector } from './log-collector.ts';
+import { LogCollector } from '../output/log-collector.ts';
 
 const busybox = 'davit-test/busybox:1';
 const context = { signal: new AbortController().signal, log: (): void => undefined };

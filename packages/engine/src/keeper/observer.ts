@@ -1,6 +1,6 @@
 import type { Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { openBackupWork } from '../store/backups.ts';
 import { runningRollouts } from '../store/jobs.ts';
 import { busyEnvironments, releaseConfigs, servicesBeingDeployed } from '../store/journal.ts';

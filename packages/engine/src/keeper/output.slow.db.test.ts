@@ -1,7 +1,7 @@
 import { DriverError } from '@davit/drivers';
 import { statement } from '@davit/db';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { ClusterMaker } from '../clusters/drivers.ts';
+import type { ClusterMaker } from '../shared/cluster-drivers.ts';
 import { createEngine, type RequestedService } from '../index.ts';
 import { insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { notifyClusters, Sites, type Site } from '../testing/sites.ts';

@@ -1,6 +1,6 @@
 import { causes, type DiskPressure, type InstancePressure } from '@davit/drivers';
 import { raiseCondition, type Observed } from '../conditions/conditions.ts';
-import { driversOf, steadySeconds, type EngineParts } from '../parts.ts';
+import { driversOf, steadySeconds, type EngineParts } from '../shared/parts.ts';
 
 /** A file system with less free space than this is full, or less than a fiftieth of it where that is not even so much. */
 const leastFreeBytes = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { Instance } from '@davit/drivers';
 import { raiseCondition } from '../conditions/conditions.ts';
 import { quietSeconds, severityOfEnd } from '../conditions/instance-end.ts';
-import { steadySeconds, type EngineParts } from '../parts.ts';
+import { steadySeconds, type EngineParts } from '../shared/parts.ts';
 import { recentEnds } from '../store/instance-ends.ts';
 import type { Kept } from './kept.ts';
 import type { Seen } from './observer.ts';

@@ -1,6 +1,6 @@
 import { createFakeCluster, DriverError, type ClusterDriver, type Probe, type Workload } from '@davit/drivers';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import { Prober } from './prober.ts';
 import { instance } from '../testing/config.ts';
 

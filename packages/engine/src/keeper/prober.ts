@@ -1,7 +1,7 @@
 import type { Instance, Probe, Workload } from '@davit/drivers';
-import { ClusterAway } from '../clusters/drivers.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
-import { pause } from '../run/pause.ts';
+import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
+import { pause } from '../shared/pause.ts';
 
 export interface ProbeVerdicts {
   /** Liveness failed as often as it may: the instance is to be restarted. `attempts`: what the last ones saw, newest last. */

@@ -1,5 +1,5 @@
 import type { Instance, Workload } from '@davit/drivers';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import { workloadOf, type Kept } from './kept.ts';
 import type { Seen } from './observer.ts';
 import type { ProbeFailure } from './probe-conditions.ts';

@@ -1,5 +1,5 @@
 import type { Instance } from '@davit/drivers';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { clearLapsedConditions } from '../store/conditions.ts';

@@ -1,5 +1,5 @@
-import type { EngineParts } from '../parts.ts';
-import { pause } from '../run/pause.ts';
+import type { EngineParts } from '../shared/parts.ts';
+import { pause } from '../shared/pause.ts';
 
 // Most of what is done is done by then, and what is told to the gateway in the same look has it.
 const patienceMilliseconds = 2_000;

@@ -1,5 +1,5 @@
 import { DriverError } from '@davit/drivers';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import * as store from '../store/terraform-runs.ts';
 import { defaultGraceSeconds } from '../steps/terraform-run.ts';
 import { storeLeft } from '../terraform-runs.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '@davit/db';
-import { moveNotes } from '../clusters/leave.ts';
+import { moveNotes } from '../former-clusters/leave.ts';
 import { hashOf } from '../hash.ts';
 import { changesBetween } from '../plan/changes.ts';
 import { needsHalt, planStages } from '../plan/plan.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { DeploymentRequest, RequestedService } from '../port.ts';
-import { pinnedName } from '../registry-image.ts';
+import { pinnedName } from '../workload/registry-image.ts';
 import * as requests from '../store/requests.ts';
 
 /** Restart and stop need something that ran: for one service that is an error, for an environment the others are done. */

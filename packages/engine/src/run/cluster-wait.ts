@@ -1,5 +1,5 @@
-import type { ClusterAway } from '../clusters/drivers.ts';
-import type { EngineParts } from '../parts.ts';
+import type { ClusterAway } from '../shared/cluster-drivers.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import * as store from '../store/journal.ts';
 import type { DeploymentLog } from './deployment-log.ts';
 import { LeaseLost, type Journal } from './journal.ts';

@@ -1,14 +1,14 @@
 import type { EngineHooks } from '../port.ts';
 import type { ReleaseConfig } from '../model.ts';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import { eventOf, planStages, stepMetrics, type PlannedTask, type StepName } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 import { steps, type Task } from '../steps/index.ts';
 import * as store from '../store/journal.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
-import { secretIds } from '../workload.ts';
+import { secretIds } from '../workload/workload.ts';
 import type { Journal } from './journal.ts';
-import { readableSecrets, unlessRefused } from './readable.ts';
+import { readableSecrets, unlessRefused } from '../shared/readable.ts';
 
 /** One service in a deployment: what it is, which steps it has, and how far it has come. */
 export interface TaskState {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { acquireSessionLock, heldSessionLocks, isUniqueViolation, listen, type Listener, type SessionLock } from '@davit/db';
-import { lookEveryMilliseconds, type EngineParts } from '../parts.ts';
-import { isDatabaseAway } from '../passing.ts';
+import { lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
+import { isDatabaseAway } from '../shared/retry-policy.ts';
 import * as store from '../store/journal.ts';
 import type { Waiting } from './cluster-wait.ts';
 import { DeploymentRun } from './deployment-run.ts';
 import { LeaseLost } from './journal.ts';
-import { pause } from './pause.ts';
-import { Semaphore } from './semaphore.ts';
+import { pause } from '../shared/pause.ts';
+import { Semaphore } from '../shared/semaphore.ts';
 
 /*
  * Runs deployments. One of these works in each process that has the worker role.

@@ -1,11 +1,11 @@
 import { abortable, retry } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import type { StepName, StepOutput } from '../plan/plan.ts';
-import { ClusterAway } from '../clusters/drivers.ts';
+import { ClusterAway } from '../shared/cluster-drivers.ts';
 import type { Step, StepContext, Task } from '../steps/index.ts';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import type { StepOutcome } from '../port.ts';
-import { isPassing, retryPolicy } from '../passing.ts';
+import { isPassing, retryPolicy } from '../shared/retry-policy.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import { crashPoint } from './crash-point.ts';
 import type { DeploymentLog } from './deployment-log.ts';

@@ -1,7 +1,7 @@
 import { retry } from '@davit/base';
-import { ClusterAway } from '../clusters/drivers.ts';
-import type { EngineParts } from '../parts.ts';
-import { isDatabaseAway } from '../passing.ts';
+import { ClusterAway } from '../shared/cluster-drivers.ts';
+import type { EngineParts } from '../shared/parts.ts';
+import { isDatabaseAway } from '../shared/retry-policy.ts';
 import { undoRollout, type StepContext } from '../steps/index.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';

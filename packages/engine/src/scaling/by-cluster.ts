@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '@davit/base';
 import { DriverError, type ClusterDescription, type Ownership, type ScaledService } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { scalingObstacle } from './instances.ts';
 
 /*

@@ -1,6 +1,6 @@
 import type { ClusterDescription, ClusterScaling, WantedInstances } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { scaledServices, type ScaledRow } from '../store/scaling.ts';
 import { isScaled, letDecide, markOf, roomFor, withinLimits } from './by-cluster.ts';
 

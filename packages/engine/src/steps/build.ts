@@ -3,8 +3,8 @@ import { fetchSource } from './checkout.ts';
 import { assertSpace } from '../housekeeping/images.ts';
 import { buildArguments, checkoutFolder, findImage, imageName, recordImage, removeCheckout } from './image.ts';
 import type { BuildCommit } from '../model.ts';
-import { builderOf, driversOf } from '../parts.ts';
-import { secretNames } from '../workload.ts';
+import { builderOf, driversOf } from '../shared/parts.ts';
+import { secretNames } from '../workload/workload.ts';
 import { configOf, gitSourceOf, ownerOf, type Step, type StepContext } from './step.ts';
 
 /** Builds the image, unless one of the same name is there by now. */

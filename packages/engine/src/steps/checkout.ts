@@ -4,7 +4,7 @@ import { DriverError } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceOf } from './source.ts';
-import { builderOf } from '../parts.ts';
+import { builderOf } from '../shared/parts.ts';
 import { driverSet, gitSourceOf, type Step, type StepContext } from './step.ts';
 
 /** Fetches the tree of the commit. */

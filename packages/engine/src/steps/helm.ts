@@ -7,11 +7,11 @@ import {
   type ClusterCharts,
   type HelmSession,
 } from '@davit/drivers';
-import { fetchChart, helmOf, installOf, isFetched } from '../charts/chart.ts';
+import { fetchChart, helmOf, installOf, isFetched } from './chart.ts';
 import { releaseName } from '../charts/place.ts';
-import { ClusterAway } from '../clusters/drivers.ts';
-import { leadRequests } from '../clusters/front-door.ts';
-import { leaveOthers } from '../clusters/leave.ts';
+import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { leadRequests } from '../routes/front-door.ts';
+import { leaveOthers } from '../former-clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { isInstalled, repairOf } from '../plan/helm.ts';
 import { beginRuntime } from '../store/terraform.ts';

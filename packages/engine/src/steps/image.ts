@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { BuiltImage } from '@davit/drivers';
 import type { BuildCommit } from '../model.ts';
 import { imageKey } from '../image-key.ts';
-import { builderOf } from '../parts.ts';
+import { builderOf } from '../shared/parts.ts';
 import * as store from '../store/journal.ts';
-import { plainValues } from '../workload.ts';
+import { plainValues } from '../workload/workload.ts';
 import { configOf, gitSourceOf, type StepContext } from './step.ts';
 
 /** `davit/<service>:<key>`: the same commit, settings and build arguments have the same name and are built once. */

@@ -1,15 +1,15 @@
 import type { Queryable } from '@davit/db';
 import type { Workload } from '@davit/drivers';
-import { leaveOthers } from '../clusters/leave.ts';
+import { leaveOthers } from '../former-clusters/leave.ts';
 import { disarm, disarmOthers, putSuspended, quiet, schedulesOf, toClusterSchedule } from '../jobs/arming.ts';
 import { toAttempt } from '../jobs/attempt.ts';
 import { nextRun, type CronSchedule } from '../jobs/cron.ts';
 import { publishOutputs } from '../jobs/outputs.ts';
 import { awaitRun, longestRunSeconds } from '../jobs/run.ts';
 import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
-import { startWithImage } from '../registry-image.ts';
+import { startWithImage } from '../workload/registry-image.ts';
 import { hasOwnRun, jobClock, lockSchedule, removeSchedule, setSchedule } from '../store/jobs.ts';
-import { terminationGrace } from '../workload.ts';
+import { terminationGrace } from '../workload/workload.ts';
 import {
   configOf,
   driverSet,

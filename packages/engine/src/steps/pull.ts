@@ -1,5 +1,5 @@
 import { assertSpace } from '../housekeeping/images.ts';
-import { pinnedName, pullImage, taggedName } from '../registry-image.ts';
+import { pinnedName, pullImage, taggedName } from '../workload/registry-image.ts';
 import * as store from '../store/journal.ts';
 import { configOf, type Step } from './step.ts';
 import { assertSuits } from './suits.ts';

@@ -1,10 +1,10 @@
 import { removeRuns, removeSchedule } from '../store/jobs.ts';
 import * as store from '../store/journal.ts';
 import { disarm } from '../jobs/arming.ts';
-import { leadNone } from '../clusters/front-door.ts';
-import { removePlace } from '../clusters/leave.ts';
+import { leadNone } from '../routes/front-door.ts';
+import { removePlace } from '../former-clusters/leave.ts';
 import { forgetPlace, placesOf } from '../store/places.ts';
-import { terminationGrace } from '../workload.ts';
+import { terminationGrace } from '../workload/workload.ts';
 import { driverSet, hadSchedule, ownerOf, type Step, type StepContext } from './step.ts';
 
 /** Takes a service out of the gateway; first written down, so that the keeper does not put it back. */

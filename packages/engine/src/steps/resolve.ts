@@ -1,6 +1,6 @@
 import * as store from '../store/journal.ts';
 import type { BuildCommit } from '../model.ts';
-import { builderOf } from '../parts.ts';
+import { builderOf } from '../shared/parts.ts';
 import { findImage, imageName, recordImage } from './image.ts';
 import { sourceOf } from './source.ts';
 import { configOf, driverSet, type Step } from './step.ts';

@@ -2,15 +2,15 @@ import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
 import type { BuildCommit, GitReleaseSource, JobEvent, ReleaseConfig } from '../model.ts';
-import { driversOf, type DriverSet, type EngineParts } from '../parts.ts';
+import { driversOf, type DriverSet, type EngineParts } from '../shared/parts.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
 import type { Journal } from '../run/journal.ts';
 import { setRuntime, type ClaimedDeployment } from '../store/journal.ts';
 import { notePlace } from '../store/places.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
-import { withRegistry } from '../registry-image.ts';
-import { secretIds, toWorkload } from '../workload.ts';
+import { withRegistry } from '../workload/registry-image.ts';
+import { secretIds, toWorkload } from '../workload/workload.ts';
 
 /** One service inside a running deployment. Steps fill in what they find out; the journal keeps it for the next runner. */
 export interface Task {

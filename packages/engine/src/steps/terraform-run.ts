@@ -3,7 +3,7 @@ import type { StateLock, StateStore, TerraformBackend, TerraformRun } from '@dav
 import type { BuildCommit, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
 import * as store from '../store/terraform.ts';
 import { admitRun, runIdOf } from '../terraform-runs.ts';
-import { joined, secretIds } from '../workload.ts';
+import { joined, secretIds } from '../workload/workload.ts';
 import { checkoutFolder } from './image.ts';
 import { sourceAt } from './source.ts';
 import { driverSet, ownerOf, type StepContext } from './step.ts';

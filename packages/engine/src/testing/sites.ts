@@ -12,7 +12,7 @@ import {
   type FakeCluster,
   type ServedRoutes,
 } from '@davit/drivers';
-import type { ClusterDrivers, ImageRegistry } from '../clusters/drivers.ts';
+import type { ClusterDrivers, ImageRegistry } from '../shared/cluster-drivers.ts';
 import type { ClusterAccess, EnvironmentPlace } from '../port.ts';
 import type { WorldClusters } from './world.ts';
 

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { failingDatabase } from '@davit/testkit/failing-database';
 import { config } from './config.ts';
 import { createEngine, type Engine, type EngineInput, type EngineSettings } from '../index.ts';
-import type { ClusterMaker } from '../clusters/drivers.ts';
+import type { ClusterMaker } from '../shared/cluster-drivers.ts';
 import type {
   ClusterAccess,
   DeploymentRequest,

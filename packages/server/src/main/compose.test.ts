@@ -10,7 +10,7 @@ import { readConfiguration } from './config.ts';
 
 /* deploy/compose.yaml, and the file of secrets that it needs. */
 
-const deploy = fileURLToPath(new URL('../../../../deploy/', import.meta.url));
+const deploy = fileURLToPath(new URL('../../../../deploy', import.meta.url));
 const text = readFileSync(join(deploy, 'compose.yaml'), 'utf8');
 const program = (process.env['PATH'] ?? '')
   .split(delimiter)

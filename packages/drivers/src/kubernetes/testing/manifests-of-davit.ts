@@ -6,7 +6,7 @@ import { dump, loadAll } from 'js-yaml';
 
 /* Davit's own manifests and chart, in deploy/. */
 
-const deployFolder = fileURLToPath(new URL('../../../../../deploy/', import.meta.url));
+const deployFolder = fileURLToPath(new URL('../../../../../deploy', import.meta.url));
 export const chartFolder = join(deployFolder, 'chart/davit');
 export const manifestsFolder = join(deployFolder, 'kubernetes');
 

@@ -2,7 +2,6 @@ import type { Queryable } from '@davit/db';
 import type { Caller } from '../../auth/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { capsOf } from './caps.ts';
-import { serviceStatuses } from './facets/status/status.ts';
 import { readGroups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
 import { readVisibleEnvironment } from './environment.ts';
@@ -27,20 +26,6 @@ export async function listServicesOfType(
 ): Promise<{ results: ServiceRecord[] }> {
   await readVisibleEnvironment(deps.database, caller, environmentId);
   return { results: await readRecords(deps, deps.database, environmentId, type) };
-}
-
-/** Those of them whose configuration is not what is deployed. */
-export async function listOutdated(
-  deps: Deps,
-  caller: Caller,
-  reference: ServicesReference,
-): Promise<{ results: ServiceRecord[] }> {
-  const { results } = await listServicesOfType(deps, caller, reference);
-  const statuses = await serviceStatuses(deps, deps.database, reference.environmentId);
-  const outdated = new Set(
-    statuses.filter((status) => status.service_deployment_status === 'OUT_OF_DATE').map((status) => status.id),
-  );
-  return { results: results.filter(({ id }) => outdated.has(id)) };
 }
 
 async function readRecords(deps: Deps, db: Queryable, environmentId: string, type: string | null): Promise<ServiceRecord[]> {

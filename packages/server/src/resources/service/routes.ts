@@ -14,7 +14,8 @@ import { readMetrics } from './facets/metrics/metrics.ts';
 import { listTerraformResources } from './facets/terraform/resources.ts';
 import { listStatuses, readServiceStatus } from './facets/status/status.ts';
 import type { ServiceReference } from './lock.ts';
-import { listOutdated, listServicesOfType } from './list.ts';
+import { listOutdated } from './facets/status/outdated.ts';
+import { listServicesOfType } from './list.ts';
 import * as service from './service.ts';
 import type { SettingsType } from './shapes/advanced-settings.ts';
 

@@ -10,7 +10,7 @@ import { toConfiguration, type GatewaySettings } from '../../../../../drivers/sr
 import { HaproxyProcess } from '../../../../../drivers/src/gateway/haproxy-process.ts';
 import { hasHaproxy } from '../../../../../drivers/src/gateway/testing.ts';
 import { checkedTable } from '../../../../../drivers/src/shared/route-table.ts';
-import { GatewaySync } from '../../../../../engine/src/keeper/gateway-sync.ts';
+import { GatewaySync } from '../../../../../engine/src/routes/gateway-sync.ts';
 import { config } from '../../../../../engine/src/testing/config.ts';
 import { toDomainName } from '../../custom-domain/name.ts';
 import { Problems } from '../../shared/problems.ts';

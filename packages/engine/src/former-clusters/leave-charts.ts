@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { Queryable } from '@davit/db';
 import type { CallContext } from '@davit/drivers';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { ranClusterWide } from '../store/helm.ts';
 import type { PlaceRow } from '../store/places.ts';
 import { readRuntimes } from '../store/requests.ts';
-import { placeOfRuntime } from './place.ts';
+import { placeOfRuntime } from '../charts/place.ts';
 
 const helmSeconds = 100;
 

@@ -1,10 +1,10 @@
 import { isAppError } from '@davit/base';
 import { DriverError, type CallContext, type PulledImage, type Workload } from '@davit/drivers';
-import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from './model.ts';
-import { driversOf, type EngineParts } from './parts.ts';
-import { isDatabaseAway } from './passing.ts';
+import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from '../model.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
+import { isDatabaseAway } from '../shared/retry-policy.ts';
 import { credentialsOf } from './registry-credentials.ts';
-import { keepPulled, notePulled } from './store/images.ts';
+import { keepPulled, notePulled } from '../store/images.ts';
 
 export interface RegistryImage {
   readonly driver: string;

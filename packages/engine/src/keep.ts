@@ -1,8 +1,8 @@
-import { Keeper } from '../keeper/keeper.ts';
-import { Meter } from '../metrics/meter.ts';
-import type { EngineParts } from '../parts.ts';
-import type { ClusterHealth } from '../port/platform.ts';
-import { Scaler } from '../scaling/scaler.ts';
+import { Keeper } from './keeper/keeper.ts';
+import { Meter } from './metrics/meter.ts';
+import type { EngineParts } from './shared/parts.ts';
+import type { ClusterHealth } from './port/platform.ts';
+import { Scaler } from './scaling/scaler.ts';
 
 interface Kept {
   readonly keeper: Keeper;

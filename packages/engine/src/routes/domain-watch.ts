@@ -1,5 +1,5 @@
 import { domainsChannel, listen, type Listener } from '@davit/db';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import type { GatewayDomains } from '../port.ts';
 import type { GatewaySync } from './gateway-sync.ts';
 

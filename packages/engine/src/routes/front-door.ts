@@ -1,7 +1,7 @@
 import { DriverError, type ClusterRoute, type Ownership } from '@davit/drivers';
 import { releaseName } from '../charts/place.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { otherSettings, sourceSettings } from './route-settings.ts';
 
 /*

@@ -1,10 +1,10 @@
 import type { Queryable } from '@davit/db';
 import { DriverError, type CallContext } from '@davit/drivers';
-import { leaveRelease } from '../charts/leave.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
+import { leaveRelease } from './leave-charts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import * as store from '../store/places.ts';
-import { ClusterAway } from './drivers.ts';
-import { leadNone } from './front-door.ts';
+import { ClusterAway } from '../shared/cluster-drivers.ts';
+import { leadNone } from '../routes/front-door.ts';
 
 // Of a service, and of an environment. Drivers give up waiting for an environment clearly before, and tell what holds it up.
 const removeWithinMilliseconds = 120_000;

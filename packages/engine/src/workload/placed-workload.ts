@@ -1,6 +1,6 @@
 import type { Workload } from '@davit/drivers';
-import type { ReleaseCommit, ReleaseConfig } from './model.ts';
-import type { EngineParts } from './parts.ts';
+import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import { withRegistry } from './registry-image.ts';
 import { secretIds, toWorkload } from './workload.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { config } from './testing/config.ts';
+import { config } from '../testing/config.ts';
 import { plainValues, readyTimeout, secretIds, secretNames, toWorkload } from './workload.ts';
 
 const input = {

@@ -3,12 +3,12 @@ import { join, sep } from 'node:path';
 import { isAppError } from '@davit/base';
 import { DriverError, type HelmInstall, type HelmValues } from '@davit/drivers';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
-import { isDatabaseAway } from '../passing.ts';
+import { isDatabaseAway } from '../shared/retry-policy.ts';
 import * as store from '../store/helm.ts';
-import { checkoutFolder } from '../steps/image.ts';
-import { sourceAt } from '../steps/source.ts';
-import { configOf, driverSet, ownerOf, type StepContext } from '../steps/step.ts';
-import { joined, secretIds } from '../workload.ts';
+import { checkoutFolder } from './image.ts';
+import { sourceAt } from './source.ts';
+import { configOf, driverSet, ownerOf, type StepContext } from './step.ts';
+import { joined, secretIds } from '../workload/workload.ts';
 
 /*
  * A chart and its values, on this machine. Both are fixed when they are fetched first, by commit and version: a runner that goes on after a

@@ -11,9 +11,9 @@ import {
   type SourceDriver,
   type TerraformDriver,
 } from '@davit/drivers';
-import type { EngineCounts, EngineHooks } from './port.ts';
-import type { Clusters } from './clusters/clusters.ts';
-import type { GatewaySync } from './keeper/gateway-sync.ts';
+import type { EngineCounts, EngineHooks } from '../port.ts';
+import type { Clusters } from '../clusters/clusters.ts';
+import type { GatewaySync } from '../routes/gateway-sync.ts';
 
 /** What one cluster is worked with. */
 export interface DriverSet {

@@ -1,5 +1,5 @@
 import { isAppError, redactor, type Redactor } from '@davit/base';
-import { isDatabaseAway } from '../passing.ts';
+import { isDatabaseAway } from './retry-policy.ts';
 import type { EngineHooks } from '../port.ts';
 
 /** The values of the secrets that can be read: nothing that a log may show. One that cannot be had cannot be shown. */

@@ -1,6 +1,6 @@
 import { isAppError } from '@davit/base';
 import { DriverError } from '@davit/drivers';
-import { ClusterAway } from './clusters/drivers.ts';
+import { ClusterAway } from './cluster-drivers.ts';
 import type { EngineSettings } from './parts.ts';
 
 /** Whether something failed as the database is away: nothing that the user did, and done again when it is back. */

@@ -3,7 +3,7 @@ import { DatabaseUnavailable, statement, type Database } from '@davit/db';
 import { createFakeCluster, type ClusterDriver, type Instance, type LogLine, type LogPosition } from '@davit/drivers';
 import { createTestDatabase, type TestDatabase } from '@davit/testkit/database';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { EngineParts } from '../parts.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import { forgetLogOrigins, forgetLogPositions, insertServiceLog, trimServiceLogs } from '../store/logs.ts';
 import { config, instance as someInstance } from '../testing/config.ts';
 import { LogCollector } from './log-collector.ts';

@@ -1,6 +1,6 @@
 import { AppError, Sensitive } from '@davit/base';
 import type { EnvironmentEntry, Ownership, Probe, Workload, WorkloadFile } from '@davit/drivers';
-import type { ReleaseCommit, ReleaseConfig, ValuePart } from './model.ts';
+import type { ReleaseCommit, ReleaseConfig, ValuePart } from '../model.ts';
 
 export interface WorkloadInput {
   readonly owner: Ownership;

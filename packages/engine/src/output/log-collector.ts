@@ -1,11 +1,11 @@
 import type { Redactor } from '@davit/base';
 import type { Instance } from '@davit/drivers';
 import type { ReleaseConfig } from '../model.ts';
-import { driversOf, type EngineParts } from '../parts.ts';
-import { pause } from '../run/pause.ts';
-import { redactorOrBlind } from '../run/readable.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
+import { pause } from '../shared/pause.ts';
+import { redactorOrBlind } from '../shared/readable.ts';
 import * as store from '../store/logs.ts';
-import { secretIds } from '../workload.ts';
+import { secretIds } from '../workload/workload.ts';
 import { LogBatch } from './log-batch.ts';
 import { LogRate } from './log-rate.ts';
 

@@ -1,9 +1,9 @@
-import { driversOf, type EngineParts } from '../parts.ts';
-import { leadNone, leadRequests, routesOf } from '../clusters/front-door.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
+import { leadNone, leadRequests, routesOf } from './front-door.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { readRuntimes } from '../store/requests.ts';
-import type { Attempts } from './attempts.ts';
-import type { Kept } from './kept.ts';
+import type { Attempts } from '../keeper/attempts.ts';
+import type { Kept } from '../keeper/kept.ts';
 
 // Somebody else may have changed what is there; looking costs a request for each service.
 const againAfterMilliseconds = 300_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { registryHost } from '../registry-image.ts';
+import { registryHost } from '../workload/registry-image.ts';
 import { config, helmSource } from '../testing/config.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { routeRemarks, routesOf } from './front-door.ts';

@@ -1,6 +1,6 @@
 import { isAppError, Sensitive } from '@davit/base';
 import { DriverError, type RegistryCredentials } from '@davit/drivers';
-import type { EngineHooks } from './port/hooks.ts';
+import type { EngineHooks } from '../port/hooks.ts';
 
 /** What is shown to a container registry of the records; null: nothing. REGISTRY_ACCESS_DENIED. */
 export async function credentialsOf(
