@@ -4,6 +4,8 @@ export interface FakeCall {
   /** The service concerned; '' where there is none. */
   readonly service: string;
   readonly detail: string;
+  /** Of `retire`: the ids of the instances that it takes away. */
+  readonly instances?: readonly string[];
 }
 
 /**

@@ -274,13 +274,16 @@ class MemoryCluster implements FakeCluster {
       this.#call({ method: 'observe', service: selector.service ?? '', detail: '' }, signal, () =>
         this.#select(selector).map(({ instance }) => instance),
       ),
-    retire: (selector, _grace, { signal }) =>
-      this.#call({ method: 'retire', service: selector.service ?? '', detail: selector.rollout ?? '' }, signal, () => {
+    retire: (selector, _grace, { signal }) => {
+      const instances = this.#select(selector).map(({ instance }) => instance.id);
+      const called = { method: 'retire', service: selector.service ?? '', detail: selector.rollout ?? '', instances };
+      return this.#call(called, signal, () => {
         this.#remove(this.#select(selector));
         const { service, rollout, exceptRollout, fromIndex } = selector;
         const isWhole = rollout === undefined && exceptRollout === undefined && fromIndex === undefined;
         if (service !== undefined && isWhole) this.scaling.services.delete(service);
-      }),
+      });
+    },
     revive: (id, { signal }) =>
       this.#call({ method: 'revive', service: this.#containers.get(id)?.instance.service ?? '', detail: id }, signal, () => {
         const container = this.#containers.get(id);

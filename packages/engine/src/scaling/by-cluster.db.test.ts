@@ -29,8 +29,10 @@ const scaled = (
   return { ...shop, release: { config: { ...plain, ...(scaling && { scaling }), ...overrides }, commitId: null } };
 };
 const of = (shop: RequestedService): Instance[] => world.fake.instances.filter(({ service: id }) => id === shop.serviceId);
-const served = (shop: RequestedService): number =>
-  world.fake.routes.http.find(({ id }) => id === `port-${shop.serviceId}`)?.backends.length ?? 0;
+/** Ids of the instances that requests are sent to. */
+const backends = (shop: RequestedService): string[] =>
+  world.fake.routes.http.find(({ id }) => id === `port-${shop.serviceId}`)?.backends.map(({ id }) => id) ?? [];
+const served = (shop: RequestedService): number => backends(shop).length;
 const told = (shop: RequestedService): FakeScaled | undefined => world.fake.scaling.services.get(shop.serviceId);
 const want = (shop: RequestedService, instances: number): void => world.fake.scaling.write(shop.serviceId, instances);
 
@@ -53,10 +55,9 @@ test('the number of the cluster is followed within the limits, told, reported, a
   for (const { id } of of(shop)) world.fake.use(id, { cpuMillicores: 500, memoryMiB: 16 });
   const routedWhenStopped: string[] = [];
   world.fake.script = {
-    before: ({ method, detail }) => {
-      // Asked once more, it finds only the one that stays.
-      const isDown = of(shop).length === 1;
-      if (method === 'retire' && !isDown && served(shop) >= of(shop).length) routedWhenStopped.push(detail);
+    before: ({ method, instances = [] }) => {
+      const routed = backends(shop).filter((id) => instances.includes(id));
+      if (method === 'retire') routedWhenStopped.push(...routed);
     },
   };
   want(shop, 3);

@@ -19,8 +19,10 @@ const scaled = (most: number | null, overrides: Partial<ReleaseConfig> = {}): Re
   return { ...plain, release: { config, commitId: null } };
 };
 const of = (shop: RequestedService): Instance[] => world.fake.instances.filter(({ service: id }) => id === shop.serviceId);
-const served = (shop: RequestedService): number =>
-  world.fake.routes.http.find(({ id }) => id === `port-${shop.serviceId}`)?.backends.length ?? 0;
+/** Ids of the instances that requests are sent to. */
+const backends = (shop: RequestedService): string[] =>
+  world.fake.routes.http.find(({ id }) => id === `port-${shop.serviceId}`)?.backends.map(({ id }) => id) ?? [];
+const served = (shop: RequestedService): number => backends(shop).length;
 /** Every instance that there is uses so much from now on. */
 const use = (shop: RequestedService, cpuMillicores: number): void => {
   for (const { id } of of(shop)) world.fake.use(id, { cpuMillicores, memoryMiB: 16 });
@@ -54,11 +56,10 @@ test('instances come under load, stay while it lasts, go after it, and it is tol
   const drained: string[] = [];
   const routedWhenStopped: string[] = [];
   world.fake.script = {
-    before: ({ method, detail }) => {
+    before: ({ method, detail, instances = [] }) => {
       if (method === 'awaitDrained') drained.push(...detail.split(' '));
-      // Asked once more, it finds only the one that stays.
-      const isDown = of(shop).length === 1;
-      if (method === 'retire' && !isDown && served(shop) >= of(shop).length) routedWhenStopped.push(detail);
+      const routed = backends(shop).filter((id) => instances.includes(id));
+      if (method === 'retire') routedWhenStopped.push(...routed);
     },
   };
   const last = of(shop).filter(({ index }) => index > 0);
