@@ -24,7 +24,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     return nothingToStop;
   }
   await removeLeftovers();
-  const folder = await mkdtemp(path.join(await place(), prefix));
+  const folder = await mkdtemp(path.join(await parentFolder(), prefix));
   // PostgreSQL runs as nobody when the tests run as root, and must be able to walk here.
   await chmod(folder, 0o711);
   await writeFile(path.join(folder, runnerFile), String(process.pid));
@@ -35,11 +35,12 @@ export default async function setup(): Promise<() => Promise<void>> {
   };
 }
 
-/** Linux keeps it in memory, where a copy of the template is made in a sixth of the time. */
+/** Linux keeps this folder in memory, where copying the template takes a sixth of the time. */
 const inMemory = '/dev/shm';
 const neededBytes = 4 * 1024 ** 3;
 
-async function place(): Promise<string> {
+/** The folder for the server's own: in memory where there is room. */
+async function parentFolder(): Promise<string> {
   try {
     const { bavail, bsize } = await statfs(inMemory);
     await access(inMemory, constants.W_OK);
@@ -74,7 +75,7 @@ async function removeServer(server: EmbeddedDatabase, folder: string): Promise<v
 
 // A run that was killed could not clean up behind itself.
 async function removeLeftovers(): Promise<void> {
-  const parent = await place();
+  const parent = await parentFolder();
   for (const name of await readdir(parent)) {
     if (!name.startsWith(prefix)) continue;
     const folder = path.join(parent, name);

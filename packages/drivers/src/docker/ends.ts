@@ -25,6 +25,7 @@ export class Ends {
     const [action, id, attributes] = [Action ?? status ?? '', Actor?.ID ?? '', Actor?.Attributes ?? {}];
     const at = timeNano === undefined ? Date.now() : timeNano / 1_000_000;
     if (action === 'oom') this.#memoryKills.set(id, at);
+    // An end after this start has a reason of its own.
     if (action === 'start') this.#memoryKills.delete(id);
     if (action === 'destroy' || action === 'remove') {
       this.#ends.delete(id);
