@@ -334,7 +334,9 @@ class MemoryCluster implements FakeCluster {
     },
     disk: {
       written: (id, signal) =>
-        this.#call({ method: 'written', service: this.#serviceOf(id), detail: id }, signal, () => this.writtenBytes.get(id) ?? 0),
+        this.#call({ method: 'written', service: this.#serviceOf(id), detail: id }, signal, () =>
+          this.#containers.has(id) ? (this.writtenBytes.get(id) ?? 0) : null,
+        ),
       remove: (id, _graceSeconds, { signal }) =>
         this.#call({ method: 'removeInstance', service: this.#serviceOf(id), detail: id }, signal, () =>
           this.#remove([...this.#containers.values()].filter(({ instance }) => instance.id === id)),
