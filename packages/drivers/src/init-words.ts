@@ -1,11 +1,18 @@
-// Of tini (Docker) and catatonit (Podman).
-const refused = /^(?:\[FATAL tini \(\d+\)\] exec \S+ failed|(?:FATAL|ERROR) \(catatonit:\d+\): failed to exec pid1): (.+)$/;
+/** catatonit, of Podman, writes its line in parts. A busy engine may keep these apart, put two lines into one, or lose the first part. */
+const nameOfCatatonit = /(?:FATAL|ERROR) \(catatonit:\d+\): /g;
+const refusals = [/^failed to exec pid1: (.+)$/, /^\[FATAL tini \(\d+\)\] exec \S+ failed: (.+)$/];
 
 /**
  * Why the init process of an instance could not start its program, by its output; null: it did. The output of one that was started
- * several times has the same line for each attempt. Without an init process the engine refuses the start itself. Pure.
+ * several times has the same words for each attempt. Without an init process the engine refuses the start itself. Pure.
  */
 export function initRefusal(lines: readonly string[]): string | null {
-  const reasons = lines.map((line) => refused.exec(line)?.[1]?.toLowerCase() ?? null);
+  const words = lines.join('\n').replace(nameOfCatatonit, '\n').split('\n');
+  const reasons = words.filter((line) => line !== '').map(reasonOf);
   return reasons.includes(null) ? null : (reasons.at(-1) ?? null);
+}
+
+function reasonOf(line: string): string | null {
+  const found = refusals.map((refusal) => refusal.exec(line)?.[1]).find((reason) => reason !== undefined);
+  return found?.toLowerCase() ?? null;
 }

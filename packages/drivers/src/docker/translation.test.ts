@@ -504,6 +504,15 @@ describe('an init process that cannot start its program', () => {
     expect(initRefusal(['hello', line])).toBeNull();
     expect(initRefusal([])).toBeNull();
   });
+
+  it.each([
+    [['', 'ERROR (catatonit:6): failed to exec pid1: No such file or directory']],
+    [['failed to exec pid1: No such file or directoryERROR (catatonit:7): ', 'failed to exec pid1: No such file or directory']],
+    [['failed to exec pid1: No such file or directory', 'ERROR (catatonit:6): ']],
+  ])('says so in the parts that a busy Podman makes of its lines: %j', (lines) => {
+    expect(initRefusal(lines)).toBe('no such file or directory');
+    expect(initRefusal([...lines, 'hello'])).toBeNull();
+  });
 });
 
 describe('what listens', () => {
