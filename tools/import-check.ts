@@ -70,18 +70,18 @@ function cycles({ imports }: ImportGraph): Violation[] {
   }));
 }
 
-/** Folders whose files grow with each feature: what lies below one of them is read room by room. */
-const rooted = ['packages/engine/src/', 'packages/server/src/resources/service/'];
+/** Source folders whose subfolders may not import each other in a circle. */
+const foldersWithoutCycles = ['packages/engine/src/', 'packages/server/src/resources/service/'];
 
-/** The same of folders, where a file beside the folders counts as one. */
+/** One violation per circle of subfolders. A file directly in the source folder counts as a subfolder of its own. */
 function folderCycles({ imports }: ImportGraph): Violation[] {
-  return rooted.flatMap((root) => {
-    const roomOf = (file: string): string => file.slice(root.length).split('/')[0] ?? '';
+  return foldersWithoutCycles.flatMap((root) => {
+    const subfolderOf = (file: string): string => file.slice(root.length).split('/')[0] ?? '';
     const arrows = imports
       .filter(({ isTypeOnly, from, target }) => !isTypeOnly && !isTest(from) && from.startsWith(root) && target.startsWith(root))
-      .map((use) => ({ from: roomOf(use.from), to: roomOf(use.target), use }))
+      .map((use) => ({ from: subfolderOf(use.from), to: subfolderOf(use.target), use }))
       .filter(({ from, to }) => from !== to);
-    // Files alone are the other rule's.
+    // A circle of files alone is reported by `no-cycles`.
     const found = cyclesOf(arrows).filter(({ nodes }) => nodes.some((node) => !node.endsWith('.ts')));
     return found.map(({ nodes, closing: { from, line, specifier } }) => ({
       rule: 'no-folder-cycles',

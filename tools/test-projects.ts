@@ -70,7 +70,7 @@ export const projects: TestProjectInlineConfiguration[] = [
       name: 'slow',
       include: [`packages/*/src/${slow}`, `e2e/${slow}`],
       exclude,
-      testTimeout: 120_000,
+      testTimeout: 60_000,
       maxWorkers: 2,
       sequence: { groupOrder: 2 },
     },

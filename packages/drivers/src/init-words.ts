@@ -1,4 +1,7 @@
-/** catatonit, of Podman, writes its line in parts. A busy engine may keep these apart, put two lines into one, or lose the first part. */
+/**
+ * catatonit, the init process of Podman, writes its line in parts. A busy engine may store each part as a line of its own, join two
+ * lines, or lose the first part.
+ */
 const nameOfCatatonit = /(?:FATAL|ERROR) \(catatonit:\d+\): /g;
 const refusals = [/^failed to exec pid1: (.+)$/, /^\[FATAL tini \(\d+\)\] exec \S+ failed: (.+)$/];
 

@@ -42,7 +42,7 @@ export async function exitFailure(scope: Scope, inspection: Inspection, signal: 
   return new DriverError({ cause: 'PROCESS_EXITED', message, ...(code === 137 && { hint: killedHint }), evidence });
 }
 
-// An engine that has much to do may tell of the end before it has written the last lines down.
+// A busy engine may report the end of a process before it has stored its last lines.
 async function linesOfEnded(scope: Scope, inspection: Inspection, signal: AbortSignal): Promise<readonly string[]> {
   const read = (): Promise<readonly string[]> => lastLines(scope.docker, inspection.Id, shownLines, signal);
   let lines = await read();

@@ -24,7 +24,7 @@ interface Summary extends Labelled {
   readonly Id: string;
 }
 
-// Podman 4.3 looks at containers one by one, and fails when one ends or goes away meanwhile: asking again at once is right.
+// Podman 4.3 looks at containers one by one, and fails when one of them ends or is removed meanwhile. Asking again succeeds.
 const again = { attempts: 5, firstPauseMilliseconds: 20, maximumPauseMilliseconds: 200 };
 
 /** Ids of the containers selected, in the engine's order. */

@@ -332,7 +332,7 @@ test('groups are kept by their ids, each once, and a spec without any has no suc
 
 test('build_mode DOCKER, said or by default, requires dockerfile_path', () => {
   const missing = [
-    'dockerfile_path: is required, as build_mode is DOCKER, said or by default: name the Dockerfile, such as Dockerfile',
+    'dockerfile_path: is required where build_mode is DOCKER, the default: name the Dockerfile, such as Dockerfile',
   ];
   const former = made();
   for (const path of [undefined, null, '']) {

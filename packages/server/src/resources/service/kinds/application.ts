@@ -68,17 +68,19 @@ export function newApplication(request: CreateRequest, rules: SpecRules): Applic
 /** The spec after an edit; see `mergedProcess`. */
 export function editedApplication(request: EditRequest, former: ApplicationSpec, rules: SpecRules): ApplicationSpec {
   const { problems } = rules;
-  if ((request.dockerfile_path ?? '') === '' && (request.build_mode === 'DOCKER' || request.dockerfile_path !== undefined)) {
+  const { build_mode: mode, dockerfile_path: path } = request;
+  // An edit that names neither keeps both.
+  if (path === undefined ? mode === 'DOCKER' : !path) {
     problems.add(
       'dockerfile_path',
-      'is required, as build_mode is DOCKER, said or by default: name the Dockerfile, such as Dockerfile',
+      'is required where build_mode is DOCKER, the default: name the Dockerfile, such as Dockerfile',
     );
   }
   const repository = { problems, allowLocal: rules.allowLocalRepositories };
   const spec: ApplicationSpec = {
     ...mergedProcess(request, former, rules),
     build_mode: request.build_mode ?? former.build_mode,
-    dockerfile_path: request.dockerfile_path ?? former.dockerfile_path,
+    dockerfile_path: path ?? former.dockerfile_path,
     docker_target_build_stage:
       request.docker_target_build_stage === undefined
         ? former.docker_target_build_stage
