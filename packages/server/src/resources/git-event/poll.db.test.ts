@@ -71,9 +71,10 @@ test('what a webhook told of is not found again, and such a repository is looked
   const second = repository.commit('second', { 'web/index.html': 'two' });
   await scene.send(await scene.webhook(id), 'push', pushOf(second, { before: first }));
   await scene.verdictOf(id);
-  const after = await until(repository.folder, ({ head, pause }) => head === second && pause > 1800);
+  // A look that had begun before the webhook came has the shorter pause still; the next one has not.
+  const after = await until(repository.folder, ({ head, pause }) => head === second && pause > before.pause * 9);
+  expect(after.failures).toBe(0);
   expect(await eventsOf(id)).toHaveLength(1);
-  expect(after.pause).toBeGreaterThan(before.pause * 9);
 });
 
 test('a rewritten history that is found deploys nothing', async () => {
