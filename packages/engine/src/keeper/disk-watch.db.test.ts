@@ -27,6 +27,11 @@ async function deployed(overrides: Parameters<typeof config>[0] = {}): Promise<R
   expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
   return one;
 }
+/** What volumes hold, in bytes: as it was measured last, and as the next measurement will find it. */
+const hold = async ({ serviceId }: RequestedService, bytes: number): Promise<void> => {
+  world.fake.volumeBytes.set(serviceId, bytes);
+  await world.database.database.run(measure, [serviceId, bytes]);
+};
 const instancesOf = (one: RequestedService) => world.fake.instances.filter((instance) => instance.service === one.serviceId);
 const idOf = (one: RequestedService): string => instancesOf(one)[0]?.id ?? '';
 /** As a look of the keeper finds it, which is due each ten seconds and at each start. */
@@ -77,18 +82,18 @@ test('an instance that has written more than it may is replaced, and the status 
 test('a service whose volumes hold far more than their size is stopped until it is deployed again', async () => {
   const volumes = [{ id: 'v', mountPath: '/data', sizeGiB: 2 }];
   const one = await deployed({ volumes });
-  await world.database.database.run(measure, [one.serviceId, 2.5 * gibibyte]);
+  await hold(one, 2.5 * gibibyte);
   const warned = await becomes(one, (now) => diskOf(now) !== undefined, 'a warning');
   expect(diskOf(warned)).toMatchObject({ severity: 'WARNING', failure: { code: 'VOLUME_EXCEEDED' } });
   expect(instancesOf(one)).toHaveLength(1);
-  await world.database.database.run(measure, [one.serviceId, 3.5 * gibibyte]);
+  await hold(one, 3.5 * gibibyte);
   await becomes(one, () => instancesOf(one).length === 0, 'no instance');
   const stopped = await becomes(one, (now) => now.runningStatus === 'ERROR', 'ERROR');
   expect(diskOf(stopped)?.failure.message).toMatch(/3\.5 GiB of 2\.0 GiB .* 150 % .* stopped/);
   // It stays so, whoever looks.
   await becomes(one, () => true, 'anything');
   expect(instancesOf(one)).toHaveLength(0);
-  await world.database.database.run(measure, [one.serviceId, gibibyte]);
+  await hold(one, gibibyte);
   expect(await world.ends(await world.deploy([one]))).toBe('SUCCEEDED');
   await becomes(one, (now) => diskOf(now) === undefined && now.runningStatus === 'RUNNING', 'RUNNING');
   expect(instancesOf(one)).toHaveLength(1);
@@ -98,7 +103,7 @@ test('a service of before has time to make room after it was started again', asy
   await world.close();
   world = await createWorld({ diskWatchSeconds: 0, diskGraceSeconds: 600 });
   const one = await deployed({ volumes: [{ id: 'v', mountPath: '/data', sizeGiB: 1 }] });
-  await world.database.database.run(measure, [one.serviceId, 9 * gibibyte]);
+  await hold(one, 9 * gibibyte);
   const view = await becomes(one, (now) => diskOf(now) !== undefined, 'a warning');
   expect(diskOf(view)).toMatchObject({
     severity: 'WARNING',

@@ -44,16 +44,25 @@ export class DiskWatch {
   readonly #parts: EngineParts;
   readonly #driver: string;
   readonly #stop: AbortSignal;
+  readonly #onNoted: () => void;
   #nextAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> = Promise.resolve();
   #isRunning = false;
+  /** Whether the pass under way has raised a condition. */
+  #hasNoted = false;
   /** Services without a condition of this watch; of all others it is not known. */
   readonly #clear = new Set<string>();
 
-  constructor(parts: EngineParts, driver: string, stop: AbortSignal) {
+  /** `onNoted`: called after a pass that found something wrong: its service is to be stopped, or has another status. */
+  constructor(
+    parts: EngineParts,
+    driver: string,
+    { stop, onNoted }: { readonly stop: AbortSignal; readonly onNoted: () => void },
+  ) {
     this.#parts = parts;
     this.#driver = driver;
     this.#stop = stop;
+    this.#onNoted = onNoted;
   }
 
   /** Begins a pass if one is due. To be called by the one process that follows the output, for as long as `term` lasts. */
@@ -88,6 +97,8 @@ export class DiskWatch {
       const every = (this.#parts.settings.diskWatchSeconds ?? defaultEverySeconds) * 1000;
       this.#nextAt = began + Math.max(every, took / mostBusy);
       this.#isRunning = false;
+      if (this.#hasNoted) this.#onNoted();
+      this.#hasNoted = false;
     }
   }
 
@@ -163,7 +174,8 @@ export class DiskWatch {
     }
     this.#clear.delete(serviceId);
     if (rollout === null) return;
-    await raiseCondition(database, { ...found, serviceId, rollout, kind: 'DISK', at: new Date().toISOString() });
+    const observed = { ...found, serviceId, rollout, kind: 'DISK' as const, at: new Date().toISOString() };
+    this.#hasNoted ||= (await raiseCondition(database, observed)) !== null;
   }
 
   async #replace(disk: ClusterDisk, { service_id: service, config }: Kept, { instance, bytes }: Written): Promise<void> {

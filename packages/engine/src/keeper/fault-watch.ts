@@ -51,9 +51,16 @@ export class FaultWatch {
   }
 
   /** The liveness probe of an instance has failed, which is restarted after this. Each process finds that out for itself. */
-  async unlive(failure: ProbeFailure): Promise<void> {
+  async unlive(
+    failure: ProbeFailure,
+    { isFirst, pauseSeconds }: { readonly isFirst: boolean; readonly pauseSeconds: number },
+  ): Promise<void> {
     const isWatching = this.#term?.aborted === false;
-    await noteUnlive(this.#input.parts, failure, { others: this.#othersOf(failure.instance), occurrences: isWatching ? 1 : 0 });
+    await noteUnlive(this.#input.parts, failure, {
+      others: this.#othersOf(failure.instance),
+      occurrences: isWatching && isFirst ? 1 : 0,
+      pauseSeconds,
+    });
   }
 
   /** Resolves when nothing is being noted any more, once `stop` is aborted. */

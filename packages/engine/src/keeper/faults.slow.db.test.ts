@@ -1,5 +1,5 @@
 import { statement } from '@davit/db';
-import type { InstancePressure, Probe } from '@davit/drivers';
+import { DriverError, type InstancePressure, type Probe } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RequestedService, ServiceView } from '../index.ts';
 import { config } from '../testing/config.ts';
@@ -190,6 +190,43 @@ describe('a probe that fails', () => {
     expect(await ends(one)).toEqual({ PROBE_FAILED: 1 });
     await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
   });
+
+  test('liveness: a restart that did not work is tried again, and is one failure all the same', async () => {
+    const one = await deployed({ liveness: probe });
+    let tries = 0;
+    world.fake.script = {
+      before: ({ method }) => {
+        if (method !== 'revive') return;
+        tries += 1;
+        if (tries === 1) throw new DriverError({ cause: 'ENGINE_FAILED', message: 'The instance could not be started again.' });
+        world.fake.probeAnswer = () => null;
+      },
+    };
+    fails('liveness');
+    await eventually(async () => ((await ends(one)) === undefined ? undefined : true), 'the end to be counted');
+    expect(await ends(one)).toEqual({ PROBE_FAILED: 1 });
+    expect(tries).toBe(2);
+    const told = await world.database.database.many(events, [one.serviceId]);
+    expect(told.filter(({ fact }) => fact['severity'] !== null)).toHaveLength(1);
+    await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
+  });
+
+  test('liveness: one that was started again a moment ago is restarted after a pause', async () => {
+    const one = await deployed({ liveness: probe });
+    world.fake.kill(idOf(one), 3);
+    await ended(one, 1);
+    await eventually(async () => (of(one)[0]?.state === 'RUNNING' ? true : undefined), 'the instance to run');
+    fails('liveness');
+    const revived = world.fake.calls.filter(({ method }) => method === 'revive').length;
+    await reaches(one, ({ conditions }) => conditions.some(({ kind }) => kind === 'LIVENESS'));
+    await eventually(
+      async () => (world.fake.calls.filter(({ method }) => method === 'revive').length > revived ? true : undefined),
+      'the restart',
+    );
+    world.fake.probeAnswer = () => null;
+    await reaches(one, ({ conditions, runningStatus }) => conditions.length === 0 && runningStatus === 'RUNNING');
+    expect(await ends(one)).toMatchObject({ PROCESS_EXITED: 1, PROBE_FAILED: expect.any(Number) });
+  });
 });
 
 describe('an instance that reaches a limit', () => {
@@ -215,12 +252,15 @@ describe('an instance that reaches a limit', () => {
     await eventually(async () => (passes() > before + 1 ? true : undefined), 'two passes');
     const disk = { path: '/data', bytes: 1e9, freeBytes: 0, files: 0, freeFiles: 0 };
     press(one, { processes: { current: 4096, limit: 4096, refused: 12 }, memoryKills: 2, disks: [disk] });
+    // While no more are refused it is told how many there are.
+    const refusing = await reaches(one, ({ conditions }) => conditions.some(({ kind }) => kind === 'PROCESSES'));
+    expect(refusing.conditions.find(({ kind }) => kind === 'PROCESSES')?.failure.message).toContain('new ones are refused');
     const view = await reaches(one, ({ conditions }) => conditions.length === 3);
     const found = view.conditions.map(({ kind, failure }) => [kind, failure.code, failure.message]);
     expect(found.toSorted(([a = ''], [b = '']) => a.localeCompare(b))).toEqual([
       ['DISK', 'DISK_FULL', expect.stringContaining('the file system of /data has 0 of 953 MiB left')],
       ['MEMORY', 'OUT_OF_MEMORY', expect.stringContaining('2 processes of the instance were killed')],
-      ['PROCESSES', 'PROCESS_LIMIT', expect.stringContaining('new ones are refused')],
+      ['PROCESSES', 'PROCESS_LIMIT', expect.stringContaining('may have 4096')],
     ]);
     expect(view.conditions.every(({ severity }) => severity === 'WARNING')).toBe(true);
     await reaches(one, ({ runningStatus }) => runningStatus === 'WARNING');

@@ -17,8 +17,8 @@ import { FaultWatch } from './fault-watch.ts';
 import { isAsSeen, workloadOf, type Kept } from './kept.ts';
 import { LogCollector } from '../output/log-collector.ts';
 import { Observer, type Seen } from './observer.ts';
-import type { ProbeFailure } from './probe-conditions.ts';
 import { Probers } from './probers.ts';
+import { Revival } from './revival.ts';
 import { RouteKeeper } from '../routes/route-keeper.ts';
 import { noteRunningStatus, servingInstances } from './running-status.ts';
 import { Tending } from './tending.ts';
@@ -40,7 +40,6 @@ const steadyAfterMilliseconds = 60_000;
 const unseenMilliseconds = 20_000;
 // Beyond the grace of an instance: what takes longer is held up, and is tried again.
 const retireSeconds = 120;
-const reviveSeconds = 120;
 // With time for a pull, as when it is deployed.
 const startSeconds = 1_800;
 
@@ -53,6 +52,7 @@ export class Keeper {
   readonly #attempts: Attempts;
   readonly #tending: Tending;
   readonly #probers: Probers;
+  readonly #revival: Revival;
   readonly #routes: RouteKeeper;
   readonly #charts: ChartKeeper;
   readonly #terraform: TerraformKeeper;
@@ -76,10 +76,18 @@ export class Keeper {
     this.#follows = new Leadership({ connectionString: parts.connectionString, name: `logs ${driver}` });
     this.#charts = new ChartKeeper(parts, driver, this.#logs);
     this.#terraform = new TerraformKeeper(parts, driver);
-    this.#disk = new DiskWatch(parts, driver, this.#stop.signal);
+    this.#disk = new DiskWatch(parts, driver, { stop: this.#stop.signal, onNoted: () => this.#lookSoon() });
     this.#observer = new Observer(parts, driver);
     this.#routes = new RouteKeeper(parts, driver);
     this.#attempts = new Attempts(parts.log, this.#stop.signal, () => void this.look());
+    this.#revival = new Revival({
+      parts,
+      driver,
+      attempts: this.#attempts,
+      call: (seconds) => this.#call(seconds),
+      onUnlive: (failure, told) => this.#faults.unlive(failure, told),
+      lookAnew: () => this.lookAnew(),
+    });
     this.#tending = new Tending(parts.log, this.#stop.signal, () => void this.look());
     this.#faults = new FaultWatch({
       parts,
@@ -87,12 +95,12 @@ export class Keeper {
       stop: this.#stop.signal,
       isReady: (instance) => this.#probers.isReady(instance),
       unready: (runtime) => this.#probers.unready(runtime),
-      pauseSeconds: ({ id, restarts }) => (restarts === undefined ? this.#attempts.pauseSeconds(`revive ${id}`) : null),
+      pauseSeconds: (instance) => (instance.restarts === undefined ? this.#revival.pauseSeconds(instance) : null),
       stored: (instance) => this.#logs.stored(instance.id),
       onNoted: () => this.#lookSoon(),
     });
     this.#probers = new Probers(parts, driver, {
-      onDead: (dead, attempts) => void this.#restartUnlive({ instance: dead, attempts }),
+      onDead: (instance, attempts) => void this.#revival.ofUnlive({ instance, attempts }),
       onReadiness: () => void this.look(),
     });
   }
@@ -105,17 +113,6 @@ export class Keeper {
   /** Seconds since it last knew what runs; counts from its start until it knows. */
   get lagSeconds(): number {
     return (performance.now() - this.#seenAt) / 1_000;
-  }
-
-  async #restartUnlive(failure: ProbeFailure): Promise<void> {
-    const { instance, attempts } = failure;
-    this.#parts.log.warn(
-      { instance: instance.name, seen: attempts.at(-1) },
-      'the liveness probe failed; the instance is restarted',
-    );
-    await this.#faults.unlive(failure);
-    await this.#revive(instance, 'ALWAYS');
-    await this.look();
   }
 
   /** Resolves after the first look, or at once when the cluster cannot be reached; it goes on trying. */
@@ -212,6 +209,7 @@ export class Keeper {
       await this.#syncGateway(seen);
       await this.#keepRoutes(seen);
       await this.#probers.follow(seen);
+      this.#revival.forgetOthers(new Set([...seen.byService.values()].flat().map(({ id }) => id)));
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       this.#parts.log.warn({ err: error, driver: this.#driver }, 'the keeper could not look after the cluster');
@@ -265,7 +263,7 @@ export class Keeper {
     if (ended.length === 0 && !isMissing) return;
     // What was taken away may have taken long.
     if (!(await isAsSeen(this.#parts, runtime))) return;
-    for (const instance of ended) await this.#revive(instance, 'IF_ENDED');
+    for (const instance of ended) await this.#revival.ofEnded(instance);
     if (isMissing) await this.#startMissing(runtime);
   }
 
@@ -302,32 +300,6 @@ export class Keeper {
     await this.#attempts.attempt(`retire from ${service}`, () =>
       cluster.retire({ service, rollout, fromIndex }, grace, this.#call(grace + retireSeconds)),
     );
-  }
-
-  /**
-   * With growing pauses: a process that always dies must not keep the machine busy. `IF_ENDED`: what runs again by now, as the cluster or another
-   * process of Davit brought it back, is let be.
-   */
-  async #revive(instance: Instance, when: 'ALWAYS' | 'IF_ENDED'): Promise<void> {
-    const { cluster } = driversOf(this.#parts, this.#driver);
-    const ranLong =
-      instance.startedAt !== null &&
-      instance.exit !== null &&
-      Date.parse(instance.exit.at) - Date.parse(instance.startedAt) > steadyAfterMilliseconds;
-    if (ranLong) this.#attempts.forget(`revive ${instance.id}`);
-    const revive = async (): Promise<void> => {
-      const call = this.#call(reviveSeconds);
-      if (when === 'IF_ENDED' && !(await this.#hasEnded(instance, call.signal))) return;
-      await cluster.revive(instance.id, call);
-    };
-    await this.#attempts.attempt(`revive ${instance.id}`, revive, { always: true });
-  }
-
-  /** As it is now: what was done for others since it was seen may have taken minutes. */
-  async #hasEnded({ id, service, rollout }: Instance, signal: AbortSignal): Promise<boolean> {
-    const { cluster } = driversOf(this.#parts, this.#driver);
-    const now = await cluster.observe({ service, rollout }, signal);
-    return now.some((instance) => instance.id === id && instance.state !== 'RUNNING');
   }
 
   async #startMissing(runtime: Kept): Promise<void> {

@@ -17,16 +17,23 @@ export interface ProbeFailure {
   readonly attempts: readonly string[];
 }
 
+interface Unlive {
+  readonly others: number;
+  readonly occurrences: 0 | 1;
+  readonly pauseSeconds: number;
+}
+
 /**
  * Raises the condition of a liveness probe that fails, before the instance is restarted for it. `others`: how many other instances of the
- * service serve. `occurrences`: 0 where another process counts the failure.
+ * service serve. `occurrences`: 0 where another process counts the failure, or it is counted. `pauseSeconds`: until the restart.
  */
 export async function noteUnlive(
   { database, settings, log }: EngineParts,
   { instance, attempts }: ProbeFailure,
-  { others, occurrences }: { readonly others: number; readonly occurrences: 0 | 1 },
+  { others, occurrences, pauseSeconds }: Unlive,
 ): Promise<void> {
   const now = new Date().toISOString();
+  const when = pauseSeconds > 0 ? ` after ${Math.ceil(pauseSeconds)} s, as it was started a moment ago` : '';
   try {
     const former = await database.many(recentEnds, [instance.service]);
     // The end that follows is not noted yet.
@@ -38,7 +45,7 @@ export async function noteUnlive(
       severity: severityOfEnd(instance.id, recent, others),
       failure: {
         code: 'PROBE_FAILED',
-        message: `The liveness probe failed, and the instance is restarted. ${attempts.at(-1) ?? ''}`.trim(),
+        message: `The liveness probe failed, and the instance is restarted${when}. ${attempts.at(-1) ?? ''}`.trim(),
         hint: livenessHint,
         evidence: { probe: attempts },
       },

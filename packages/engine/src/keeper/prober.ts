@@ -4,7 +4,10 @@ import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { pause } from '../shared/pause.ts';
 
 export interface ProbeVerdicts {
-  /** Liveness failed as often as it may: the instance is to be restarted. `attempts`: what the last ones saw, newest last. */
+  /**
+   * Liveness failed as often as it may: the instance is to be restarted. Called again with each failure that follows. `attempts`: what the last
+   * ones saw, newest last.
+   */
   onDead(instance: Instance, attempts: readonly string[]): void;
   /** Readiness changed: the gateway is to send requests, or no more. */
   onReadiness(instance: Instance, isReady: boolean, attempts: readonly string[]): void;
@@ -75,11 +78,8 @@ export class Prober {
       if (Date.now() - started < probe.initialDelaySeconds * 1_000) continue;
       failures += 1;
       if (failures < probe.failureThreshold) continue;
-      if (kind === 'liveness') {
-        verdicts.onDead(this.#instance, attempts);
-        return;
-      }
-      if (isReady) {
+      if (kind === 'liveness') verdicts.onDead(this.#instance, attempts);
+      else if (isReady) {
         isReady = false;
         verdicts.onReadiness(this.#instance, false, attempts);
       }

@@ -18,8 +18,8 @@ export const conditionsOf = (service: string): string =>
              'occurrences', c.occurrences, 'since', c.since, 'seen_at', c.seen_at) ORDER BY c.severity, c.since)
       FROM service_condition c WHERE c.service_id = ${service})`;
 
-/** A state that goes on is seen every few seconds, and written so seldom. Shorter than any time after which a condition lapses. */
-const touchSeconds = 15;
+/** A state that goes on is seen every few seconds, and written so seldom; more often where its condition would lapse meanwhile. */
+const touchSeconds = `least(15, nullif(excluded.clear_after_seconds, 0) / 3.0)`;
 
 /**
  * $1 service, $2 rollout, $3 kind, $4 severity, $5 failure, $6 instance, $7 time, $8 occurrences to add, $9 clear_after_seconds, $10 line of the
@@ -37,7 +37,7 @@ export const raiseCondition = statement<{ since: string; occurrences: number }>(
        occurrences = c.occurrences + $8::bigint, clear_after_seconds = excluded.clear_after_seconds,
        seen_at = greatest(c.seen_at, excluded.seen_at)
      WHERE $8::bigint > 0 OR c.severity <> excluded.severity OR c.failure ->> 'code' <> excluded.failure ->> 'code'
-        OR c.seen_at < excluded.seen_at - interval '${touchSeconds} seconds'
+        OR c.seen_at < excluded.seen_at - make_interval(secs => ${touchSeconds})
      RETURNING c.since, c.occurrences
    ), changed AS (
      SELECT raised.* FROM raised
