@@ -50,6 +50,8 @@ export class DiskWatch {
   #isRunning = false;
   /** Whether the pass under way has raised a condition. */
   #hasNoted = false;
+  /** Instances that were removed, by id, while a look that began before may still show them. */
+  readonly #removed = new Set<string>();
   /** Services without a condition of this watch; of all others it is not known. */
   readonly #clear = new Set<string>();
 
@@ -80,13 +82,17 @@ export class DiskWatch {
 
   async #pass(disk: ClusterDisk, seen: Seen, signal: AbortSignal): Promise<void> {
     const began = performance.now();
+    const present = new Set([...seen.byService.values()].flat().map(({ id }) => id));
+    for (const id of this.#removed) if (!present.has(id)) this.#removed.delete(id);
     try {
       const rows = await this.#parts.database.many(heldVolumeBytes, [seen.runtimes.map(({ service_id: id }) => id)]);
       const volumes = new Map(rows.map((row) => [row.service_id, row.volume_bytes]));
       for (const runtime of seen.runtimes) {
         if (signal.aborted) return;
         if (!isWatched(runtime, seen)) continue;
-        const instances = (seen.byService.get(runtime.service_id) ?? []).filter(({ state }) => state === 'RUNNING');
+        const instances = (seen.byService.get(runtime.service_id) ?? []).filter(
+          ({ id, state }) => state === 'RUNNING' && !this.#removed.has(id),
+        );
         await this.#lookAt(disk, { runtime, instances, volumeBytes: volumes.get(runtime.service_id) ?? 0 }, signal);
       }
     } catch (error) {
@@ -194,6 +200,7 @@ export class DiskWatch {
     const grace = terminationGrace(config, settings);
     const signal = AbortSignal.any([this.#stop, AbortSignal.timeout((grace + removeSeconds) * 1000)]);
     await disk.remove(instance.id, grace, { signal, log: (line) => log.info({ driver: this.#driver }, line) });
+    this.#removed.add(instance.id);
   }
 }
 
