@@ -108,7 +108,7 @@ function report(): void {
   }
   console.log(`Time: ${times.join(', ')}`);
   // Once more, a line each: who sees only the end of a long output sees all of them.
-  for (const { name } of failed) console.log(`FAILED ${name}`);
+  for (const { name, message } of failed) console.log(`FAILED ${name}: ${message.split('\n', 1)[0]?.trim() ?? ''}`);
   const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`;
   console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
   process.exitCode = total.failed === 0 ? 0 : 1;

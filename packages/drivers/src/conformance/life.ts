@@ -1,4 +1,5 @@
 import type { InstanceEvent } from '../driver.ts';
+import type { Instance } from '../workload.ts';
 import { httpProbe, never, type Suite, type Test, until } from './stage.ts';
 
 /** Instances that end, are revived, probed, watched and asked for. */
@@ -7,7 +8,12 @@ export function lifeTests(test: Test, expect: Suite['expect']): void {
     const workload = stage.workload('EXITS', { readyTimeoutSeconds: 3 });
     await stage.driver.start(workload, stage.context());
     await expect(stage.driver.awaitReady(workload, stage.context())).rejects.toThrow();
-    const [ended] = await stage.driver.observe({ rollout: workload.rollout }, never());
+    let ended: Instance | undefined;
+    // A cluster that starts it again by itself has it running for moments in between.
+    await until(async () => {
+      [ended] = await stage.driver.observe({ rollout: workload.rollout }, never());
+      return ended?.state === 'EXITED';
+    });
     expect(ended).toMatchObject({ state: 'EXITED', endpoints: [], exit: { code: 3, outOfMemory: false } });
     const before = ended?.startedAt ?? '';
     await stage.driver.revive(ended?.id ?? '', stage.context());
