@@ -46,7 +46,7 @@ test('what failed is named with why, a file that could not be loaded too', () =>
   expect(divides?.name).toBe('tools/a.test.ts: divides');
   expect(divides?.message).toMatch(/^ {4}line 0\n/);
   expect(divides?.message.split('\n').length).toBeLessThan(20);
-  expect(b).toEqual({ name: 'b.test.ts', message: '    no such module' });
+  expect(b).toEqual({ file: 'b.test.ts', name: 'b.test.ts', message: '    no such module' });
   expect(others).toEqual([]);
   expect(failures(report({}), '/house')).toEqual([]);
   expect(failures(undefined, '/house')).toEqual([]);

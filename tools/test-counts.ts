@@ -44,6 +44,8 @@ export function countTests(report: TestReport | undefined, isGood: boolean): Cou
 }
 
 export interface Failure {
+  /** From the root of the repository on. */
+  readonly file: string;
   /** `file: test`, or the file alone when it could not be loaded. */
   readonly name: string;
   /** The first lines of why, indented. */
@@ -55,8 +57,9 @@ export function failures(report: TestReport | undefined, root: string): Failure[
   return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
     const file = path.relative(root, name);
     const failed = assertionResults.filter((test) => test.status === 'failed');
-    if (status === 'failed' && failed.length === 0) return [{ name: file, message: excerpt(message ?? '') }];
+    if (status === 'failed' && failed.length === 0) return [{ file, name: file, message: excerpt(message ?? '') }];
     return failed.map(({ fullName, failureMessages }) => ({
+      file,
       name: `${file}: ${fullName}`,
       message: excerpt((failureMessages ?? []).join('\n')),
     }));
