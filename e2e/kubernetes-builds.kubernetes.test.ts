@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, closeApi, openApi, type Api, type KubernetesObject } from '../packages/drivers/src/kubernetes/api.ts';
-import { list } from '../packages/drivers/src/kubernetes/follow.ts';
-import { readKubeconfig } from '../packages/drivers/src/kubernetes/kubeconfig.ts';
-import { buildNamespaceName } from '../packages/drivers/src/kubernetes/names.ts';
-import { pathOf } from '../packages/drivers/src/kubernetes/objects.ts';
+import { call, closeApi, openApi, type Api, type KubernetesObject } from '../packages/drivers/src/kubernetes/client/api.ts';
+import { list } from '../packages/drivers/src/kubernetes/client/follow.ts';
+import { readKubeconfig } from '../packages/drivers/src/kubernetes/client/kubeconfig.ts';
+import { buildNamespaceName } from '../packages/drivers/src/kubernetes/names/names.ts';
+import { pathOf } from '../packages/drivers/src/kubernetes/client/objects.ts';
 import { testBuilds, testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../packages/drivers/src/source/testing.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import Dockerode from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statement } from '../packages/db/src/index.ts';
-import { readKubeconfig } from '../packages/drivers/src/kubernetes/kubeconfig.ts';
+import { readKubeconfig } from '../packages/drivers/src/kubernetes/client/kubeconfig.ts';
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
 import { scratchFolder, startGitServer, TestRepository, type GitServer } from '../packages/drivers/src/source/testing.ts';
 import { loadBusyboxImage } from '../packages/testkit/src/engine-images.ts';

@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { call, closeApi, find, openApi, type Api } from '../packages/drivers/src/kubernetes/api.ts';
-import { readKubeconfig } from '../packages/drivers/src/kubernetes/kubeconfig.ts';
-import { pathOf } from '../packages/drivers/src/kubernetes/objects.ts';
+import { call, closeApi, find, openApi, type Api } from '../packages/drivers/src/kubernetes/client/api.ts';
+import { readKubeconfig } from '../packages/drivers/src/kubernetes/client/kubeconfig.ts';
+import { pathOf } from '../packages/drivers/src/kubernetes/client/objects.ts';
 import { testCluster } from '../packages/drivers/src/kubernetes/testing/cluster.ts';
 import {
   defineScaleTargets,

@@ -17,7 +17,7 @@ const wantAll = [
   'e2e/kubernetes-application.kubernetes.test.ts',
   'e2e/kubernetes-interrupted.kubernetes.test.ts',
   'e2e/scaling.kubernetes.test.ts',
-  'packages/drivers/src/kubernetes/scaling.kubernetes.test.ts',
+  'packages/drivers/src/kubernetes/powers/scaling.kubernetes.test.ts',
 ];
 const onCluster = {
   expect,

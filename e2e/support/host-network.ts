@@ -1,4 +1,4 @@
-import { call, type Api } from '../../packages/drivers/src/kubernetes/api.ts';
+import { call, type Api } from '../../packages/drivers/src/kubernetes/client/api.ts';
 
 const base = '/apis/admissionregistration.k8s.io/v1';
 const signal = new AbortController().signal;

@@ -1,6 +1,6 @@
-import { call, closeApi, openApi } from '../../packages/drivers/src/kubernetes/api.ts';
+import { call, closeApi, openApi } from '../../packages/drivers/src/kubernetes/client/api.ts';
 import { roleObjects } from '../../packages/drivers/src/kubernetes/index.ts';
-import { readKubeconfig } from '../../packages/drivers/src/kubernetes/kubeconfig.ts';
+import { readKubeconfig } from '../../packages/drivers/src/kubernetes/client/kubeconfig.ts';
 
 const signal = new AbortController().signal;
 const rbac = '/apis/rbac.authorization.k8s.io/v1';

@@ -8,9 +8,9 @@ import type { ContainerState, Pod } from 'kubernetes-types/core/v1.js';
 import { pack } from 'tar-stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
-import type { Api } from './api.ts';
 import { FolderNotHeldError } from '../errors.ts';
 import { putInto, readFile } from './archives.ts';
+import type { Api } from './client/api.ts';
 import { startTestApi } from './testing/api-server.ts';
 
 /* What becomes of the answers of an API server through which commands are run. */

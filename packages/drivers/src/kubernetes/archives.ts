@@ -4,13 +4,13 @@ import { text } from 'node:stream/consumers';
 import type { Container, Pod } from 'kubernetes-types/core/v1.js';
 import { extract } from 'tar-stream';
 import { DriverError, FolderNotHeldError } from '../errors.ts';
-import { execute, type Execution, type Place } from './exec.ts';
-import { lastEnd, mainStatus, parseId } from './instances.ts';
-import { isOver, statusOf } from './judge.ts';
+import { execute, type Execution, type Place } from './client/exec.ts';
+import type { Scope } from './client/objects.ts';
+import { newestPod } from './client/pods.ts';
+import { translated } from './client/refusals.ts';
+import { isOver, statusOf } from './diagnosis/judge.ts';
+import { lastEnd, mainStatus, parseId } from './instances/instances.ts';
 import { helperContainer, mainContainer } from './manifests/pod.ts';
-import type { Scope } from './objects.ts';
-import { newestPod } from './pods.ts';
-import { translated } from './refusals.ts';
 
 /*
  * Files go through the `tar` of an image, as there is no other way into a container: the workload's own while its process runs, that

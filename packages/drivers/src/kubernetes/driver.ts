@@ -9,35 +9,36 @@ import type {
   InstanceEvent,
   OnLine,
 } from '../driver.ts';
+import type { ClusterCharts } from '../helm-driver.ts';
 import type { ClusterBuilder } from '../image-builder.ts';
 import type { ClusterScaling } from '../scaling.ts';
 import type { ClusterSchedules } from '../schedules.ts';
 import type { Instance, LogPosition, Selector, Workload } from '../workload.ts';
-import type { ClusterCharts } from '../helm-driver.ts';
-import { closeApi, openApi } from './api.ts';
 import { putInto, readFile, takeOut } from './archives.ts';
-import { clusterCharts } from './charts/index.ts';
 import { clusterBuilder } from './build/cluster-builder.ts';
-import { askVersion, describeCluster, identityOf, isAtLeast, pingCluster } from './describe.ts';
-import { findSelected, toInstance } from './instances.ts';
-import { readKubeconfig } from './kubeconfig.ts';
-import { followLogs } from './logs.ts';
+import { clusterCharts } from './charts/index.ts';
+import { closeApi, openApi } from './client/api.ts';
+import type { ClusterScope } from './client/cluster-scope.ts';
+import { readKubeconfig } from './client/kubeconfig.ts';
+import { translated } from './client/refusals.ts';
+import { readServiceAccount } from './client/service-account.ts';
+import { askVersion, describeCluster, identityOf, isAtLeast, pingCluster } from './cluster/describe.ts';
+import { missingPermissions } from './cluster/permissions.ts';
+import { lastProbe } from './diagnosis/last-probe.ts';
+import { followLogs } from './diagnosis/logs.ts';
+import { findSelected, toInstance } from './instances/instances.ts';
+import { watchInstances } from './instances/watch.ts';
+import { awaitReady } from './lifecycle/progress.ts';
+import { revive } from './lifecycle/revival.ts';
+import { startWorkload } from './lifecycle/start.ts';
 import { defaultSettings, type ClusterSettings } from './manifests/settings.ts';
-import { clusterMetrics } from './metrics.ts';
-import { lastProbe } from './last-probe.ts';
-import { awaitReady } from './progress.ts';
-import { missingPermissions } from './permissions.ts';
-import { clusterRoutes } from './routes.ts';
-import { clusterSchedules } from './schedules.ts';
-import { translated } from './refusals.ts';
+import { clusterMetrics } from './powers/metrics.ts';
+import { clusterRoutes } from './powers/routes.ts';
+import { clusterScaling } from './powers/scaling.ts';
+import { clusterSchedules } from './powers/schedules.ts';
+import { clusterUpgrades } from './powers/upgrades.ts';
 import { removeEnvironment, removeService } from './removal.ts';
-import { retire } from './retirement.ts';
-import { revive } from './revival.ts';
-import { clusterScaling } from './scaling.ts';
-import { readServiceAccount } from './service-account.ts';
-import { startWorkload, type ClusterScope } from './start.ts';
-import { clusterUpgrades } from './upgrades.ts';
-import { watchInstances } from './watch.ts';
+import { retire } from './removal.ts';
 
 export interface KubernetesDriverInput {
   /**

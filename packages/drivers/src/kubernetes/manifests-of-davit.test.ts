@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { findProgram } from '../docker/own-podman.ts';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
+import { findProgram } from '../docker/own-podman.ts';
+import { chartRules, roleRules } from './cluster/role.ts';
 import { scaleTargetDefinition } from './manifests/scale-target.ts';
-import { chartRules, roleRules } from './role.ts';
 import {
   chartFolder,
   manifestsFolder,

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Pod, Service } from 'kubernetes-types/core/v1.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { closeApi, find, openApi, type Api } from './api.ts';
-import { list } from './follow.ts';
+import { closeApi, find, openApi, type Api } from './client/api.ts';
+import { list } from './client/follow.ts';
+import { readKubeconfig } from './client/kubeconfig.ts';
+import { pathOf } from './client/objects.ts';
 import type { KubernetesDriver } from './index.ts';
-import { readKubeconfig } from './kubeconfig.ts';
-import { label } from './labels.ts';
-import { namespaceName } from './names.ts';
-import { pathOf } from './objects.ts';
+import { label } from './names/labels.ts';
+import { namespaceName } from './names/names.ts';
 import { openTestDriver, ranOnce, testCluster } from './testing/cluster.ts';
 import { scriptWorkload } from './testing/workloads.ts';
 

@@ -2,20 +2,95 @@ import type { Namespace, Secret } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../driver.ts';
 import { inParallel } from '../shared/parallel.ts';
 import { pause } from '../shared/pause.ts';
-import { find, type KubernetesObject } from './api.ts';
-import { labelled, removeObject } from './by-label.ts';
-import { label, labelSelector } from './labels.ts';
-import { namespaceName } from './names.ts';
-import { pathOf, remove, type Scope } from './objects.ts';
-import { translated } from './refusals.ts';
-import { takeAway } from './retirement.ts';
-import { removeRoutes } from './route-objects.ts';
-import { removeScaling } from './scaling.ts';
-import { removeSchedules } from './schedule-objects.ts';
-import type { ClusterScope } from './start.ts';
+import type { Selector } from '../workload.ts';
+import { find, type KubernetesObject } from './client/api.ts';
+import { labelled, removeObject } from './client/by-label.ts';
+import type { ClusterScope } from './client/cluster-scope.ts';
+import { pathOf, remove, type Scope } from './client/objects.ts';
+import { translated } from './client/refusals.ts';
+import { findSelected, type Found } from './instances/instances.ts';
+import { serveRollout } from './lifecycle/serve.ts';
+import { takeAway } from './lifecycle/take-away.ts';
+import { label, labelSelector } from './names/labels.ts';
+import { namespaceName } from './names/names.ts';
+import { removeRoutes } from './powers/route-objects.ts';
+import { removeScaling } from './powers/scaling.ts';
+import { removeSchedules } from './powers/schedule-objects.ts';
 
 const atOnce = 8;
 const lookAgainMilliseconds = 200;
+
+/** See `ClusterDriver.retire`. */
+export async function retire(scope: ClusterScope, selector: Selector, graceSeconds: number, context: CallContext): Promise<void> {
+  const { signal } = context;
+  try {
+    const { service, exceptRollout } = selector;
+    if (service !== undefined && exceptRollout !== undefined)
+      await serveRollout(scope, { service, rollout: exceptRollout }, signal);
+    await takeAway(scope, selector, graceSeconds, context);
+    await removeLeftovers(scope, selector, signal);
+  } catch (error) {
+    throw translated(error, 'The instances could not be removed');
+  }
+}
+
+/** Values of rollouts that have no instance any more, and of a service that was retired as a whole its addresses. */
+async function removeLeftovers(scope: ClusterScope, selector: Selector, signal: AbortSignal): Promise<void> {
+  const { service, rollout, exceptRollout, fromIndex, environment } = selector;
+  // What is scaled to nothing comes again, and KEDA looks at its variables meanwhile.
+  if (service === undefined || fromIndex !== undefined) return;
+  const left = (await findSelected(scope, { service, environment }, signal)).filter(stays);
+  const rollouts = new Set(left.map(({ controller, pods }) => (controller ?? pods[0])?.metadata?.labels?.[label.rollout]));
+  const values = await labelled(scope.api, ['Secret'], labelSelector(scope.installation, 'values', selector), signal);
+  const unused = values.filter(
+    ({ metadata }) => metadata?.labels?.[label.schedule] === undefined && !rollouts.has(metadata?.labels?.[label.rollout]),
+  );
+  const isWhole = rollout === undefined && exceptRollout === undefined && left.length === 0;
+  if (isWhole) await removeScaling(scope, { service, environment }, signal);
+  const addresses = isWhole
+    ? await labelled(
+        scope.api,
+        ['Service', 'PodDisruptionBudget'],
+        labelSelector(scope.installation, null, { service, environment }),
+        signal,
+      )
+    : [];
+  await inParallel([...unused, ...addresses], atOnce, (object) => removeObject(scope.api, object, signal));
+  await removeScheduleValues(scope, { service, environment }, signal);
+}
+
+/** What is being deleted starts nothing any more: it needs nothing of what is left over, should nobody wait for its end. */
+function stays({ controller, pods }: Found): boolean {
+  const own = controller === null ? pods : [controller];
+  return own.some(({ metadata }) => metadata?.deletionTimestamp === undefined);
+}
+
+/**
+ * Values of schedules that the service has no longer, once no run is left that reads them. Its present schedule is on the cluster before
+ * its values are.
+ */
+async function removeScheduleValues(
+  scope: Scope,
+  owner: { readonly service: string; readonly environment: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const { installation } = scope;
+  const values = await labelled(
+    scope.api,
+    ['Secret'],
+    `${labelSelector(installation, 'values', owner)},${label.schedule}`,
+    signal,
+  );
+  if (values.length === 0) return;
+  const schedules = await labelled(scope.api, ['CronJob'], labelSelector(installation, 'schedule', owner), signal);
+  const runs = await labelled(scope.api, ['Job'], `${labelSelector(installation, 'instance', owner)},${label.schedule}`, signal);
+  const used = new Set([
+    ...schedules.map(({ metadata }) => metadata?.labels?.[label.rollout]),
+    ...runs.map(({ metadata }) => metadata?.labels?.[label.schedule]),
+  ]);
+  const unused = values.filter(({ metadata }) => !used.has(metadata?.labels?.[label.schedule]));
+  await inParallel(unused, atOnce, (object) => removeObject(scope.api, object, signal));
+}
 
 /** See `ClusterDriver.removeService`. */
 export async function removeService(

@@ -9,7 +9,7 @@ import { Semaphore } from '../shared/semaphore.ts';
 // Many at midnight must not choke an engine or API server.
 const changesAtOnce = 64;
 const readsAtOnce = 64;
-// Each is a few lists on Kubernetes, which takes 32 requests of Davit at a time for all that it does there (`kubernetes/api.ts`).
+// Each is a few lists on Kubernetes, which takes 32 requests of Davit at a time for all that it does there (`kubernetes/client/api.ts`).
 const looksAtOnce = 8;
 // What takes longer waits for something itself (a node for its image, a scheduler for room, a process for its end), which is no load.
 const longestTurnMilliseconds = 60_000;

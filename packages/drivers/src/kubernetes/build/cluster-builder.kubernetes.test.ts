@@ -6,12 +6,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { DriverError } from '../../errors.ts';
 import type { ClusterBuildRequest, PushedImage } from '../../image-builder.ts';
 import { buildRequest, failureOf, recordedCall, TestCheckout, testOwner, type RecordedCall } from '../../shared/build/testing.ts';
-import { call, closeApi, openApi, type Api } from '../api.ts';
-import { list } from '../follow.ts';
+import { call, closeApi, openApi, type Api } from '../client/api.ts';
+import { list } from '../client/follow.ts';
+import { readKubeconfig } from '../client/kubeconfig.ts';
+import { pathOf } from '../client/objects.ts';
 import type { KubernetesDriver } from '../driver.ts';
-import { readKubeconfig } from '../kubeconfig.ts';
-import { buildNamespaceName } from '../names.ts';
-import { pathOf } from '../objects.ts';
+import { buildNamespaceName } from '../names/names.ts';
 import { openTestDriver, testBuilds, testCluster } from '../testing/cluster.ts';
 import { openDoor, type Door } from '../testing/registry-door.ts';
 

@@ -6,12 +6,12 @@ import { offeredArguments, type OfferedArguments } from '../../shared/build/argu
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
 import { openContext, type BuildContext } from '../../shared/build/context.ts';
 import type { Dockerfile } from '../../shared/build/dockerfile.ts';
-import { lastLines } from '../logs.ts';
-import { buildNamespaceName, digest } from '../names.ts';
-import { apply } from '../objects.ts';
-import { podsOf } from '../pods.ts';
-import { translated } from '../refusals.ts';
-import type { ClusterScope } from '../start.ts';
+import type { ClusterScope } from '../client/cluster-scope.ts';
+import { apply } from '../client/objects.ts';
+import { podsOf } from '../client/pods.ts';
+import { translated } from '../client/refusals.ts';
+import { lastLines } from '../diagnosis/logs.ts';
+import { buildNamespaceName, digest } from '../names/names.ts';
 import { fill, readDigest, runBuildctl, wasKilledForMemory, type BuildRun, type Site } from './client.ts';
 import { buildArguments } from './configuration.ts';
 import { beginFailure, endFailure, lostPod, runFailure, silentDaemon } from './failures.ts';

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { ClusterBuildRequest } from '../../image-builder.ts';
 import { parseDockerfile } from '../../shared/build/dockerfile.ts';
 import { buildRequest } from '../../shared/build/testing.ts';
+import { judgeFault } from '../diagnosis/judge.ts';
 import { beginFailure, endFailure, killsForMemory, lostPod, runFailure } from './failures.ts';
-import { judgeFault } from '../judge.ts';
 import { buildFaultOf, endOf, isUp } from './pod.ts';
 
 const registry = { host: 'r.example', credentials: null, isPlain: false, folder: 'r.example/davit' };

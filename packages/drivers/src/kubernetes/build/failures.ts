@@ -1,10 +1,10 @@
 import { DriverError, type Evidence } from '../../errors.ts';
-import { buildFailure, type FailedBuild } from '../../shared/build/build-failure.ts';
 import { describeExit } from '../../exit-code.ts';
-import { pushFailure } from '../../shared/registry-words.ts';
 import type { ClusterBuildRequest } from '../../image-builder.ts';
-import type { Suspicion } from '../failures.ts';
-import { meaningOf } from '../meanings.ts';
+import { buildFailure, type FailedBuild } from '../../shared/build/build-failure.ts';
+import { pushFailure } from '../../shared/registry-words.ts';
+import { meaningOf } from '../client/meanings.ts';
+import type { Suspicion } from '../diagnosis/failures.ts';
 import type { PodEnd } from './pod.ts';
 
 /** Why a build did not begin. Pure. */

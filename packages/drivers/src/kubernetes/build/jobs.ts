@@ -2,12 +2,12 @@ import type { Job } from 'kubernetes-types/batch/v1.js';
 import { DriverError } from '../../errors.ts';
 import type { ClusterBuildRequest } from '../../image-builder.ts';
 import { pause } from '../../shared/pause.ts';
-import { find, type KubernetesObject } from '../api.ts';
-import { list } from '../follow.ts';
-import { label } from '../labels.ts';
-import { buildNamespaceName } from '../names.ts';
-import { apply, pathOf, pathTo, remove, type Scope } from '../objects.ts';
-import { podsOf } from '../pods.ts';
+import { find, type KubernetesObject } from '../client/api.ts';
+import { list } from '../client/follow.ts';
+import { apply, pathOf, pathTo, remove, type Scope } from '../client/objects.ts';
+import { podsOf } from '../client/pods.ts';
+import { label } from '../names/labels.ts';
+import { buildNamespaceName } from '../names/names.ts';
 import { toBuildNamespace, toBuildPolicy } from './manifests.ts';
 import { buildLabels } from './place.ts';
 

@@ -2,10 +2,10 @@ import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { Container, Namespace, PodSpec, SecurityContext } from 'kubernetes-types/core/v1.js';
 import type { NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { ClusterBuildRequest } from '../../image-builder.ts';
-import { label, type Labels } from '../labels.ts';
 import { helperContainer, mainContainer } from '../manifests/pod.ts';
 import type { BuildIsolation, BuildSettings } from '../manifests/settings.ts';
-import { buildNamespaceName } from '../names.ts';
+import { label, type Labels } from '../names/labels.ts';
+import { buildNamespaceName } from '../names/names.ts';
 import { daemonConfiguration } from './configuration.ts';
 import { buildLabels, place } from './place.ts';
 

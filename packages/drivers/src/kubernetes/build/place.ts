@@ -1,6 +1,6 @@
 import type { ClusterBuildRequest } from '../../image-builder.ts';
-import { label, serviceLabels, type Labels } from '../labels.ts';
-import { digest } from '../names.ts';
+import { label, serviceLabels, type Labels } from '../names/labels.ts';
+import { digest } from '../names/names.ts';
 
 /** Places in the containers of a build. */
 export const place = {

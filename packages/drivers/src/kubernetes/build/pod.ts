@@ -1,12 +1,12 @@
 import type { Event, Pod } from 'kubernetes-types/core/v1.js';
-import { eventsOfInstance } from '../events.ts';
-import { follow } from '../follow.ts';
-import { mainStatus } from '../instances.ts';
-import { faultOf, isMade, judgeFault, lasting, toFault, type Fault, type Seen } from '../judge.ts';
-import { label } from '../labels.ts';
+import { follow } from '../client/follow.ts';
+import { byAge, pathOf, type Scope } from '../client/objects.ts';
+import { eventsOfInstance } from '../diagnosis/events.ts';
+import type { Suspicion } from '../diagnosis/failures.ts';
+import { faultOf, isMade, judgeFault, lasting, toFault, type Fault, type Seen } from '../diagnosis/judge.ts';
+import { mainStatus } from '../instances/instances.ts';
 import { helperContainer } from '../manifests/pod.ts';
-import { byAge, pathOf, type Scope } from '../objects.ts';
-import type { Suspicion } from '../failures.ts';
+import { label } from '../names/labels.ts';
 
 /** For how long a node may try to make the pod itself: it never can where it has no user namespaces for pods. */
 const sandboxMilliseconds = 30_000;

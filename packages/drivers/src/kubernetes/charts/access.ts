@@ -1,17 +1,18 @@
 import { Sensitive } from '@davit/base';
-import type { RoleBinding } from 'kubernetes-types/rbac/v1.js';
 import type { ServiceAccount } from 'kubernetes-types/core/v1.js';
+import type { RoleBinding } from 'kubernetes-types/rbac/v1.js';
 import { DriverError } from '../../errors.ts';
 import type { ChartAccess, ChartWish } from '../../helm-driver.ts';
 import { pause } from '../../shared/pause.ts';
 import type { Ownership } from '../../workload.ts';
-import { call, closeApi, openApi } from '../api.ts';
-import type { ClusterAccess } from '../kubeconfig.ts';
-import { environmentLabels } from '../labels.ts';
+import { call, closeApi, openApi } from '../client/api.ts';
+import type { ClusterScope } from '../client/cluster-scope.ts';
+import type { ClusterAccess } from '../client/kubeconfig.ts';
+import { ensureNamespace } from '../client/namespace.ts';
+import { apply, pathOf } from '../client/objects.ts';
 import { toNamespace, toNetworkPolicy } from '../manifests/environment.ts';
-import { namespaceName } from '../names.ts';
-import { apply, pathOf } from '../objects.ts';
-import { ensureNamespace, type ClusterScope } from '../start.ts';
+import { environmentLabels } from '../names/labels.ts';
+import { namespaceName } from '../names/names.ts';
 
 /*
  * A chart's templates are somebody else's program: they read what is on the cluster (`lookup`) and make whatever they like. So Helm does

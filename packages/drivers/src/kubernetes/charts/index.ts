@@ -1,6 +1,6 @@
 import type { ClusterCharts } from '../../helm-driver.ts';
-import { translated } from '../refusals.ts';
-import type { ClusterScope } from '../start.ts';
+import type { ClusterScope } from '../client/cluster-scope.ts';
+import { translated } from '../client/refusals.ts';
 import { makeAccess } from './access.ts';
 import { outsideOf } from './outside.ts';
 import { readRevisions } from './revisions.ts';

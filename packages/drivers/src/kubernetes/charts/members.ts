@@ -1,9 +1,9 @@
 import type { Pod } from 'kubernetes-types/core/v1.js';
 import type { ChartPlace } from '../../helm-driver.ts';
-import { call, type KubernetesObject, type ListOf } from '../api.ts';
-import { label } from '../labels.ts';
-import { namespaceName } from '../names.ts';
-import { pathOf, type Scope } from '../objects.ts';
+import { call, type KubernetesObject, type ListOf } from '../client/api.ts';
+import { pathOf, type Scope } from '../client/objects.ts';
+import { label } from '../names/labels.ts';
+import { namespaceName } from '../names/names.ts';
 
 export function namespaceOf({ owner }: ChartPlace): string {
   return namespaceName(owner.installation, owner.environment);

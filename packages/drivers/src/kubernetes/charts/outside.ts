@@ -1,9 +1,9 @@
 import type { ChartObject } from '../../helm-driver.ts';
 import { inParallel } from '../../shared/parallel.ts';
 import type { Ownership } from '../../workload.ts';
-import { call } from '../api.ts';
-import { namespaceName } from '../names.ts';
-import type { Scope } from '../objects.ts';
+import { call } from '../client/api.ts';
+import type { Scope } from '../client/objects.ts';
+import { namespaceName } from '../names/names.ts';
 
 interface ResourceList {
   readonly resources?: readonly { readonly kind: string; readonly name: string; readonly namespaced: boolean }[];

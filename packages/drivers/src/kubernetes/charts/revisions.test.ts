@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { testCertificate } from '@davit/testkit/certificate';
 import { expect, test } from 'vitest';
-import { closeApi, openApi } from '../api.ts';
+import { closeApi, openApi } from '../client/api.ts';
 import { readRevisions } from './revisions.ts';
 
 test('revisions are read without what is in their Secrets', async () => {

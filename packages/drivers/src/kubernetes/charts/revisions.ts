@@ -1,8 +1,8 @@
 import type { ChartPlace, ChartRevision } from '../../helm-driver.ts';
-import { call, type KubernetesObject } from '../api.ts';
-import { label } from '../labels.ts';
-import { namespaceName } from '../names.ts';
-import { pathOf, type Scope } from '../objects.ts';
+import { call, type KubernetesObject } from '../client/api.ts';
+import { pathOf, type Scope } from '../client/objects.ts';
+import { label } from '../names/labels.ts';
+import { namespaceName } from '../names/names.ts';
 
 /** Helm keeps each revision in a Secret, and says what matters of it in labels. See `ClusterCharts.revisions`. */
 export async function readRevisions(

@@ -2,9 +2,10 @@ import type { DaemonSet, Deployment, StatefulSet } from 'kubernetes-types/apps/v
 import type { Pod, Service } from 'kubernetes-types/core/v1.js';
 import type { ChartPlace, ChartService, ChartState } from '../../helm-driver.ts';
 import type { Instance } from '../../workload.ts';
-import { lastEnd } from '../instances.ts';
-import { list } from '../follow.ts';
-import { pathOf, type Scope } from '../objects.ts';
+import { list } from '../client/follow.ts';
+import { pathOf, type Scope } from '../client/objects.ts';
+import { lastEnd } from '../instances/instances.ts';
+import { chartInstanceId } from '../names/chart-instance-id.ts';
 import { isMadeBy, members, namespaceOf, type Maker } from './members.ts';
 
 /** See `ClusterCharts.services`. */
@@ -83,17 +84,4 @@ function toInstances(pod: Pod, { owner }: ChartPlace): Instance[] {
 function toExit(ended: ReturnType<typeof lastEnd>): Instance['exit'] {
   if (ended === undefined) return null;
   return { code: ended.exitCode, outOfMemory: ended.reason === 'OOMKilled', at: String(ended.finishedAt) };
-}
-
-/** A container of a pod that a chart made: it has no number in a rollout, and its pod's name is its own. */
-export function chartInstanceId(namespace: string, pod: string, container: string): string {
-  return `${namespace}/pod/${pod}/${container}`;
-}
-
-/** null: the id is that of an instance that Davit made. */
-export function parseChartInstanceId(
-  id: string,
-): { readonly namespace: string; readonly pod: string; readonly container: string } | null {
-  const [namespace = '', marker, pod, container] = id.split('/');
-  return marker === 'pod' && pod !== undefined && container !== undefined ? { namespace, pod, container } : null;
 }

@@ -1,17 +1,17 @@
-import type { CronJob } from 'kubernetes-types/batch/v1.js';
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js';
+import type { CronJob } from 'kubernetes-types/batch/v1.js';
 import type { PersistentVolumeClaim, Pod } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../../driver.ts';
 import { DriverError } from '../../errors.ts';
 import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
 import { pause } from '../../shared/pause.ts';
-import { call, type KubernetesObject } from '../api.ts';
-import { list } from '../follow.ts';
-import { label, labelSelector } from '../labels.ts';
-import { pathOf, remove, type Scope } from '../objects.ts';
-import type { ClusterScope } from '../start.ts';
-import { readState } from './state.ts';
+import { call, type KubernetesObject } from '../client/api.ts';
+import type { ClusterScope } from '../client/cluster-scope.ts';
+import { list } from '../client/follow.ts';
+import { pathOf, remove, type Scope } from '../client/objects.ts';
+import { label, labelSelector } from '../names/labels.ts';
 import { isMadeBy, members, namespaceOf, type Maker } from './members.ts';
+import { readState } from './state.ts';
 
 const scaled = ['Deployment', 'StatefulSet'] as const;
 const lookAgainMilliseconds = 300;

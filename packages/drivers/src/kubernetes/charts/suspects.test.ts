@@ -1,7 +1,7 @@
 import type { ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
 import { expect, test } from 'vitest';
 import type { ChartObject } from '../../helm-driver.ts';
-import { lasting } from '../judge.ts';
+import { lasting } from '../diagnosis/judge.ts';
 import { isMadeBy, makerOf } from './members.ts';
 import { outsideAmong } from './outside.ts';
 import { faultsOf, judgeRelease, lastSuspect, type SeenRelease } from './suspects.ts';

@@ -1,7 +1,7 @@
 import type { Container, Event, Pod } from 'kubernetes-types/core/v1.js';
-import type { Suspicion } from '../failures.ts';
-import { lastEnd, mainStatus } from '../instances.ts';
-import { alone, faultOf, judgeBegin, statusOf, type Fault, type Seen } from '../judge.ts';
+import type { Suspicion } from '../diagnosis/failures.ts';
+import { alone, faultOf, judgeBegin, statusOf, type Fault, type Seen } from '../diagnosis/judge.ts';
+import { lastEnd, mainStatus } from '../instances/instances.ts';
 import { isMadeBy, type Maker } from './members.ts';
 
 /** What is known of the pods that come of a release. */

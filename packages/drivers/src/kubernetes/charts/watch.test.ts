@@ -6,8 +6,8 @@ import { testCertificate } from '@davit/testkit/certificate';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DriverError } from '../../errors.ts';
 import type { ChartObject, ChartPlace } from '../../helm-driver.ts';
-import { closeApi, openApi, type Api } from '../api.ts';
-import { evidenceMilliseconds } from '../logs.ts';
+import { closeApi, openApi, type Api } from '../client/api.ts';
+import { evidenceMilliseconds } from '../diagnosis/logs.ts';
 import { whileWatched } from './watch.ts';
 
 /** An API server with one list of pods and one of events. */

@@ -1,8 +1,8 @@
 import type { Service, ServicePort } from 'kubernetes-types/core/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import type { Workload } from '../../workload.ts';
-import { annotation, distinctPorts, label, serviceLabels } from '../labels.ts';
-import { isServiceName, namespaceName, serviceObjectName } from '../names.ts';
+import { annotation, distinctPorts, label, serviceLabels } from '../names/labels.ts';
+import { isServiceName, namespaceName, serviceObjectName } from '../names/names.ts';
 import { sharesVolumes } from './pod.ts';
 
 /** Names of a workload's Services: one of its own, by which routes know it, and one for each host name that Kubernetes can have. Pure. */

@@ -1,8 +1,8 @@
 import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerBehavior, MetricSpec } from 'kubernetes-types/autoscaling/v2.js';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import type { ScaledService, ScalingByEvents, ScalingByUse, ScalingTrigger, TriggerAuthentication } from '../../scaling.ts';
-import { annotation, serviceLabels } from '../labels.ts';
-import { namespaceName, serviceObjectName } from '../names.ts';
+import { annotation, serviceLabels } from '../names/labels.ts';
+import { namespaceName, serviceObjectName } from '../names/names.ts';
 import { withWanted } from './metadata.ts';
 
 /** What Davit says of a ScaledObject of KEDA (keda.sh/v1alpha1). */

@@ -1,8 +1,8 @@
 import type { Namespace, PersistentVolumeClaim } from 'kubernetes-types/core/v1.js';
 import type { NetworkPolicy, NetworkPolicyPeer } from 'kubernetes-types/networking/v1.js';
 import type { Ownership, Workload } from '../../workload.ts';
-import { annotation, environmentLabels, serviceLabels } from '../labels.ts';
-import { claimName, namespaceName } from '../names.ts';
+import { annotation, environmentLabels, serviceLabels } from '../names/labels.ts';
+import { claimName, namespaceName } from '../names/names.ts';
 import type { ClusterSettings } from './settings.ts';
 
 /** The namespace of an environment. Pure. */

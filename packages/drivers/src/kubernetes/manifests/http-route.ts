@@ -1,7 +1,7 @@
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import type { ClusterRoute, ServedRoutes } from '../../driver.ts';
-import { serviceLabels } from '../labels.ts';
-import { namespaceName, serviceObjectName } from '../names.ts';
+import { serviceLabels } from '../names/labels.ts';
+import { namespaceName, serviceObjectName } from '../names/names.ts';
 import { backendName } from './ingress.ts';
 import { withWanted } from './metadata.ts';
 import type { GatewayName } from './settings.ts';

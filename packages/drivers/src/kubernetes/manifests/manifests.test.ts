@@ -2,12 +2,12 @@ import { Sensitive } from '@davit/base';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Probe, Workload } from '../../workload.ts';
-import { label } from '../labels.ts';
-import { cluster, sampleWorkload } from '../testing/workloads.ts';
+import { label } from '../names/labels.ts';
 import { faultsOf } from '../testing/schemas.ts';
-import { toManifests, type Manifests } from './index.ts';
+import { cluster, sampleWorkload } from '../testing/workloads.ts';
 import { keepingPorts } from './addresses.ts';
 import { toHttpRoutes } from './http-route.ts';
+import { toManifests, type Manifests } from './index.ts';
 import { toIngress } from './ingress.ts';
 import { defaultSettings } from './settings.ts';
 

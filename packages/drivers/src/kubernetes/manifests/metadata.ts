@@ -1,6 +1,6 @@
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import type { markedKinds, ObjectMetadata } from '../../workload.ts';
-import { reservedPrefix } from '../labels.ts';
+import { reservedPrefix } from '../names/labels.ts';
 
 /**
  * Metadata of an object with what users want there. What Davit itself writes goes before: it finds its objects by that, and by what it did not write

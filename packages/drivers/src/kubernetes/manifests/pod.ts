@@ -1,7 +1,7 @@
 import type { Container, EnvVar, PodSpec, SecurityContext, Volume, VolumeMount } from 'kubernetes-types/core/v1.js';
 import type { Workload } from '../../workload.ts';
-import { distinctPorts, label } from '../labels.ts';
-import { claimName, rolloutName } from '../names.ts';
+import { distinctPorts, label } from '../names/labels.ts';
+import { claimName, rolloutName } from '../names/names.ts';
 import { toLivenessProbe, toReadiness } from './probes.ts';
 import { lingerSeconds, type ClusterSettings, type ClusterTraits } from './settings.ts';
 import { unexpanded } from './unexpanded.ts';

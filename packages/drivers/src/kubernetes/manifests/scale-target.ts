@@ -2,8 +2,8 @@ import type { CustomResourceDefinition } from 'kubernetes-types/apiextensions/v1
 import type { EnvVar } from 'kubernetes-types/core/v1.js';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import type { ScaledService } from '../../scaling.ts';
-import { annotation, labelSelector, serviceLabels } from '../labels.ts';
-import { namespaceName, rolloutName, serviceObjectName } from '../names.ts';
+import { annotation, labelSelector, serviceLabels } from '../names/labels.ts';
+import { namespaceName, rolloutName, serviceObjectName } from '../names/names.ts';
 import { withWanted } from './metadata.ts';
 import { mainContainer } from './pod.ts';
 import { valueKeys } from './values.ts';

@@ -1,8 +1,8 @@
 import type { Secret } from 'kubernetes-types/core/v1.js';
 import { DriverError } from '../../errors.ts';
 import type { Workload } from '../../workload.ts';
-import { rolloutLabels } from '../labels.ts';
-import { namespaceName, rolloutName } from '../names.ts';
+import { rolloutLabels } from '../names/labels.ts';
+import { namespaceName, rolloutName } from '../names/names.ts';
 
 /** Keys in the secret of a rollout. By position, as a path is no key, nor is every name of a variable. */
 export const valueKeys = {

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { testCertificate } from '@davit/testkit/certificate';
-import { closeApi, openApi, type Api } from '../api.ts';
+import { closeApi, openApi, type Api } from '../client/api.ts';
 
 const { pem } = await testCertificate('localhost');
 

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Behaviour, ConformanceSubject } from '../../conformance/index.ts';
 import type { Instance, LogLine, Workload } from '../../workload.ts';
-import { closeApi, find, openApi } from '../api.ts';
+import { closeApi, find, openApi } from '../client/api.ts';
+import { readKubeconfig } from '../client/kubeconfig.ts';
 import { openKubernetesDriver, type KubernetesDriver } from '../index.ts';
-import { readKubeconfig } from '../kubeconfig.ts';
 import { defaultSettings, type BuildSettings, type ClusterSettings } from '../manifests/settings.ts';
 
 /** A cluster to test on. */

@@ -1,8 +1,8 @@
 import { connect, createServer } from 'node:net';
 import type { Node } from 'kubernetes-types/core/v1.js';
-import type { Api } from '../api.ts';
-import { list } from '../follow.ts';
-import { pathOf } from '../objects.ts';
+import type { Api } from '../client/api.ts';
+import { list } from '../client/follow.ts';
+import { pathOf } from '../client/objects.ts';
 
 /** A way by which pods reach what listens on 127.0.0.1 of this machine. */
 export interface Door {

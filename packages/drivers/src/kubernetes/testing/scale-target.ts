@@ -1,4 +1,4 @@
-import { call, find, type Api, type KubernetesObject } from '../api.ts';
+import { call, find, type Api, type KubernetesObject } from '../client/api.ts';
 import { scaleTargetDefinition } from '../manifests/scale-target.ts';
 
 const signal = new AbortController().signal;

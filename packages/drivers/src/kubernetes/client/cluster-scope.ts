@@ -1,0 +1,8 @@
+import type { ClusterSettings, ClusterTraits } from '../manifests/settings.ts';
+import type { Scope } from './objects.ts';
+
+/** A cluster with what holds for all that runs on it. */
+export interface ClusterScope extends Scope {
+  readonly settings: ClusterSettings;
+  readonly traits: ClusterTraits;
+}

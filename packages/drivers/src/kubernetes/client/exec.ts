@@ -1,0 +1,234 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import WebSocket, { type RawData } from 'ws';
+import { ApiRefusal, authorization, bodyOf, tlsOptions, unreachable, urlOf, wordsOf, type Api } from './api.ts';
+import { translated } from './refusals.ts';
+
+/** A container of a pod. */
+export interface Place {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+}
+
+/** A command that runs in a container. */
+export interface Execution {
+  /** What it prints; the caller reads it to its end or destroys it. */
+  readonly output: Readable;
+  /**
+   * Its end: exit code, and the beginning of what it printed on stderr. Rejects with a DriverError where it has none: the connection
+   * broke first, or the node did not start it.
+   */
+  readonly end: Promise<{ readonly code: number; readonly errors: string }>;
+}
+
+/** Numbers of the streams in the protocol `channel.k8s.io`: the first byte of each message. */
+const channel = { input: 0, output: 1, errors: 2, status: 3, close: 255 } as const;
+/** v5 can end the input and leave the rest open; v4 is what servers before 1.30 have, and later ones where an operator left it at that. */
+const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
+/** Servers that are known to have v4 alone, so that no command is begun in vain: a node may leave it waiting for the end of its input. */
+const endless = new WeakSet<Api>();
+/*
+ * Gives a command an input that ends where the connection cannot end it: lines of base64, then one with a dot, and a second one, as busybox's
+ * sed does nothing with a line until it has the next. GNU's tar takes no input at all for an empty archive, so the programs are looked for.
+ */
+const untilDot = [
+  'for program in sed base64; do',
+  '  command -v "$program" >/dev/null && continue',
+  '  echo "the image has no $program, which it needs as the API server cannot end an input (Kubernetes 1.30 and later can)" >&2',
+  '  exit 127',
+  'done',
+  `sed -n '/^\\.$/q;p' | base64 -d | "$@"`,
+].join('\n');
+/** A multiple of 3, so that only the last line is padded. */
+const lineBytes = 3_072;
+const mostErrors = 4096;
+const highWater = 1024 * 1024;
+const handshakeMilliseconds = 30_000;
+
+/**
+ * Runs a command in a running container, `input` as its stdin. Fails, before it has begun, with `ApiRefusal`, ENGINE_UNREACHABLE or the
+ * signal's reason; an abort later ends the connection, and the kubelet the command's streams with it.
+ */
+export async function execute(
+  api: Api,
+  place: Place,
+  { command, input }: { readonly command: readonly string[]; readonly input?: Readable },
+  signal: AbortSignal,
+): Promise<Execution> {
+  signal.throwIfAborted();
+  const hasInput = input !== undefined;
+  const marked = ['/bin/sh', '-c', untilDot, 'sh', ...command];
+  let isMarked = hasInput && endless.has(api);
+  let socket = await connect(api, place, { command: isMarked ? marked : command, hasInput }, signal);
+  if (socket.protocol === protocols[0]) endless.delete(api);
+  else if (hasInput && !isMarked) {
+    endless.add(api);
+    // The command has had no input yet; it is begun again so that it finds the end of it.
+    socket.terminate();
+    signal.throwIfAborted();
+    isMarked = true;
+    socket = await connect(api, place, { command: marked, hasInput }, signal);
+  }
+  const output = new Readable({ read: () => socket.resume() });
+  // Whoever reads is told by the stream; without a reader nobody needs to know.
+  output.on('error', () => undefined);
+  const end = ending(socket, output, signal);
+  end.catch((error: unknown) => output.destroy(error instanceof Error ? error : new Error(String(error))));
+  output.once('close', () => socket.close());
+  if (input) void send(socket, isMarked ? asLines(input) : input);
+  return { output, end };
+}
+
+/** Runs a command to its end. More output than 64 KiB is dropped. */
+export async function runInside(
+  api: Api,
+  place: Place,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<{ readonly code: number; readonly output: string }> {
+  const { output, end } = await execute(api, place, { command }, signal);
+  let text = '';
+  output.setEncoding('utf8');
+  for await (const part of output as AsyncIterable<string>) if (text.length < 65_536) text += part;
+  const { code, errors } = await end;
+  return { code, output: text + errors };
+}
+
+function connect(
+  api: Api,
+  { namespace, pod, container }: Place,
+  { command, hasInput }: { readonly command: readonly string[]; readonly hasInput: boolean },
+  signal: AbortSignal,
+): Promise<WebSocket> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/exec`;
+  const query = new URLSearchParams({ container, stdout: 'true', stderr: 'true', ...(hasInput && { stdin: 'true' }) });
+  for (const part of command) query.append('command', part);
+  const url = `${urlOf(api, { path }).replace(/^https:/, 'wss:')}?${query.toString()}`;
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, protocols, {
+      ...tlsOptions(api.access),
+      headers: authorization(api.access),
+      handshakeTimeout: handshakeMilliseconds,
+      perMessageDeflate: false,
+    });
+    const abort = (): void => socket.terminate();
+    signal.addEventListener('abort', abort, { once: true });
+    socket.once('close', () => signal.removeEventListener('abort', abort));
+    socket.once('open', () => {
+      // Nothing may arrive before somebody listens.
+      socket.pause();
+      resolve(socket);
+    });
+    socket.once('unexpected-response', (_, response: IncomingMessage) => {
+      const refused = (words: string): void => reject(new ApiRefusal({ method: 'GET', path }, response.statusCode ?? 0, words));
+      const said = bodyOf(response).then(wordsOf, () => 'it does not say why');
+      void said.then(refused).finally(() => socket.terminate());
+    });
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason
+    socket.once('error', (error) => reject(signal.aborted ? signal.reason : unreachable('ends connections', error)));
+  });
+}
+
+function ending(socket: WebSocket, output: Readable, signal: AbortSignal): Execution['end'] {
+  return new Promise((resolve, reject) => {
+    let errors = '';
+    socket.on('message', (data: RawData) => {
+      const message = toBuffer(data);
+      const payload = message.subarray(1);
+      if (message[0] === channel.output && payload.length > 0 && !output.push(payload)) socket.pause();
+      else if (message[0] === channel.errors && errors.length < mostErrors) errors += payload.toString('utf8');
+      else if (message[0] === channel.status) {
+        const said = payload.toString('utf8');
+        const code = exitCodeOf(said);
+        if (code === null && !isNoProgram(said)) reject(notRun(said));
+        else {
+          output.push(null);
+          resolve(code === null ? { code: noProgramCode, errors: wordsOf(said) } : { code, errors });
+        }
+        socket.close();
+      }
+    });
+    socket.on('close', () => {
+      if (signal.aborted) reject(signal.reason); // oxlint-disable-line typescript/prefer-promise-reject-errors -- the caller's own reason
+      else reject(unreachable('ended a connection', new Error('a command was cut off')));
+    });
+    socket.on('error', () => undefined);
+    socket.resume();
+  });
+}
+
+/** What shells say of a program that is not there. */
+const noProgramCode = 127;
+
+/** Runtimes tell in words alone that an image has no such program. */
+const isNoProgram = (said: string): boolean =>
+  /executable file not found|exec: \\?".*": (?:stat .*: )?no such file or directory/.test(said);
+
+/** Whether a command ran, and how far, nobody knows: of a node that is busy or away it says nothing about what the command is for. */
+function notRun(said: string): unknown {
+  const code = (parsed(said) ?? {}).code ?? 500;
+  const refusal = new ApiRefusal({ method: 'GET', path: 'exec' }, code, wordsOf(said));
+  return translated(refusal, 'A command could not be run in the instance');
+}
+
+interface EndStatus {
+  readonly status?: string;
+  readonly code?: number;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] } | null;
+}
+
+/** The exit code in the `Status` that ends a command; null: it was not started, or the words are none. Never throws. Pure. */
+export function exitCodeOf(text: string): number | null {
+  const ended = parsed(text);
+  if (ended?.status === 'Success') return 0;
+  const causes = ended?.details?.causes;
+  const code = Array.isArray(causes) ? causes.find((cause) => cause?.reason === 'ExitCode')?.message : undefined;
+  return typeof code === 'string' && /^\d{1,10}$/.test(code) ? Number(code) : null;
+}
+
+function parsed(text: string): EndStatus | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}
+
+/** See `untilDot`. */
+async function* asLines(input: Readable): AsyncIterable<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    const all = Buffer.concat([rest, chunk]);
+    let at = 0;
+    let lines = '';
+    for (; at + lineBytes <= all.length; at += lineBytes) lines += `${all.toString('base64', at, at + lineBytes)}\n`;
+    rest = all.subarray(at);
+    if (lines !== '') yield Buffer.from(lines);
+  }
+  yield Buffer.from(`${rest.toString('base64')}\n.\n.\n`);
+}
+
+async function send(socket: WebSocket, input: AsyncIterable<Buffer>): Promise<void> {
+  try {
+    for await (const chunk of input) {
+      if (socket.readyState !== WebSocket.OPEN) return;
+      await new Promise<void>((resolve) => {
+        const sent = Buffer.concat([Buffer.of(channel.input), chunk]);
+        // Waits for the network only when it is behind.
+        const isBehind = socket.bufferedAmount > highWater;
+        socket.send(sent, () => (isBehind ? resolve() : undefined));
+        if (!isBehind) resolve();
+      });
+    }
+    if (socket.protocol === protocols[0]) socket.send(Buffer.of(channel.close, channel.input));
+  } catch {
+    // The source broke: what it gave is half of something, and the command must not take it for all.
+    socket.terminate();
+  }
+}

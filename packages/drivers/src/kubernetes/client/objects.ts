@@ -1,0 +1,149 @@
+import type { Pod } from 'kubernetes-types/core/v1.js';
+import { DriverError } from '../../errors.ts';
+import { pause } from '../../shared/pause.ts';
+import { label } from '../names/labels.ts';
+import { call, find, type Api, type KubernetesObject } from './api.ts';
+
+/** The cluster, and whose objects on it are ours. */
+export interface Scope {
+  readonly api: Api;
+  readonly installation: string;
+}
+
+/** Where objects of a kind are; without namespace: all of the cluster. */
+const places: Readonly<Record<string, { readonly base: string; readonly plural: string }>> = {
+  Namespace: { base: '/api/v1', plural: 'namespaces' },
+  Node: { base: '/api/v1', plural: 'nodes' },
+  Secret: { base: '/api/v1', plural: 'secrets' },
+  Service: { base: '/api/v1', plural: 'services' },
+  Pod: { base: '/api/v1', plural: 'pods' },
+  ServiceAccount: { base: '/api/v1', plural: 'serviceaccounts' },
+  Event: { base: '/api/v1', plural: 'events' },
+  PersistentVolumeClaim: { base: '/api/v1', plural: 'persistentvolumeclaims' },
+  Deployment: { base: '/apis/apps/v1', plural: 'deployments' },
+  ReplicaSet: { base: '/apis/apps/v1', plural: 'replicasets' },
+  StatefulSet: { base: '/apis/apps/v1', plural: 'statefulsets' },
+  DaemonSet: { base: '/apis/apps/v1', plural: 'daemonsets' },
+  Job: { base: '/apis/batch/v1', plural: 'jobs' },
+  CronJob: { base: '/apis/batch/v1', plural: 'cronjobs' },
+  RoleBinding: { base: '/apis/rbac.authorization.k8s.io/v1', plural: 'rolebindings' },
+  NetworkPolicy: { base: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },
+  Ingress: { base: '/apis/networking.k8s.io/v1', plural: 'ingresses' },
+  HTTPRoute: { base: '/apis/gateway.networking.k8s.io/v1', plural: 'httproutes' },
+  HorizontalPodAutoscaler: { base: '/apis/autoscaling/v2', plural: 'horizontalpodautoscalers' },
+  ScaleTarget: { base: '/apis/davit.dev/v1', plural: 'scaletargets' },
+  ScaledObject: { base: '/apis/keda.sh/v1alpha1', plural: 'scaledobjects' },
+  TriggerAuthentication: { base: '/apis/keda.sh/v1alpha1', plural: 'triggerauthentications' },
+  Plan: { base: '/apis/upgrade.cattle.io/v1', plural: 'plans' },
+  PodDisruptionBudget: { base: '/apis/policy/v1', plural: 'poddisruptionbudgets' },
+};
+
+/** Kinds of which an instance is made, the ones that make others first. */
+export const controllerKinds = ['Deployment', 'StatefulSet', 'Job'] as const;
+
+/** The path of a list of objects of a kind, or of one of them. */
+export function pathOf(kind: string, place: { readonly namespace?: string; readonly name?: string } = {}): string {
+  const { base, plural } = places[kind] ?? {};
+  if (base === undefined || plural === undefined) throw new Error(`objects of kind ${kind} are not known`);
+  const namespace = place.namespace === undefined ? '' : `/namespaces/${place.namespace}`;
+  return `${base}${namespace}/${plural}${place.name === undefined ? '' : `/${encodeURIComponent(place.name)}`}`;
+}
+
+/** The path of an object that has its name. */
+export function pathTo({ kind = '', metadata }: KubernetesObject): string {
+  return pathOf(kind, { namespace: metadata?.namespace, name: metadata?.name ?? '' });
+}
+
+/**
+ * For how long what is being deleted is waited for. A controller takes away what it made outside, as a load balancer, in some ten seconds; steps of
+ * deployments try again several times, and keepers must not be held up for long.
+ */
+const leavingMilliseconds = 10_000;
+const lookAgainMilliseconds = 200;
+
+/**
+ * Makes an object be as it is given (server-side apply; all that Davit says of an object it says as the field manager `davit`). One of
+ * that name that is not ours is left as it is: fails with ENGINE_FAILED. One that is being deleted would take with it what is written to it: it is
+ * waited for, for `patience`; where it stays, fails with ENGINE_FAILED (retryable).
+ */
+export async function apply<T extends KubernetesObject>(
+  { api, installation }: Scope,
+  object: T,
+  signal: AbortSignal,
+  patience = leavingMilliseconds,
+): Promise<T> {
+  const path = pathTo(object);
+  const query = { fieldManager: 'davit', force: 'true' };
+  const contentType = 'application/apply-patch+yaml';
+  const until = Date.now() + patience;
+  for (;;) {
+    const found = await find<KubernetesObject>(api, path, signal);
+    if (found !== null && found.metadata?.labels?.[label.installation] !== installation) throw foreign(object);
+    if (found === null || !isLeaving(found)) {
+      const { body } = await call<T>(api, { method: 'PATCH', path, query, body: object, contentType, signal });
+      // Its deletion may have begun since it was looked at.
+      if (!isLeaving(body)) return body;
+    } else if (Date.now() > until) throw staying({ ...object, ...found });
+    await pause(lookAgainMilliseconds, signal);
+  }
+}
+
+/** Whether an object is being deleted: it is there until nobody's finalizer holds it. Pure. */
+function isLeaving({ metadata }: KubernetesObject): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}
+
+function staying({ kind, metadata }: KubernetesObject): DriverError {
+  const finalizers = metadata?.finalizers ?? [];
+  const held = finalizers.length === 0 ? 'and is not gone yet' : `and held by finalizers: ${finalizers.join(', ')}`;
+  return new DriverError({
+    cause: 'ENGINE_FAILED',
+    message: `The ${kind} ${metadata?.name}${placeOf(metadata)} is being deleted, ${held}.`,
+    hint: 'Each finalizer is taken away by the controller that it is named for: have the operator of the cluster see whether that runs. Deploy again when the object is gone.',
+    retryable: true,
+  });
+}
+
+export function foreign({ kind, metadata }: KubernetesObject): DriverError {
+  return new DriverError({
+    cause: 'ENGINE_FAILED',
+    message: `The cluster has a ${kind} ${metadata?.name}${placeOf(metadata)} that Davit did not make. Remove or rename it.`,
+  });
+}
+
+function placeOf(metadata: KubernetesObject['metadata']): string {
+  return metadata?.namespace === undefined ? '' : ` in namespace ${metadata.namespace}`;
+}
+
+interface RemoveOptions {
+  readonly graceSeconds?: number;
+  readonly uid?: string | undefined;
+  /** What it made is gone before it is itself. */
+  readonly staysFor?: 'NOTHING' | 'WHAT_IT_MADE';
+}
+
+/** Deletes an object and, behind the call, what it made. One that is gone is fine; `graceSeconds` is for pods. */
+export async function remove(
+  api: Api,
+  path: string,
+  signal: AbortSignal,
+  { graceSeconds, uid, staysFor = 'NOTHING' }: RemoveOptions = {},
+): Promise<void> {
+  const body = {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    propagationPolicy: staysFor === 'NOTHING' ? 'Background' : 'Foreground',
+    ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
+    // Only the very one that was looked at: another one of its name may be there by now.
+    ...(uid !== undefined && { preconditions: { uid } }),
+  };
+  await call(api, { method: 'DELETE', path, body, signal, accept: [404, 409] });
+}
+
+/** Pods, newest first, those that are being deleted last. One that failed comes after what was made for it in the same second. */
+export function byAge(pods: readonly Pod[]): Pod[] {
+  const leaves = (pod: Pod): number => (isLeaving(pod) ? 1 : 0);
+  const hasFailed = (pod: Pod): number => (pod.status?.phase === 'Failed' ? 1 : 0);
+  const made = (pod: Pod): string => pod.metadata?.creationTimestamp ?? '';
+  return [...pods].sort((a, b) => leaves(a) - leaves(b) || made(b).localeCompare(made(a)) || hasFailed(a) - hasFailed(b));
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import { DriverError } from '../../errors.ts';
+import type { ClusterAccess } from './kubeconfig.ts';
+
+/** Where a pod finds the credentials of its service account. */
+const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+// The kubelet renews the token when a fifth of its time is left, so some minutes before it ends.
+const rememberMilliseconds = 10_000;
+
+/**
+ * How the pod that this process runs in reaches the API server of its own cluster. The token is read again while it is used, as it lives
+ * for an hour only. Fails with CLUSTER_ACCESS_INVALID outside of a pod, or where the pod has no token.
+ */
+export function readServiceAccount(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  folder: string = serviceAccountFolder,
+): ClusterAccess {
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = environment;
+  if (host === '') throw invalid('KUBERNETES_SERVICE_HOST is not set: this process runs in no pod');
+  const token = new TokenFile(join(folder, 'token'));
+  // At once, so that what is missing is found here and not in the middle of something.
+  token.read();
+  return {
+    server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+    isUnchecked: false,
+    authority: read(join(folder, 'ca.crt')),
+    get token() {
+      return token.read();
+    },
+  };
+}
+
+class TokenFile {
+  readonly #file: string;
+  #text = '';
+  #readAt = -Infinity;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  read(): string {
+    if (performance.now() - this.#readAt < rememberMilliseconds) return this.#text;
+    this.#text = read(this.#file).trim();
+    this.#readAt = performance.now();
+    return this.#text;
+  }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw invalid(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function invalid(what: string): DriverError {
+  return new DriverError({
+    cause: 'CLUSTER_ACCESS_INVALID',
+    message: `Davit is set to work on this cluster with the service account of its own pod, and ${what}.`,
+    hint: 'Run every process of Davit in a pod of that cluster with automountServiceAccountToken, or take in_cluster out of the settings of the cluster.',
+  });
+}

@@ -1,0 +1,102 @@
+import { inParallel } from '../../shared/parallel.ts';
+import { call, type Api } from '../client/api.ts';
+import { translated } from '../client/refusals.ts';
+
+export interface Permission {
+  /** Empty: the core group. */
+  readonly group: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  /** Without it something is left out (there may be no such API at all), and everything else works. */
+  readonly isOptional?: boolean;
+}
+
+const made = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
+const applied = made.filter((verb) => verb !== 'watch');
+
+/**
+ * All that Davit does on a cluster, in all namespaces, as it makes those of environments itself. `davit cluster manifest` prints it as a
+ * role, docs/kubernetes.md and the chart show it; tests hold all of them equal.
+ */
+export const permissions: readonly Permission[] = [
+  { group: '', resource: 'namespaces', verbs: ['get', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'nodes', verbs: ['list'] },
+  { group: '', resource: 'secrets', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'services', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'persistentvolumeclaims', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: '', resource: 'pods', verbs: ['get', 'list', 'watch', 'delete'] },
+  { group: '', resource: 'pods/log', verbs: ['get'] },
+  { group: '', resource: 'pods/exec', verbs: ['get', 'create'] },
+  { group: '', resource: 'events', verbs: ['list', 'watch'] },
+  { group: 'apps', resource: 'deployments', verbs: applied },
+  { group: 'apps', resource: 'statefulsets', verbs: applied },
+  { group: 'apps', resource: 'replicasets', verbs: ['list', 'delete'] },
+  { group: 'batch', resource: 'jobs', verbs: applied },
+  { group: 'batch', resource: 'cronjobs', verbs: ['get', 'list', 'create', 'patch', 'delete'], isOptional: true },
+  { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['get', 'create', 'patch'] },
+  { group: 'networking.k8s.io', resource: 'ingresses', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  {
+    group: 'gateway.networking.k8s.io',
+    resource: 'httproutes',
+    verbs: ['get', 'list', 'create', 'patch', 'delete'],
+    isOptional: true,
+  },
+  { group: 'policy', resource: 'poddisruptionbudgets', verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+  { group: 'upgrade.cattle.io', resource: 'plans', verbs: ['get', 'create', 'patch'], isOptional: true },
+  { group: 'metrics.k8s.io', resource: 'pods', verbs: ['list'], isOptional: true },
+  { group: 'davit.dev', resource: 'scaletargets', verbs: made, isOptional: true },
+  { group: 'davit.dev', resource: 'scaletargets/status', verbs: ['patch'], isOptional: true },
+  { group: 'autoscaling', resource: 'horizontalpodautoscalers', verbs: applied, isOptional: true },
+  { group: 'keda.sh', resource: 'scaledobjects', verbs: applied, isOptional: true },
+  { group: 'keda.sh', resource: 'triggerauthentications', verbs: applied, isOptional: true },
+];
+
+const scalingGroups = { USE: ['davit.dev', 'autoscaling'], EVENTS: ['davit.dev', 'keda.sh'] };
+
+/** What of it a cluster that decides on the number of instances needs, by use or by events. */
+export function scalingPermissions(by: keyof typeof scalingGroups): readonly Permission[] {
+  return permissions.filter(({ group }) => scalingGroups[by].includes(group));
+}
+
+interface Review {
+  readonly status?: { readonly allowed?: boolean };
+}
+
+/** What of it the credentials may not do in all namespaces, in words (`create deployments.apps`), but for what is optional. */
+export async function missingPermissions(api: Api, signal: AbortSignal): Promise<string[]> {
+  return refusedAmong(
+    api,
+    permissions.filter(({ isOptional }) => isOptional !== true),
+    signal,
+  );
+}
+
+/** What of these permissions the credentials do not have in all namespaces, in words. */
+export async function refusedAmong(api: Api, needed: readonly Permission[], signal: AbortSignal): Promise<string[]> {
+  const asked = needed.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb })));
+  try {
+    const answers = await inParallel(asked, 8, async (one) => {
+      const { group, resource, verb } = one;
+      return (await mayDo(api, one, signal)) ? null : `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
+    });
+    return answers.filter((words) => words !== null);
+  } catch (error) {
+    throw translated(error, 'The cluster does not tell what Davit may do');
+  }
+}
+
+/** Whether the credentials may do this in all namespaces. */
+export async function mayDo(
+  api: Api,
+  { group, resource: whole, verb }: { readonly group: string; readonly resource: string; readonly verb: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const [resource = '', subresource = ''] = whole.split('/', 2);
+  const body = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes: { group, resource, subresource, verb } },
+  };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  return (await call<Review>(api, { method: 'POST', path, body, signal })).body.status?.allowed === true;
+}

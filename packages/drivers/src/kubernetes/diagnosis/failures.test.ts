@@ -1,0 +1,54 @@
+import type { Pod } from 'kubernetes-types/core/v1.js';
+import { afterEach, expect, test, vi } from 'vitest';
+import { startTestApi } from '../testing/api-server.ts';
+import { sampleWorkload } from '../testing/workloads.ts';
+import { explain, type Suspicion } from './failures.ts';
+import { evidenceMilliseconds } from './logs.ts';
+
+/* What is said of an instance whose node the API server does not reach. */
+
+const pod: Pod = {
+  metadata: { name: 'web-1-0-x', namespace: 'davit-a' },
+  status: {
+    containerStatuses: [{ name: 'main', image: '', imageID: '', ready: false, restartCount: 0, state: { running: {} } }],
+  },
+};
+const unready: Suspicion = { type: 'UNREADY', pod, events: [] };
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  vi.restoreAllMocks();
+  closers.splice(0).forEach((close) => close());
+});
+
+/** Asked for output or for a command it does not answer. */
+async function dialling(): Promise<{ readonly explained: (signal: AbortSignal) => Promise<Error>; readonly asked: string[] }> {
+  const asked: string[] = [];
+  const { api, close } = await startTestApi(({ url = '' }) => asked.push(url.replace(/^.*\/|\?.*$/g, '')));
+  closers.push(close);
+  return { explained: (signal) => explain({ api, installation: '' }, sampleWorkload(), unready, signal), asked };
+}
+
+test('why it failed is said in time, without what the node could tell', async () => {
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  const limits: number[] = [];
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+    limits.push(milliseconds);
+    return timeout(200);
+  });
+  const { explained, asked } = await dialling();
+  expect(await explained(new AbortController().signal)).toMatchObject({ code: 'PROBE_FAILED', evidence: { lines: [] } });
+  expect(asked.toSorted()).toEqual(['exec', 'log']);
+  // Both at once, so that it is no more in all.
+  expect(limits).toEqual([evidenceMilliseconds, evidenceMilliseconds]);
+});
+
+test('nothing is said to who no longer waits for it', async () => {
+  const { explained, asked } = await dialling();
+  const canceled = new AbortController();
+  const explaining = explained(canceled.signal);
+  void explaining.catch(() => undefined);
+  await expect.poll(() => asked.length).toBe(2);
+  canceled.abort(new Error('canceled'));
+  await expect(explaining).rejects.toThrow('canceled');
+});

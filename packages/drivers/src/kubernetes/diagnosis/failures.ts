@@ -1,0 +1,216 @@
+import { never } from '@davit/base';
+import type { Event, Pod } from 'kubernetes-types/core/v1.js';
+import { DriverError, type Cause, type Evidence } from '../../errors.ts';
+import { describeExit } from '../../exit-code.ts';
+import { describeClosed } from '../../shared/closed-ports.ts';
+import { formatListener, isReachable, parseListeners, type Listener } from '../../shared/listening.ts';
+import type { Workload } from '../../workload.ts';
+import { runInside } from '../client/exec.ts';
+import { meaningOf } from '../client/meanings.ts';
+import type { Scope } from '../client/objects.ts';
+import { lastEnd, mainStatus } from '../instances/instances.ts';
+import { mainContainer } from '../manifests/pod.ts';
+import { evidenceMilliseconds, lastLines } from './logs.ts';
+
+/** Why an instance does not come up, as far as its objects tell. */
+export type Suspicion =
+  | { readonly type: 'REFUSED' | 'UNSCHEDULED' | 'VOLUME'; readonly words: string }
+  /** `helper`: the image of the helper beside the process, where it is that one. */
+  | {
+      readonly type: 'IMAGE';
+      readonly fault: 'MISSING' | 'NOT_FOUND' | 'DENIED' | 'UNREACHABLE';
+      readonly words: string;
+      readonly helper?: string;
+    }
+  | { readonly type: 'UNSTARTABLE'; readonly reason: string; readonly words: string; readonly helper?: string }
+  /** The node could not make the pod: `reason` is its own, or its name. */
+  | { readonly type: 'UNMADE'; readonly reason: string; readonly words: string }
+  /** A node refused the pod, or gave it up, before its process began. `isFinal`: nothing that waits for it sees another one. */
+  | { readonly type: 'REJECTED'; readonly reason: string; readonly words: string; readonly isFinal: boolean }
+  | { readonly type: 'ENDED'; readonly pod: Pod; readonly container?: string }
+  | { readonly type: 'UNREADY'; readonly pod: Pod; readonly events: readonly Event[]; readonly container?: string };
+
+/** What of a workload is said in a failure. */
+export type Explained = Pick<Workload, 'image' | 'memoryMiB' | 'readyTimeoutSeconds' | 'ports' | 'readiness'>;
+
+const shownLines = 50;
+const keptAttempts = 10;
+
+/** The failure for a suspicion, with what an instance that runs or ran can still tell. */
+export async function explain(
+  scope: Scope,
+  workload: Explained,
+  suspicion: Suspicion,
+  signal: AbortSignal,
+): Promise<DriverError> {
+  switch (suspicion.type) {
+    case 'REFUSED': {
+      const { words } = suspicion;
+      const { cause = 'ADMISSION_REFUSED', retryable = false } = meaningOf(words) ?? {};
+      const message = `The cluster does not take the instance: ${words}`;
+      return new DriverError({ cause, message, evidence: { original: words }, retryable });
+    }
+    case 'UNSCHEDULED':
+      return unscheduled(suspicion.words);
+    case 'VOLUME':
+      return failure('VOLUME_UNAVAILABLE', `The volume could not be had: ${suspicion.words}`, suspicion.words);
+    case 'IMAGE':
+      return imageFailure(workload, suspicion);
+    case 'UNSTARTABLE':
+      return unstartable(suspicion);
+    case 'UNMADE':
+      return new DriverError({
+        cause: 'ENGINE_FAILED',
+        message: `The node could not make the instance (${suspicion.reason}): ${suspicion.words}`,
+        hint: 'The words are those of the node: have its operator look at its network and its container runtime, then deploy again.',
+        evidence: { original: suspicion.words },
+      });
+    case 'REJECTED':
+      return rejected(suspicion);
+    case 'ENDED':
+      return endFailure(scope, workload, suspicion, signal);
+    case 'UNREADY':
+      return unreadyFailure(scope, workload, suspicion, signal);
+    default:
+      return never(suspicion);
+  }
+}
+
+function failure(cause: Cause, message: string, original: string): DriverError {
+  return new DriverError({ cause, message, evidence: { original } });
+}
+
+// The scheduler waits for claims as for nodes, and says which it is.
+function unscheduled(words: string): DriverError {
+  if (/persistentvolumeclaim|volume/i.test(words))
+    return failure('VOLUME_UNAVAILABLE', `The volume could not be had: ${words}`, words);
+  return failure('UNSCHEDULABLE', `No node takes the instance: ${words}`, words);
+}
+
+const imageCauses: Readonly<Record<Extract<Suspicion, { type: 'IMAGE' }>['fault'], Cause>> = {
+  MISSING: 'IMAGE_MISSING',
+  NOT_FOUND: 'IMAGE_NOT_FOUND',
+  DENIED: 'REGISTRY_ACCESS_DENIED',
+  UNREACHABLE: 'REGISTRY_UNREACHABLE',
+};
+
+/** Whoever deploys cannot change it. */
+const helperHint =
+  'Have the operator set helper_image in the settings of the cluster to an image with sh and tar that its nodes can pull and run (docs/kubernetes.md#settings-of-a-cluster); nothing of the service has to change.';
+
+function imageFailure({ image }: Explained, { fault, words, helper }: Extract<Suspicion, { type: 'IMAGE' }>): DriverError {
+  const what = helper === undefined ? image : `${helper}, which is to hold what the process leaves in its folders`;
+  return new DriverError({
+    cause: imageCauses[fault],
+    message: `The nodes cannot pull ${what}: ${words}`,
+    ...(helper !== undefined && { hint: helperHint }),
+    evidence: { original: words },
+    retryable: fault === 'UNREACHABLE',
+  });
+}
+
+function unstartable({ reason, words, helper }: Extract<Suspicion, { type: 'UNSTARTABLE' }>): DriverError {
+  if (helper !== undefined) {
+    const message = `${helper}, which is to hold what the process leaves in its folders, could not be started (${reason}): ${words}`;
+    return new DriverError({ cause: 'START_FAILED', message, hint: helperHint, evidence: { original: words } });
+  }
+  if (/runAsNonRoot|run as root/i.test(words))
+    return failure('RUN_AS_ROOT', `The cluster does not run the image: ${words}`, words);
+  return failure('START_FAILED', `The process could not be started (${reason}): ${words}`, words);
+}
+
+// What the kubelet does not take, as there was room, or a label, when the scheduler looked; all else is a node that goes or clears itself.
+const refusedByNode = /^(?:OutOf|NodeAffinity|UnexpectedAdmission|PodOSNotSupported|Topology)/;
+
+function rejected({ reason, words, isFinal }: Extract<Suspicion, { type: 'REJECTED' }>): DriverError {
+  const original = words === '' ? reason : `${reason}: ${words}`;
+  const isRefusal = refusedByNode.test(reason);
+  return new DriverError({
+    cause: isRefusal ? 'UNSCHEDULABLE' : 'ENGINE_FAILED',
+    message: isRefusal
+      ? `The node does not take the instance: ${original}`
+      : `The node gave the instance up before its process began: ${original}`,
+    ...(!isRefusal && { hint: 'Deploy or run it again; look at the events of the node if that does not help.' }),
+    evidence: { original },
+    retryable: !isFinal,
+  });
+}
+
+async function endFailure(
+  scope: Scope,
+  workload: Explained,
+  { pod, container }: Extract<Suspicion, { type: 'ENDED' }>,
+  signal: AbortSignal,
+): Promise<DriverError> {
+  const status = mainStatus(pod);
+  const end = lastEnd(status);
+  const code = end?.exitCode ?? -1;
+  const outOfMemory = end?.reason === 'OOMKilled';
+  const lines = await lastLines(scope, pod, { count: shownLines, container }, signal);
+  const evidence: Evidence = { lines, exit: { code, outOfMemory } };
+  if (outOfMemory) {
+    const limit = workload.memoryMiB === 0 ? 'the node had' : `its ${workload.memoryMiB} MiB of memory`;
+    const message = `The process used more than ${limit} and was killed.`;
+    return new DriverError({ cause: 'OUT_OF_MEMORY', message, evidence });
+  }
+  const starts = (status?.restartCount ?? 0) + 1;
+  const message = `The process exited with ${describeExit(code)}.${starts > 1 ? ` It was started ${starts} times.` : ''}`;
+  return new DriverError({ cause: 'PROCESS_EXITED', message, evidence });
+}
+
+async function unreadyFailure(
+  scope: Scope,
+  workload: Explained,
+  { pod, events, container }: Extract<Suspicion, { type: 'UNREADY' }>,
+  signal: AbortSignal,
+): Promise<DriverError> {
+  const [lines, listeners] = await Promise.all([
+    lastLines(scope, pod, { count: shownLines, container }, signal),
+    listenersOf(scope, pod, container ?? mainContainer, signal),
+  ]);
+  const attempts = events
+    .filter(({ reason, message }) => reason === 'Unhealthy' && /^(?:Readiness|Startup)/.test(message ?? ''))
+    .map(({ message }) => message ?? '')
+    .slice(-keptAttempts);
+  const evidence: Evidence = {
+    lines,
+    ...(attempts.length > 0 && { probe: attempts }),
+    ...(listeners && { listening: listeners.map(formatListener) }),
+  };
+  const seconds = workload.readyTimeoutSeconds;
+  const missing = closedPorts(workload, listeners);
+  if (missing.length > 0) {
+    const { message, hint } = describeClosed(missing, listeners, seconds);
+    return new DriverError({ cause: 'PORT_NOT_LISTENING', message, ...(hint !== null && { hint }), evidence });
+  }
+  const last = attempts.at(-1) ?? 'The kubelet does not say what it saw';
+  return new DriverError({
+    cause: 'PROBE_FAILED',
+    message: `The instance was not ready ${seconds === 0 ? 'in time' : `within ${seconds} s`}. ${last}.`,
+    evidence,
+  });
+}
+
+/** Ports on which nothing listens that others reach, where that is known. Without a probe it is what is waited for. */
+function closedPorts({ readiness, ports }: Explained, listeners: readonly Listener[] | null): number[] {
+  const isOpen = (port: number): boolean => listeners?.some((one) => one.port === port && isReachable(one)) === true;
+  if (readiness !== null) {
+    const { check } = readiness;
+    return check.type === 'exec' || listeners === null || isOpen(check.port) ? [] : [check.port];
+  }
+  const awaited = ports.find(({ protocol }) => protocol !== 'UDP')?.internalPort;
+  return awaited === undefined || isOpen(awaited) ? [] : [awaited];
+}
+
+/** With the image's own `cat`; null where it has none, or the node does not tell. */
+async function listenersOf(scope: Scope, pod: Pod, container: string, signal: AbortSignal): Promise<Listener[] | null> {
+  const place = { namespace: pod.metadata?.namespace ?? '', pod: pod.metadata?.name ?? '', container };
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(evidenceMilliseconds)]);
+  try {
+    const { output } = await runInside(scope.api, place, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], limited);
+    return output.includes('local_address') ? parseListeners(output) : null;
+  } catch {
+    signal.throwIfAborted();
+    return null;
+  }
+}

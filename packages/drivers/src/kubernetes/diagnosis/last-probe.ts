@@ -1,0 +1,42 @@
+import type { Event } from 'kubernetes-types/core/v1.js';
+import type { Instance } from '../../workload.ts';
+import { ApiRefusal } from '../client/api.ts';
+import { list } from '../client/follow.ts';
+import { pathOf, type Scope } from '../client/objects.ts';
+import { newestPod } from '../client/pods.ts';
+import { translated } from '../client/refusals.ts';
+import { parseId } from '../instances/instances.ts';
+
+/**
+ * Null: the kubelet finds the instance ready; otherwise why not, in its words. Throws where the cluster does not answer or refuses to
+ * tell: then nothing is known.
+ */
+export async function lastProbe(scope: Scope, instance: Pick<Instance, 'id'>, signal: AbortSignal): Promise<string | null> {
+  try {
+    const place = parseId(instance.id);
+    const pod = await newestPod(scope, place, signal);
+    if (pod === null) return 'the instance is gone';
+    const condition = pod.status?.conditions?.find(({ type }) => type === 'Ready');
+    if (condition?.status === 'True') return null;
+    const seen = await lastEvent(scope, { namespace: place.namespace, uid: pod.metadata?.uid }, signal);
+    return seen ?? condition?.message ?? 'the instance is not ready';
+  } catch (error) {
+    throw translated(error, 'The instance could not be probed');
+  }
+}
+
+/** What the last probe that failed has seen. It is not needed to know that one failed: null also where events may not be read. */
+async function lastEvent(
+  { api }: Scope,
+  { namespace, uid }: { readonly namespace: string; readonly uid: string | undefined },
+  signal: AbortSignal,
+): Promise<string | null> {
+  const query = { fieldSelector: `involvedObject.uid=${uid},reason=Unhealthy` };
+  try {
+    const events = await list<Event>(api, { path: pathOf('Event', { namespace }), query }, signal);
+    return events.items.at(-1)?.message ?? null;
+  } catch (error) {
+    if (error instanceof ApiRefusal) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,218 @@
+import type { Job, JobCondition } from 'kubernetes-types/batch/v1.js';
+import type { ContainerStateTerminated, ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
+import type { Endpoint, Instance, InstanceEnd, InstanceExit, Selector } from '../../workload.ts';
+import type { KubernetesObject } from '../client/api.ts';
+import { list } from '../client/follow.ts';
+import { byAge, controllerKinds, pathOf, type Scope } from '../client/objects.ts';
+import { foldersLostCode } from '../manifests/cron-job.ts';
+import { helperContainer, mainContainer } from '../manifests/pod.ts';
+import { annotation, label, labelSelector, matchesSelector, parsePorts, withRunLabels } from '../names/labels.ts';
+import { namespaceName } from '../names/names.ts';
+
+/** Of a process that SIGTERM ended. */
+const terminatedCode = 143;
+
+/** An instance as the cluster has it: what makes its pods, and these. */
+export interface Found {
+  /** `<namespace>/<name>`. */
+  readonly id: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Null: gone, its pods are on their way. */
+  readonly controller: KubernetesObject | null;
+  /** Newest first, those that end last. */
+  readonly pods: readonly Pod[];
+}
+
+/** The instances selected, in the order of rollout and index. */
+export async function findSelected(scope: Scope, selector: Selector, signal: AbortSignal): Promise<Found[]> {
+  // The rollouts of scheduled runs are no labels of theirs: the selector is applied to what comes, below.
+  const { service, environment } = selector;
+  const query = { labelSelector: labelSelector(scope.installation, 'instance', { service, environment }) };
+  const namespace = selector.environment === undefined ? undefined : namespaceName(scope.installation, selector.environment);
+  // Pods first: one whose controller is made in between would have none, one whose controller goes has lost it.
+  const pods = await list<Pod>(scope.api, { path: pathOf('Pod', { namespace }), query }, signal);
+  const controllers = await Promise.all(
+    controllerKinds.map(async (kind) => {
+      const { items } = await list<KubernetesObject>(scope.api, { path: pathOf(kind, { namespace }), query }, signal);
+      // Members of lists carry no kind.
+      return items.map((item) => ({ ...item, kind }));
+    }),
+  );
+  return gather(controllers.flat(), pods.items).filter(({ controller, pods }) =>
+    matchesSelector((controller ?? pods[0])?.metadata?.labels ?? {}, selector),
+  );
+}
+
+/** Controllers with their pods. Pure. */
+export function gather(controllers: readonly KubernetesObject[], pods: readonly Pod[]): Found[] {
+  const byId = Map.groupBy(pods.map(withRunLabels), (pod) => idOf(pod) ?? '');
+  byId.delete('');
+  const found = controllers.map(withRunLabels).flatMap((controller): Found[] => {
+    const id = idOf(controller);
+    if (id === null) return [];
+    const own = byAge(byId.get(id) ?? []);
+    byId.delete(id);
+    // What is being deleted and has no pod any more is gone for all but the one who deletes it.
+    if (controller.metadata?.deletionTimestamp !== undefined && own.length === 0) return [];
+    return [{ ...parseId(id), controller, pods: own }];
+  });
+  for (const [id, orphans] of byId) found.push({ ...parseId(id), controller: null, pods: byAge(orphans) });
+  return found.toSorted(compare);
+}
+
+function compare(a: Found, b: Found): number {
+  const [left, right] = [labelsOf(a), labelsOf(b)];
+  const rollouts = (left[label.rollout] ?? '').localeCompare(right[label.rollout] ?? '');
+  return rollouts || Number(left[label.index]) - Number(right[label.index]);
+}
+
+/** Id of the instance that an object is of, or null. */
+export function idOf({ metadata }: KubernetesObject): string | null {
+  const name = metadata?.labels?.[label.instance];
+  return name === undefined || metadata?.namespace === undefined ? null : `${metadata.namespace}/${name}`;
+}
+
+export function parseId(id: string): { readonly id: string; readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = id.split('/', 2);
+  return { id, namespace, name };
+}
+
+function metadataOf({ controller, pods }: Found): KubernetesObject['metadata'] {
+  return (controller ?? pods[0])?.metadata;
+}
+
+function labelsOf(found: Found): Readonly<Record<string, string>> {
+  return metadataOf(found)?.labels ?? {};
+}
+
+/** The state of the workload's own container in a pod. */
+export function mainStatus(pod: Pod | undefined): ContainerStatus | undefined {
+  return pod?.status?.containerStatuses?.find(({ name }) => name === mainContainer);
+}
+
+/** The latest end of a container, whether it has been started again since or not. */
+export function lastEnd(status: ContainerStatus | undefined): ContainerStateTerminated | undefined {
+  return status?.state?.terminated ?? status?.lastState?.terminated;
+}
+
+/** Whether a node refused a pod, or gave it up, before its process began: it never will. Pure. */
+export function isRejected(pod: Pod): boolean {
+  const status = mainStatus(pod);
+  return pod.status?.phase === 'Failed' && status?.state?.running === undefined && lastEnd(status) === undefined;
+}
+
+/** An instance in words that all clusters share. Pure. */
+export function toInstance(found: Found): Instance {
+  const labels = labelsOf(found);
+  const pod = found.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? found.pods[0];
+  const status = mainStatus(pod);
+  const running = status?.state?.running;
+  const ended = running === undefined ? withoutDeadline(lastEnd(status), pod) : undefined;
+  const isScheduled = labels[label.schedule] !== undefined;
+  const waits = isScheduled && ended !== undefined && !isLastEnd(found, pod, ended);
+  const exit = running || waits ? null : (toExit(ended, pod) ?? jobExit(found, pod));
+  const startedAt = running?.startedAt ?? ended?.startedAt;
+  return {
+    id: found.id,
+    name: found.name,
+    environment: labels[label.environment] ?? '',
+    service: labels[label.service] ?? '',
+    release: labels[label.release] ?? '',
+    rollout: labels[label.rollout] ?? '',
+    index: Number(labels[label.index] ?? 0),
+    state: running ? 'RUNNING' : exit ? 'EXITED' : 'CREATED',
+    startedAt: startedAt ?? null,
+    exit,
+    ...(!isScheduled && { ...lastEndOf(found), ...restartsOf(status) }),
+    endpoints: running ? toEndpoints(pod) : [],
+    ...(isScheduled && { scheduled: true }),
+    ...(isScheduled && helperEnd(pod)?.exitCode === foldersLostCode && { foldersLost: true }),
+  };
+}
+
+/**
+ * The latest end of a process of an instance that nobody asked for: of pods that are being deleted only what ended before. An evicted pod
+ * may be gone as soon as it was seen, and its successor knows nothing of it.
+ */
+function lastEndOf({ pods }: Found): { readonly lastEnd?: InstanceEnd } {
+  const ends = pods.flatMap((pod): InstanceEnd[] => {
+    const { phase, reason, message } = pod.status ?? {};
+    const evicted = phase === 'Failed' && reason !== undefined ? { words: `${reason}: ${message ?? ''}`.trim() } : {};
+    const ended = lastEnd(mainStatus(pod));
+    const deletedAt = pod.metadata?.deletionTimestamp;
+    if (ended === undefined) {
+      const at = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime;
+      return 'words' in evicted && at !== undefined ? [{ code: null, outOfMemory: false, at, ...evicted }] : [];
+    }
+    // A deletion that is to be waited for is noted with the time at which the grace is over.
+    const grace = 1_000 * (pod.metadata?.deletionGracePeriodSeconds ?? 0);
+    const askedAt = deletedAt === undefined ? Infinity : Date.parse(deletedAt) - grace;
+    const exit = toExit(ended, pod);
+    return exit === null || Date.parse(exit.at) >= askedAt ? [] : [{ ...exit, ...evicted }];
+  });
+  const [latest] = ends.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  return latest === undefined ? {} : { lastEnd: latest };
+}
+
+/** The kubelet waits ten seconds at first, then twice as long each time, at most five minutes; it says how long. */
+function restartsOf(status: ContainerStatus | undefined): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
+  const restarts = status?.restartCount ?? 0;
+  if (restarts === 0) return {};
+  const [, minutes = '0', seconds = '0'] = /back-off (?:(\d+)m)?(?:(\d+)s)?/.exec(status?.state?.waiting?.message ?? '') ?? [];
+  const pause = 60 * Number(minutes) + Number(seconds);
+  return pause > 0 ? { restarts, restartPauseSeconds: pause } : { restarts };
+}
+
+/** A process that ends well when it is told to, as its time is over, has not done its work. One that ended before has. */
+function withoutDeadline(
+  ended: ContainerStateTerminated | undefined,
+  pod: Pod | undefined,
+): ContainerStateTerminated | undefined {
+  const { startTime, reason } = pod?.status ?? {};
+  const deadline = Date.parse(String(startTime)) + 1_000 * (pod?.spec?.activeDeadlineSeconds ?? 0);
+  const isInTime = Date.parse(String(ended?.finishedAt)) < deadline;
+  const isLate = reason === 'DeadlineExceeded' && ended?.exitCode === 0 && !isInTime;
+  return ended !== undefined && isLate ? { ...ended, exitCode: terminatedCode } : ended;
+}
+
+function helperEnd(pod: Pod | undefined): ContainerStateTerminated | undefined {
+  return pod?.status?.initContainerStatuses?.find(({ name }) => name === helperContainer)?.state?.terminated;
+}
+
+function toExit(ended: ContainerStateTerminated | undefined, pod: Pod | undefined): InstanceExit | null {
+  if (ended === undefined) return null;
+  const at = ended.finishedAt ?? pod?.metadata?.creationTimestamp;
+  return { code: ended.exitCode, outOfMemory: ended.reason === 'OOMKilled', at: String(at) };
+}
+
+/** Of a run whose pod was lost with its node, or never began: how it ended nobody knows, and that it ended its Job does. */
+function jobExit({ controller }: Found, pod: Pod | undefined): InstanceExit | null {
+  if (controller?.kind !== 'Job' || (pod !== undefined && !isRejected(pod))) return null;
+  const condition = endOfJob(controller as Job); // oxlint-disable-line typescript/no-unsafe-type-assertion -- its kind says so
+  if (condition === null) return null;
+  return { code: condition.type === 'Complete' ? 0 : 255, outOfMemory: false, at: String(condition.lastTransitionTime) };
+}
+
+/** What says that a Job makes no more pods; null: nothing does yet. Pure. */
+export function endOfJob({ status }: Pick<Job, 'status'>): JobCondition | null {
+  const isEnd = ({ type, status }: JobCondition): boolean => status === 'True' && (type === 'Complete' || type === 'Failed');
+  return status?.conditions?.find(isEnd) ?? null;
+}
+
+/**
+ * Whether the cluster starts no further attempt of a run after this end. A failed pod is counted by its Job only when its helper has let go
+ * of the folders, too.
+ */
+function isLastEnd({ controller }: Found, pod: Pod | undefined, ended: ContainerStateTerminated): boolean {
+  if (ended.exitCode === 0 || controller === null) return true;
+  const job = controller as Job; // oxlint-disable-line typescript/no-unsafe-type-assertion -- nothing else makes these pods
+  if (endOfJob(job) !== null) return true;
+  return pod?.status?.phase === 'Running' && (job.status?.failed ?? 0) >= (job.spec?.backoffLimit ?? 0);
+}
+
+function toEndpoints(pod: Pod | undefined): Endpoint[] {
+  const host = pod?.status?.podIP;
+  if (host === undefined) return [];
+  return parsePorts(pod?.metadata?.annotations?.[annotation.ports]).map((port) => ({ internalPort: port, host, port }));
+}

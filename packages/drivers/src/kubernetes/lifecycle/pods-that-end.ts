@@ -1,0 +1,100 @@
+import type { Pod } from 'kubernetes-types/core/v1.js';
+import type { CallContext } from '../../driver.ts';
+import type { ClusterScope } from '../client/cluster-scope.ts';
+import { follow, type Listed } from '../client/follow.ts';
+import { pathOf, remove } from '../client/objects.ts';
+import { mainStatus, type Found } from '../instances/instances.ts';
+import { lingerSeconds } from '../manifests/settings.ts';
+import { label, podSelector } from '../names/labels.ts';
+
+const lookEveryMilliseconds = 1_000;
+/** How long after its time a pod may be there before that is told. A node that is busy takes some seconds. */
+const lateMilliseconds = 30_000;
+
+/**
+ * Deletes the pods of an instance, and waits until they are gone. Those of a node that does not answer stay until it does, or is removed: the log
+ * says of each that it is late, and `force` ends the wait, unless a pod has volumes. Whatever comes next might write to these beside it.
+ */
+export async function untilGone(
+  scope: ClusterScope,
+  found: Found,
+  graceSeconds: number | null,
+  context: CallContext,
+): Promise<void> {
+  const { signal, force } = context;
+  const listed = listedOf(scope, found);
+  const asked = new Map<string, Promise<void>>();
+  const end = new AbortController();
+  let failure: unknown = null;
+  let left: readonly Pod[] = [];
+  const both = AbortSignal.any([signal, end.signal]);
+  const ask = async (pod: Pod): Promise<void> => {
+    const grace = graceSeconds === null ? {} : { graceSeconds: graceOf(scope, pod, graceSeconds) };
+    try {
+      await remove(scope.api, `${listed.path}/${pod.metadata?.name}`, both, { uid: pod.metadata?.uid, ...grace });
+    } catch (error) {
+      if (end.signal.aborted) return;
+      failure = error;
+      end.abort();
+    }
+  };
+  const onChange = (pods: ReadonlyMap<string, Pod>): void => {
+    left = [...pods.values()];
+    if (pods.size === 0) end.abort();
+    for (const [uid, pod] of pods) if (!asked.has(uid)) asked.set(uid, ask(pod));
+  };
+  const tellLate = lateTeller(context);
+  const timer = setInterval(() => {
+    tellLate(left);
+    // Each has been asked to end, and does so by itself.
+    if (force?.aborted === true && left.length > 0 && !left.some(hasVolumes))
+      void Promise.all(asked.values()).then(() => end.abort());
+  }, lookEveryMilliseconds);
+  try {
+    await follow<Pod>(scope.api, listed, { onChange }, both);
+    await Promise.all(asked.values());
+  } finally {
+    clearInterval(timer);
+  }
+  signal.throwIfAborted();
+  if (failure !== null) throw failure;
+  if (left.length > 0) context.log(`Not waited for: ${left.map(nameOf).join(', ')}, which should end.`);
+}
+
+function listedOf({ installation }: ClusterScope, { namespace, name, controller, pods }: Found): Listed {
+  const isScheduled = (controller ?? pods[0])?.metadata?.labels?.[label.schedule] !== undefined;
+  return { path: pathOf('Pod', { namespace }), query: { labelSelector: podSelector(installation, name, isScheduled) } };
+}
+
+/** Tells once of each pod that is there long after its end. */
+function lateTeller(context: CallContext): (pods: readonly Pod[]) => void {
+  const told = new Set<string | undefined>();
+  return (pods) => {
+    for (const pod of pods) {
+      const { uid, deletionTimestamp } = pod.metadata ?? {};
+      // The time at which its grace has passed; of one that nobody deleted there is none.
+      const isLate = Date.now() > Date.parse(String(deletionTimestamp)) + lateMilliseconds;
+      if (!isLate || told.has(uid)) continue;
+      told.add(uid);
+      context.log(
+        `The ${nameOf(pod)} should have ended more than ${lateMilliseconds / 1_000} s ago and is still there; it is waited for. ` +
+          'Should its node not answer any more, have the operator of the cluster repair or remove the node.',
+      );
+    }
+  };
+}
+
+function nameOf({ metadata, spec }: Pod): string {
+  return `pod ${metadata?.name}${spec?.nodeName === undefined ? '' : ` on the node ${spec.nodeName}`}`;
+}
+
+function hasVolumes({ spec }: Pod): boolean {
+  return spec?.volumes?.some(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined) === true;
+}
+
+// The time in which an instance lingers is part of what Kubernetes calls grace. One that does not run has nothing to linger for.
+function graceOf({ settings, traits }: ClusterScope, pod: Pod, graceSeconds: number): number {
+  const lingers = pod.spec?.containers.some(({ lifecycle }) => lifecycle?.preStop !== undefined) === true;
+  if (mainStatus(pod)?.state?.running === undefined) return graceSeconds;
+  return graceSeconds + (lingers ? lingerSeconds(settings, traits) : 0);
+}

@@ -1,0 +1,62 @@
+import type { Pod } from 'kubernetes-types/core/v1.js';
+import type { CallContext } from '../../driver.ts';
+import { DriverError } from '../../errors.ts';
+import type { ClusterScope } from '../client/cluster-scope.ts';
+import { follow } from '../client/follow.ts';
+import { pathOf, remove, type Scope } from '../client/objects.ts';
+import { podsOf } from '../client/pods.ts';
+import { translated } from '../client/refusals.ts';
+import { mainStatus, parseId } from '../instances/instances.ts';
+import { label } from '../names/labels.ts';
+
+const replacedWithinMilliseconds = 60_000;
+
+/**
+ * See `ClusterDriver.revive`. The pod is replaced by a new one of the same instance. One that has not begun yet is left to the cluster,
+ * which is making it.
+ */
+export async function revive(scope: ClusterScope, instanceId: string, { signal }: CallContext): Promise<void> {
+  const place = parseId(instanceId);
+  try {
+    const [pod, ...others] = await podsOf(scope, place, signal);
+    if (pod === undefined) {
+      throw new DriverError({ cause: 'ENGINE_FAILED', message: `The instance ${place.name} is no longer on the cluster.` });
+    }
+    const former = new Set([pod, ...others].map(({ metadata }) => metadata?.uid));
+    const status = mainStatus(pod);
+    if (
+      status?.state?.running === undefined &&
+      status?.lastState?.terminated === undefined &&
+      status?.state?.terminated === undefined
+    )
+      return;
+    await remove(scope.api, pathOf('Pod', { namespace: place.namespace, name: pod.metadata?.name }), signal, {
+      uid: pod.metadata?.uid,
+    });
+    await untilReplaced(scope, place, former, signal);
+  } catch (error) {
+    throw translated(error, 'The instance could not be started again');
+  }
+}
+
+/** Until a pod that was not there before has been started, a minute at most: the cluster goes on by itself. */
+async function untilReplaced(
+  { api, installation }: Scope,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  former: ReadonlySet<string | undefined>,
+  signal: AbortSignal,
+): Promise<void> {
+  const query = { labelSelector: `${label.installation}=${installation},${label.instance}=${name}` };
+  const done = new AbortController();
+  const onChange = (pods: ReadonlyMap<string, Pod>): void => {
+    for (const [uid, pod] of pods) {
+      if (former.has(uid)) continue;
+      const { state, lastState } = mainStatus(pod) ?? {};
+      if (state?.running ?? state?.terminated ?? lastState?.terminated) done.abort();
+    }
+  };
+  // Whoever took away what makes the pods meanwhile makes none.
+  const ended = AbortSignal.any([signal, done.signal, AbortSignal.timeout(replacedWithinMilliseconds)]);
+  await follow<Pod>(api, { path: pathOf('Pod', { namespace }), query }, { onChange }, ended);
+  signal.throwIfAborted();
+}

@@ -1,0 +1,167 @@
+import type { Job } from 'kubernetes-types/batch/v1.js';
+import type { PersistentVolumeClaim, Service } from 'kubernetes-types/core/v1.js';
+import type { CallContext } from '../../driver.ts';
+import { inParallel } from '../../shared/parallel.ts';
+import { pause } from '../../shared/pause.ts';
+import type { Workload } from '../../workload.ts';
+import { ApiRefusal, find, type KubernetesObject } from '../client/api.ts';
+import type { ClusterScope } from '../client/cluster-scope.ts';
+import { list } from '../client/follow.ts';
+import { ensureNamespace } from '../client/namespace.ts';
+import { apply, pathOf, pathTo, remove, type Scope } from '../client/objects.ts';
+import { podsOf } from '../client/pods.ts';
+import { translated } from '../client/refusals.ts';
+import { endOfJob, isRejected } from '../instances/instances.ts';
+import { isOtherwise, keepingPorts } from '../manifests/addresses.ts';
+import { toManifests, type Manifests } from '../manifests/index.ts';
+import { label, labelSelector } from '../names/labels.ts';
+import { isServiceName, namespaceName, serviceObjectName } from '../names/names.ts';
+import { awaitStarted } from './progress.ts';
+import { hasInstances } from './serve.ts';
+
+const atOnce = 4;
+const lookAgainMilliseconds = 200;
+
+/** Makes all that a workload is, and waits until its processes have been started. See `ClusterDriver.start`. */
+export async function startWorkload(scope: ClusterScope, workload: Workload, context: CallContext): Promise<void> {
+  try {
+    const { signal } = context;
+    const now = await servedNow(scope, workload, signal);
+    const manifests = toManifests(workload, scope, now.served ?? workload.rollout);
+    const mayHave = ({ metadata }: Service): boolean => workload.takesNames === true || !now.others.has(metadata?.name);
+    const services = manifests.services.filter(mayHave).map((one) => besideServed(one, now));
+    tellRemarks(workload, now, context);
+    await ensureNamespace(scope, manifests.namespace, signal);
+    await Promise.all([
+      apply(scope, manifests.networkPolicy, signal),
+      ...manifests.secrets.map((secret) => apply(scope, secret, signal)),
+      ...manifests.claims.map((claim) => ensureClaim(scope, claim, context)),
+      ...services.map((service) => ensureService(scope, service, now, signal)),
+      ensureBudget(scope, workload, manifests, signal),
+    ]);
+    await inParallel(manifests.controllers, atOnce, (controller) => ensureController(scope, controller, signal));
+  } catch (error) {
+    throw translated(error, `${workload.name} could not be started on the cluster`);
+  }
+  await awaitStarted(scope, workload, context);
+}
+
+function tellRemarks({ hostnames, takesNames }: Workload, { others }: Served, context: CallContext): void {
+  for (const name of hostnames.filter((one) => !isServiceName(one))) {
+    context.log(`Kubernetes takes no name such as ${name}: other services reach this one by its other names.`);
+  }
+  for (const name of new Set(hostnames)) {
+    const other = others.get(name);
+    if (other === undefined) continue;
+    const id = other.metadata?.labels?.[label.service];
+    context.log(
+      takesNames === true
+        ? `The name ${name} leads to this service from now on, and no more to the service ${id}, which was deployed under it.`
+        : `The name ${name} leads to another service by now (${id}), and stays with that: this one is reached by its other names.`,
+    );
+  }
+}
+
+interface Served {
+  /** The service's own Services that are there, by name. */
+  readonly addresses: ReadonlyMap<string | undefined, Service>;
+  /** Those of other services of its environment. */
+  readonly others: ReadonlyMap<string | undefined, Service>;
+  /** The other rollout that they lead to; null: none that is there. */
+  readonly served: string | null;
+  /** They lead to nothing that is there. */
+  readonly isIdle: boolean;
+}
+
+/** Where the Services of a workload's service lead. A rollout that is started beside another one gets no requests: `serveRollout` switches. */
+async function servedNow(scope: ClusterScope, { owner, rollout }: Workload, signal: AbortSignal): Promise<Served> {
+  const { api, installation } = scope;
+  const { environment, service } = owner;
+  const path = pathOf('Service', { namespace: namespaceName(installation, environment) });
+  const query = { labelSelector: labelSelector(installation, 'address', { environment }) };
+  const { items } = await list<Service>(api, { path, query }, signal);
+  const isOwn = ({ metadata }: Service): boolean => metadata?.labels?.[label.service] === service;
+  const [addresses, others] = [byName(items.filter(isOwn)), byName(items.filter((item) => !isOwn(item)))];
+  const leads = addresses.get(serviceObjectName(owner))?.spec?.selector?.[label.rollout];
+  const isThere = leads !== undefined && (await hasInstances(scope, { service, rollout: leads }, signal));
+  return { addresses, others, served: isThere && leads !== rollout ? leads : null, isIdle: !isThere };
+}
+
+function byName(services: readonly Service[]): Served['addresses'] {
+  return new Map(services.map((service) => [service.metadata?.name, service]));
+}
+
+function besideServed(service: Service, { addresses, served, isIdle }: Served): Service {
+  const existing = addresses.get(service.metadata?.name);
+  const mustKeep = served !== null || (!isIdle && isOtherwise(service, existing));
+  return mustKeep ? keepingPorts(service, existing) : service;
+}
+
+// Whether it has an address cannot change: where nobody is led by it, or to another service whose name it was, it is made anew.
+async function ensureService(
+  scope: Scope,
+  service: Service,
+  { addresses, others, isIdle }: Served,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name } = service.metadata ?? {};
+  const replaced = others.get(name) ?? (isIdle ? addresses.get(name) : undefined);
+  if (isOtherwise(service, replaced)) await remove(scope.api, pathTo(service), signal, { uid: replaced?.metadata?.uid });
+  await apply(scope, service, signal);
+}
+
+// A claim can grow where its storage class allows that, and nothing else of it can change.
+async function ensureClaim(scope: Scope, claim: PersistentVolumeClaim, context: CallContext): Promise<void> {
+  const there = await find<PersistentVolumeClaim>(scope.api, pathTo(claim), context.signal);
+  // One that is being deleted is waited for, and made anew.
+  const found = there?.metadata?.deletionTimestamp === undefined ? there : null;
+  const size = (one: PersistentVolumeClaim): string => one.spec?.resources?.requests?.['storage'] ?? '';
+  if (found !== null && size(found) === size(claim)) return;
+  // What the cluster chose for it stays, whatever the settings say by now.
+  const kept = found?.spec?.storageClassName;
+  const wanted = kept === undefined ? claim : { ...claim, spec: { ...claim.spec, storageClassName: kept } };
+  try {
+    await apply(scope, wanted, context.signal);
+  } catch (error) {
+    if (found === null || !(error instanceof ApiRefusal)) throw error;
+    context.log(`The volume stays at ${size(found)}: the cluster does not make it ${size(claim)} (${error.words}).`);
+  }
+}
+
+async function ensureBudget(scope: Scope, { owner }: Workload, manifests: Manifests, signal: AbortSignal): Promise<void> {
+  const { disruptionBudget, namespace } = manifests;
+  if (disruptionBudget !== null) {
+    await apply(scope, disruptionBudget, signal);
+    return;
+  }
+  const place = { namespace: namespace.metadata?.name, name: serviceObjectName(owner) };
+  await remove(scope.api, pathOf('PodDisruptionBudget', place), signal);
+}
+
+// One that is there is left as it is: its pods run what this rollout is, and a change of its template would replace them. A Job whose
+// process never began has nothing that could be done twice, and would stay as it is.
+async function ensureController(scope: Scope, controller: KubernetesObject, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const found = await find<KubernetesObject & Job>(scope.api, pathTo(controller), signal);
+    if (found === null) {
+      await apply(scope, controller, signal);
+      return;
+    }
+    const isLeaving = found.metadata?.deletionTimestamp !== undefined;
+    if (!isLeaving && found.metadata?.labels?.[label.installation] !== scope.installation) await apply(scope, controller, signal);
+    else if (!isLeaving) {
+      if (controller.kind !== 'Job' || !(await neverBegan(scope, found, signal))) return;
+      const uid = found.metadata?.uid;
+      await remove(scope.api, pathTo(controller), signal, { uid, staysFor: 'WHAT_IT_MADE' });
+    }
+    await pause(lookAgainMilliseconds, signal);
+  }
+}
+
+/** Whether a Job has failed for good because nodes took none of its pods. */
+async function neverBegan(scope: Scope, job: Job, signal: AbortSignal): Promise<boolean> {
+  if (endOfJob(job)?.type !== 'Failed') return false;
+  const { namespace = '', name = '' } = job.metadata ?? {};
+  const pods = await podsOf(scope, { namespace, name }, signal);
+  return pods.length > 0 && pods.every(isRejected);
+}

@@ -1,0 +1,119 @@
+import { canonicalJson } from '@davit/base';
+import type { ClusterRoute, ClusterRoutes, ServedRoutes } from '../../driver.ts';
+import { DriverError } from '../../errors.ts';
+import type { ChartService } from '../../helm-driver.ts';
+import { readServices, readServicesAround } from '../charts/state.ts';
+import { ApiRefusal, type KubernetesObject } from '../client/api.ts';
+import type { ClusterScope } from '../client/cluster-scope.ts';
+import { apply } from '../client/objects.ts';
+import { translated } from '../client/refusals.ts';
+import { serveRollout } from '../lifecycle/serve.ts';
+import { toHttpRoutes } from '../manifests/http-route.ts';
+import { toIngress } from '../manifests/ingress.ts';
+import { removeRoutes } from './route-objects.ts';
+
+/** The optional power "routes": an Ingress for each service, or HTTPRoutes, served by the cluster's own controller. */
+export function clusterRoutes(scope: ClusterScope): ClusterRoutes {
+  return {
+    apply: async (served, signal) => {
+      const { owner, rollout } = served;
+      try {
+        const wanted = objectsFor(scope, await withNames(scope, served, signal));
+        await serveRollout(scope, { service: owner.service, rollout }, signal);
+        for (const object of wanted) await apply(scope, object, signal);
+        await removeRoutes(scope, owner, { except: wanted }, signal);
+        return wanted.length > 0 && letsNobodyIn(scope) ? [nobodyIsLetIn] : [];
+      } catch (error) {
+        throw hasNoGateways(scope, error) ? withoutGateways(error) : translated(error, 'The routes could not be made');
+      }
+    },
+    remove: async (owner, signal) => {
+      try {
+        await removeRoutes(scope, owner, { except: [] }, signal);
+      } catch (error) {
+        throw translated(error, 'The routes could not be removed');
+      }
+    },
+  };
+}
+
+const nobodyIsLetIn =
+  'Pods of this environment take connections from each other alone, if this cluster enforces network policies: should these addresses not ' +
+  'answer, have the operator name the namespace of the ingress controller as source_namespaces in the settings of the cluster.';
+
+function letsNobodyIn({ settings: { sources } }: ClusterScope): boolean {
+  return sources.namespaces.length + sources.networks.length === 0;
+}
+
+/**
+ * Routes to Services of a chart, each by its name. First those of that release, then all of the environment: what selects the same elsewhere is
+ * somebody else's, and what an operator made for the chart has no other mark. One that is not there, or has no such port, would answer every
+ * request with an error.
+ */
+async function withNames(scope: ClusterScope, served: ServedRoutes, signal: AbortSignal): Promise<ServedRoutes> {
+  const release = served.routes.find(({ to }) => to !== undefined)?.to?.release;
+  if (release === undefined) return served;
+  const place = { owner: served.owner, release };
+  const services = await readServices(scope, place, signal);
+  const isIn = (route: ClusterRoute, within: readonly ChartService[]): boolean =>
+    route.to === undefined || meant(route.to, within).length > 0;
+  const around = served.routes.every((route) => isIn(route, services)) ? [] : await readServicesAround(scope, place, signal);
+  return { ...served, routes: served.routes.map((route) => withName(route, isIn(route, services) ? services : around)) };
+}
+
+type Wanted = NonNullable<ClusterRoute['to']>;
+
+function meant(to: Wanted, services: readonly ChartService[]): readonly ChartService[] {
+  return 'name' in to ? services.filter(({ name }) => name === to.name) : selected(services, Object.entries(to.selectors));
+}
+
+/** Pure. */
+export function withName(route: ClusterRoute, services: readonly ChartService[]): ClusterRoute {
+  const { to, internalPort } = route;
+  if (to === undefined) return route;
+  const named = meant(to, services);
+  const found = named.filter(({ ports }) => ports.some(({ port }) => port === internalPort));
+  const [one] = found;
+  // A headless one beside it leads to the same pods.
+  const ways = new Set(found.map(({ selectors }) => canonicalJson(selectors)));
+  if (one !== undefined && ways.size === 1) return { ...route, to: { release: to.release, name: one.name } };
+  const wanted = 'name' in to ? [] : Object.entries(to.selectors);
+  const words = 'name' in to ? `called ${to.name}` : `that selects ${wanted.map(([key, value]) => `${key}=${value}`).join(',')}`;
+  throw new DriverError({
+    cause: 'ENGINE_FAILED',
+    message:
+      found.length > 1
+        ? `The chart has several Services ${words.replace('selects', 'select')} with port ${internalPort}: ${found.map(({ name }) => name).join(', ')}.`
+        : named.length > 0
+          ? `The Service ${words} has no port ${internalPort}; it has ${portsOf(named)}.`
+          : `The chart has no Service ${words}, to which port ${internalPort} would lead.`,
+    hint: 'Correct service_name, service_selectors or internal_port of the port; GET …/listServices lists what the chart has.',
+  });
+}
+
+function selected(services: readonly ChartService[], wanted: readonly (readonly [string, string])[]): readonly ChartService[] {
+  return services.filter(({ selectors }) => wanted.every(([key, value]) => selectors[key] === value));
+}
+
+function portsOf(services: readonly ChartService[]): string {
+  return [...new Set(services.flatMap(({ ports }) => ports.map(({ port }) => port)))].join(', ') || 'none';
+}
+
+function objectsFor({ settings }: ClusterScope, served: ServedRoutes): KubernetesObject[] {
+  if (settings.gateway !== null) return toHttpRoutes(served, settings.gateway);
+  const ingress = toIngress(served, settings);
+  return ingress === null ? [] : [ingress];
+}
+
+function hasNoGateways({ settings }: ClusterScope, error: unknown): boolean {
+  return settings.gateway !== null && error instanceof ApiRefusal && error.status === 404;
+}
+
+function withoutGateways(error: unknown): DriverError {
+  return new DriverError({
+    cause: 'ENGINE_FAILED',
+    message: 'The cluster has no Gateway API (gateway.networking.k8s.io/v1), and its settings name a Gateway.',
+    hint: 'Have the operator install the Gateway API on the cluster, or take gateway out of its settings.',
+    error,
+  });
+}
