@@ -6,7 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises';
  * says there once: `<point> kill` makes it kill itself with SIGKILL, as if the machine had lost power; `<point> hold` makes it wait,
  * while `<file>.held` is there, for what is done to the world meanwhile.
  *
- * Points are `<step>:before`, `<step>:after` (done, not yet recorded), `<step>:recorded`, and those of what is no step.
+ * Points are `<step>:before`, `<step>:after` (done, not yet recorded), `<step>:recorded`, `undo-<step>:before`,
+ * `undo-<step>:after`, and those of what is no step.
  */
 const file = process.env['DAVIT_TEST_ORDERS'];
 

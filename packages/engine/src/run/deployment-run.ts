@@ -351,7 +351,7 @@ export class DeploymentRun {
     const { deployment } = this.#input;
     const rollsOut = deployment.action === 'DEPLOY' || deployment.action === 'RESTART' || member.task.config?.job !== undefined;
     if (!rollsOut || member.phase === 'BUILDING' || (await this.#isRouted(member))) return null;
-    return takeBack(member.task, { ...this.#input, journal: this.#journal, log: this.#log, wait: this.#wait });
+    return takeBack(member, { ...this.#input, journal: this.#journal, log: this.#log, wait: this.#wait });
   }
 
   /** Whether what the deployment is for is what should run by now, or should not any more: from there on only forward. */

@@ -2,16 +2,18 @@ import { retry } from '@davit/base';
 import { ClusterAway } from '../shared/cluster-drivers.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import { isDatabaseAway } from '../shared/retry-policy.ts';
-import { undoRollout, type StepContext } from '../steps/index.ts';
+import { steps, type Step, type StepContext } from '../steps/index.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
 import type { ClusterWait } from './cluster-wait.ts';
 import { crashPoint } from './crash-point.ts';
 import type { DeploymentLog } from './deployment-log.ts';
 import { LeaseLost, type Journal } from './journal.ts';
+import type { TaskState } from './prepare.ts';
 
 // It may wait for pods. What does not come to an end must not hold up the environment for ever.
 const mostMilliseconds = 1_800_000;
-const chartAttempts = 4;
+/** Of a step that nobody else takes back. */
+const attemptsOfOwed = 4;
 
 interface TakeBackInput {
   readonly parts: EngineParts;
@@ -24,44 +26,55 @@ interface TakeBackInput {
 }
 
 /**
- * Takes back what a deployment had started of a service. Answers what the user has to know where that could not be done; null: it was, or the
- * keeper does it. What of a chart is half done nobody else takes back, so it is tried again, and waits for a cluster that is away; after a kill
- * in the middle the next runner comes here again.
+ * Takes back what a deployment had started of a service: it undoes the steps that were begun, the last one first. Answers what the user has to know
+ * where that could not be done; null: it was, or the keeper does it. After a kill in the middle the next runner comes here again.
  */
 export async function takeBack(
-  task: StepContext['task'],
+  { task, plan, begun }: TaskState,
   { parts, deployment, journal, log, wait, abandon, force }: TakeBackInput,
 ): Promise<string | null> {
-  const { serviceId, serviceType } = task;
-  await crashPoint('undo:before');
-  const isChart = serviceType === 'HELM';
+  const { serviceId } = task;
+  const undone = [...plan.build, ...plan.deploy]
+    .filter((name) => begun.has(name))
+    .map((name) => steps[name])
+    .reverse();
+  const isOwed = undone.some(({ mustBeUndone }) => mustBeUndone === true);
   const signal = AbortSignal.any([abandon, AbortSignal.timeout(mostMilliseconds)]);
-  const tell = (message: string): void => log.add('undo', message, { serviceId });
-  const context: StepContext = { parts, deployment, task, journal, call: { signal, leave: abandon, force, log: tell } };
+  const say = (message: string): void => log.add('undo', message, { serviceId });
+  const context: StepContext = { parts, deployment, task, journal, call: { signal, leave: abandon, force, log: say } };
   try {
     await retry(
       {
-        attempts: isChart ? chartAttempts : 1,
+        attempts: isOwed ? attemptsOfOwed : 1,
         firstPauseMilliseconds: 500,
         maximumPauseMilliseconds: 4_000,
         signal,
         isRetryable: (error) => !mustPass(error) && !(error instanceof ClusterAway) && !signal.aborted,
-        onRetry: (error) => tell(`${textOf(error)}; trying again.`),
+        onRetry: (error) => say(`${textOf(error)}; trying again.`),
       },
-      () => undoRollout(context),
+      () => undo(undone, context),
     );
   } catch (error) {
-    if (error instanceof LeaseLost || abandon.aborted || (isChart && mustPass(error))) throw error;
-    if (isChart && error instanceof ClusterAway && (await wait.begin(error, serviceId, true))) throw error;
+    if (error instanceof LeaseLost || abandon.aborted || (isOwed && mustPass(error))) throw error;
+    if (isOwed && error instanceof ClusterAway && (await wait.begin(error, serviceId, true))) throw error;
     // The failure that led here is what the user must see; what is left over of instances is removed by the keeper.
-    const message = isChart
+    const message = isOwed
       ? `What was deployed before could not be brought back: ${textOf(error)}. The next deployment does that first`
       : `Cleaning up did not work at once: ${textOf(error)}`;
     log.add('undo', message, { serviceId, level: 'WARNING' });
-    return isChart ? message : null;
+    return isOwed ? message : null;
   }
-  await crashPoint('undo:after');
   return null;
+}
+
+/** A step that cannot be undone ends it: what came before it may have the place only when the later one is gone. */
+async function undo(undone: readonly Step[], context: StepContext): Promise<void> {
+  for (const step of undone) {
+    if (step.undo === undefined) continue;
+    await crashPoint(`undo-${step.name}:before`);
+    await step.undo(context);
+    await crashPoint(`undo-${step.name}:after`);
+  }
 }
 
 function textOf(error: unknown): string {

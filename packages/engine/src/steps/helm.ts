@@ -44,6 +44,7 @@ export const obtainChart: Step = {
     task.commit = output.commit ?? null;
     task.valuesCommit = output.valuesCommit ?? null;
   },
+  undo: removeRun,
 };
 
 /** Installs or upgrades the release, and waits until it is ready. */
@@ -84,6 +85,14 @@ export const install: Step = {
       await charts.whileWatched(place, objects, upgrade, call);
     });
     return {};
+  },
+  mustBeUndone: true,
+  async undo(context) {
+    try {
+      await bringBack(context);
+    } finally {
+      await removeRun(context);
+    }
   },
 };
 
@@ -157,20 +166,11 @@ export const uninstall: Step = {
   },
 };
 
-/** Brings back what was deployed before, where something else is by now. Can be called at any point and twice. */
-export async function undoChart(context: StepContext): Promise<void> {
-  try {
-    await bringBack(context);
-  } finally {
-    await removeRun(context);
-  }
-}
-
+/** Brings back what was deployed before, where something else is by now. */
 async function bringBack(context: StepContext): Promise<void> {
   const { task, call } = context;
   const { charts } = driverSet(context).cluster;
-  const isDiff = task.config?.source.type === 'HELM' && task.config.source.action === 'DIFF';
-  if (charts === undefined || isDiff) return;
+  if (charts === undefined) return;
   const former = formerRollout(context);
   const { type } = repairOf(await ownRevisions(context), former);
   if (type === 'UNINSTALL' && former === null) await uninstallHere(context, charts);

@@ -43,5 +43,4 @@ export const steps: Readonly<Record<StepName, Step>> = {
   uninstall: helm.uninstall,
 };
 
-export { undoRollout } from './rollout.ts';
 export type { Step, StepContext, Task } from './step.ts';

@@ -10,6 +10,7 @@ import type { JobCommand, JobEvent, JobRelease } from '../model.ts';
 import { startWithImage } from '../workload/registry-image.ts';
 import { hasOwnRun, jobClock, lockSchedule, removeSchedule, setSchedule } from '../store/jobs.ts';
 import { terminationGrace } from '../workload/workload.ts';
+import { retireOwn } from './retire-own.ts';
 import {
   configOf,
   driverSet,
@@ -59,6 +60,7 @@ export const launch: Step = {
   resume(task, output) {
     task.launchedAt = output.launchedAt ?? null;
   },
+  undo: retireOwn,
 };
 
 const eventWords: Readonly<Record<JobEvent, string>> = {

@@ -1,8 +1,7 @@
-import { DriverError, type CallContext, type Instance } from '@davit/drivers';
+import { DriverError, type Instance } from '@davit/drivers';
 import { leadRequests } from '../routes/front-door.ts';
 import { leaveOthers, moveNotes } from '../former-clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
-import { needsHalt } from '../plan/plan.ts';
 import { letDecide } from '../scaling/by-cluster.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import { startWithImage } from '../workload/registry-image.ts';
@@ -10,15 +9,11 @@ import { driversOf } from '../shared/parts.ts';
 import { readRuntimes, type RuntimeRow } from '../store/requests.ts';
 import { readyTimeout, terminationGrace } from '../workload/workload.ts';
 import { configOf, driverSet, noteDeployed, noteHere, ownerOf, workloadOf, type Step, type StepContext } from './step.ts';
-import { undoChart } from './helm.ts';
+import { retireOwn } from './retire-own.ts';
 import { assertSuits } from './suits.ts';
-import { removeRun } from './terraform.ts';
 
-const undoGraceSeconds = 2;
 /** Of the time of `route`, which nobody can cancel: what becomes ready later than this after it ended has failed. */
 const readyAgainWithinSeconds = 60;
-/** How much longer than their grace instances that are taken back are waited for. */
-const goneWithinSeconds = 120;
 
 /** Of the instances that are replaced. */
 const graceSeconds = ({ task, parts }: StepContext): number => terminationGrace(task.former?.config ?? null, parts.settings);
@@ -42,6 +37,7 @@ export const halt: Step = {
     );
     return {};
   },
+  undo: startFormer,
 };
 
 function reasonToHalt(config: ReleaseConfig): string {
@@ -89,6 +85,7 @@ export const start: Step = {
     task.kept = true;
     task.rollout = output.rollout;
   },
+  undo: retireOwn,
 };
 
 /** Same configuration, same image, and all instances run: replacing them would change nothing. */
@@ -167,6 +164,7 @@ export const route: Step = {
     if (await letDecide(parts, task.driver, scaled, call.signal)) call.log(decisionRemark(config));
     return {};
   },
+  undo: leadBack,
 };
 
 function decisionRemark({ instances, scaling }: ReleaseConfig): string {
@@ -220,26 +218,13 @@ export const retire: Step = {
   },
 };
 
-/**
- * Undoes a rollout that failed or was canceled before its routes changed: its instances go, and where the former ones had been
- * stopped for it they start again. Can be called at any point and twice.
- */
-export async function undoRollout(context: StepContext): Promise<void> {
+/** Starts the former instances again, which had been stopped for the new ones. They serve on where the service was before, if that is elsewhere. */
+async function startFormer(context: StepContext): Promise<void> {
   const { task, call, parts } = context;
-  if (task.serviceType === 'TERRAFORM') {
-    // What was made is in the state; nothing of it is taken back.
-    await removeRun(context);
-    return;
-  }
-  if (task.serviceType === 'HELM') return undoChart(context);
-  if (task.kept) return;
-  const { cluster } = driverSet(context);
-  await leadBack(context);
-  await retireOwn(context);
   const { former } = task;
-  if (former?.desired !== 'RUNNING' || former.config === null || former.rollout === task.rollout) return;
-  // It serves on where it is: nothing of it was stopped.
-  if (former.driver !== task.driver) return;
+  if (task.kept || former?.desired !== 'RUNNING' || former.config === null) return;
+  if (former.rollout === task.rollout || former.driver !== task.driver) return;
+  const { cluster } = driverSet(context);
   const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
   const { serving } = instanceCounts(former, former.config);
   if (left.filter(({ state, index }) => state === 'RUNNING' && index < serving).length >= serving) return;
@@ -254,6 +239,7 @@ export async function undoRollout(context: StepContext): Promise<void> {
 
 /** Where the gateway sends requests to the new instances already, it sends them to the former ones again, before the new ones go. */
 async function leadBack({ task, parts, call }: StepContext): Promise<void> {
+  if (task.kept) return;
   const gateway = parts.gateways[task.driver];
   if (gateway === undefined) return;
   const { cluster } = driversOf(parts, task.driver);
@@ -268,23 +254,4 @@ async function leadBack({ task, parts, call }: StepContext): Promise<void> {
   const left = await cluster.observe({ service: task.serviceId, rollout: former.rollout ?? '' }, call.signal);
   const running = left.filter(({ state, index }) => state === 'RUNNING' && index < serving);
   await gateway.set(task.serviceId, former.config, running, call.signal);
-}
-
-/**
- * Its instances are sent nobody by now, so they go at once. Those that do not, as of a node that is away, are the keeper's to remove. Where the
- * former release cannot run beside them they are waited for also after a cancel with force.
- */
-async function retireOwn(context: StepContext): Promise<void> {
-  const { task, call } = context;
-  const limit = AbortSignal.timeout((undoGraceSeconds + goneWithinSeconds) * 1_000);
-  const isAlone = [task.config, task.former?.config ?? null].some((config) => config !== null && needsHalt(config));
-  const signal = AbortSignal.any([call.signal, limit]);
-  const within: CallContext = { ...call, signal, force: isAlone ? undefined : call.force };
-  try {
-    await driverSet(context).cluster.retire({ service: task.serviceId, rollout: task.rollout }, undoGraceSeconds, within);
-  } catch (error) {
-    if (!limit.aborted || call.signal.aborted) throw error;
-    const message = `the new instances did not end within ${undoGraceSeconds + goneWithinSeconds} s. Davit removes them later`;
-    throw new DriverError({ cause: 'ENGINE_FAILED', message, error });
-  }
 }

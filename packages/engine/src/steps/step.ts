@@ -66,6 +66,16 @@ export interface Step {
   readonly cancelable: boolean | 'FORCED';
   run(context: StepContext): Promise<StepOutput>;
   resume?(task: Task, output: StepOutput): void;
+  /**
+   * Takes back what `run` has done, or had begun, in a deployment that failed or was canceled before its routes changed. The steps that were begun
+   * are undone, the last one first. May be called at any point of `run`, and again after a crash. Left out: nothing has to be taken back.
+   */
+  undo?(context: StepContext): Promise<void>;
+  /**
+   * Nobody else takes back what is left of this step: its undo is tried again, waits for a cluster that is away, and what could not be taken back is
+   * part of the failure. Left out: the keeper removes what is left.
+   */
+  readonly mustBeUndone?: true;
 }
 
 export function driverSet(context: StepContext): DriverSet {

@@ -54,6 +54,8 @@ export const obtain: Step = {
   resume(task, output) {
     task.commit = output.commit ?? null;
   },
+  // What was made in the world is in the state; nothing of it is taken back.
+  undo: removeRun,
 };
 
 /** Finds out what is to be changed. Of a plan alone this is all. */

@@ -1,5 +1,6 @@
 import type { Action, JobEvent, ReleaseConfig } from '../../model.ts';
-import { planStages } from '../../plan/plan.ts';
+import { planStages, type StepName } from '../../plan/plan.ts';
+import { steps as stepsByName } from '../../steps/index.ts';
 import { config, helmSource, terraformSource } from '../config.ts';
 
 /** What is done to a service while its deployment is at one of its points. */
@@ -11,9 +12,18 @@ export interface CrashCase<Name extends SubjectName = SubjectName> {
   readonly fault: Fault;
   /** As `run/crash-point.ts` names them. */
   readonly point: string;
+  /** The point at which the deployment fails each time, so that it comes to the points of undoing. */
+  readonly failsAt?: string;
 }
 
-export type Fault = 'killed' | 'killed twice' | 'database cut' | 'engine restarted' | 'disk full' | 'canceled';
+export type Fault =
+  | 'killed'
+  | 'killed twice'
+  | 'database cut'
+  | 'engine restarted'
+  | 'disk full'
+  | 'canceled'
+  | 'killed while it is undone';
 export type SubjectName = keyof typeof subjects;
 /** Of those that the matrix on real engines has. */
 export type EngineSubjectName = {
@@ -79,7 +89,7 @@ const subjects = {
 /** Where a deployment is interrupted: before a step, after it was done but not recorded, and after it was recorded. */
 const moments = ['before', 'after', 'recorded'] as const;
 /** Steps that put something onto the engine's disk. */
-const filling: readonly string[] = ['build', 'pull', 'start', 'launch'];
+const filling: readonly StepName[] = ['build', 'pull', 'start', 'launch'];
 
 const subjectNames = Object.keys(subjects).filter(isSubject);
 
@@ -114,7 +124,25 @@ function furtherCasesOf<Name extends SubjectName>(subject: Name, action: Action)
     ...steps.flatMap((step) => [one('canceled', `${step}:after`), one('canceled', `${step}:recorded`)]),
     ...steps.flatMap((step) => [one('database cut', `${step}:before`), one('database cut', `${step}:recorded`)]),
     ...(usesEngine ? steps.map((step) => one('engine restarted', `${step}:recorded`)) : []),
+    ...casesOfUndo(subject, action),
   ];
+}
+
+/** Each undo of a step, interrupted before and behind it, so that the next runner does it again. */
+function casesOfUndo<Name extends SubjectName>(subject: Name, action: Action): CrashCase<Name>[] {
+  const { steps, one } = partsOf(subject, action);
+  if (action !== 'DEPLOY' && action !== 'RESTART') return [];
+  const undone = steps.filter((step) => stepsByName[step].undo !== undefined);
+  const last = undone.at(-1);
+  if (last === undefined) return [];
+  // From the change of routes on there is no way back.
+  const failing = last === 'route' ? last : steps[steps.indexOf(last) + 1];
+  return undone.flatMap((step) =>
+    ['before', 'after'].map((moment) => ({
+      ...one('killed while it is undone', `undo-${step}:${moment}`),
+      failsAt: `${failing}:before`,
+    })),
+  );
 }
 
 function partsOf<Name extends SubjectName>(subject: Name, action: Action) {
@@ -128,7 +156,7 @@ function partsOf<Name extends SubjectName>(subject: Name, action: Action) {
   return { steps: stepsOf(subject, action), one, usesEngine: subjects[subject].usesEngine };
 }
 
-function stepsOf(subject: SubjectName, action: Action): readonly string[] {
+function stepsOf(subject: SubjectName, action: Action): readonly StepName[] {
   const { config: release, serviceType } = subjects[subject];
   const service = { serviceId: 's', stageName: 'x', stagePosition: 1, config: release, hasImage: false, serviceType };
   const task = planStages(action, [service])[0]?.tasks[0];

@@ -5,7 +5,7 @@ import { DriverError, FakeTerraform, type FakeCall } from '@davit/drivers';
 import type { EngineInput } from '../../index.ts';
 import { interruptAtPoints } from '../../run/crash-point.ts';
 import { createWorld, eventually, type World } from '../world.ts';
-import type { CrashCase, SubjectName } from './cases.ts';
+import type { CrashCase, Fault, SubjectName } from './cases.ts';
 import { createMortal, type MortalEngine } from './mortal-engine.ts';
 import { makeSubjects, requestOf, routeOf, running, type Subject } from './subjects.ts';
 
@@ -14,7 +14,9 @@ const ends = { DEPLOY: 'DEPLOYED', RESTART: 'RESTARTED', STOP: 'STOPPED', UNINST
 /** Calls to the engine that fail when its disk is full, by the step that makes them. */
 const fillingCalls: Readonly<Record<string, string>> = { build: 'build', pull: 'pull', start: 'start', launch: 'start' };
 /** What a client may see of a fault that the platform cannot undo by itself. */
-const failingFaults: readonly string[] = ['engine restarted', 'disk full', 'canceled'];
+const failingFaults: readonly Fault[] = ['engine restarted', 'disk full', 'canceled', 'killed while it is undone'];
+/** Faults of which the former release is back when the deployment has ended without success. */
+const undoneFaults: readonly Fault[] = ['canceled', 'killed while it is undone'];
 
 const openRows = statement<{ id: string; status: string }>(
   'testCrashOpenDeployments',
@@ -99,11 +101,12 @@ export class Survival {
     const deployment = await this.#ask(subject, life, one.action);
     await fault.suffered;
     const outcome = await this.#world.ends(deployment);
+    interruptAtPoints(null);
     this.#world.fake.script = {};
     const mayFail = failingFaults.includes(one.fault);
     if (mayFail && outcome !== 'SUCCEEDED') {
       assert.equal(outcome, one.fault === 'canceled' ? 'CANCELED' : 'FAILED');
-      if (one.fault === 'canceled' && one.action !== 'RESTART') await this.#isAsBefore(one, { ...life, text: former });
+      if (undoneFaults.includes(one.fault) && one.action !== 'RESTART') await this.#isAsBefore(one, { ...life, text: former });
       assert.equal(await this.#world.ends(await this.#ask(subject, life, one.action)), 'SUCCEEDED');
     }
     assert.equal(await this.#state(life.id), ends[one.action], await this.#log(deployment));
@@ -133,10 +136,11 @@ export class Survival {
     let left = one.fault === 'killed twice' ? 2 : 1;
     const suffered = Promise.withResolvers<void>();
     interruptAtPoints(async (point) => {
+      if (point === one.failsAt) throw new Error('this step fails');
       if (point !== one.point || left === 0) return;
       left -= 1;
       const isLast = left === 0;
-      if (one.fault === 'killed' || one.fault === 'killed twice') {
+      if (one.fault.startsWith('killed')) {
         const killed = this.#engine;
         killed.kill();
         // Not awaited: the killed engine ends only when this point has thrown.

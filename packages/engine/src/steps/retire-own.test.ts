@@ -2,7 +2,7 @@ import { createFakeCluster, type CallContext, type ClusterDriver } from '@davit/
 import { afterEach, expect, test, vi } from 'vitest';
 import type { ReleaseConfig } from '../model.ts';
 import { config } from '../testing/config.ts';
-import { undoRollout } from './rollout.ts';
+import { retireOwn } from './retire-own.ts';
 import type { StepContext } from './step.ts';
 
 afterEach(() => vi.restoreAllMocks());
@@ -23,7 +23,7 @@ function undone(config: ReleaseConfig, former: ReleaseConfig | null, retire: Clu
     task: { ...task, former: former && { config: former, desired: 'RUNNING', rollout: 'old', driver: 'there' } },
     call,
   };
-  return undoRollout(context as unknown as StepContext); // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
+  return retireOwn(context as unknown as StepContext); // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
 }
 
 test('instances that do not go hold up what takes them back for two minutes at most', async () => {
