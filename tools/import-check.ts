@@ -26,6 +26,7 @@ export function findViolations(
     ...cycles(graph),
     ...folderCycles(graph),
     ...impurities(graph, sources),
+    ...kindsElsewhere(sources),
   ].sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
 }
 
@@ -147,6 +148,31 @@ function impurities({ imports }: ImportGraph, sources: Sources): Violation[] {
     }
   }
   return found;
+}
+
+/** What asks for the kind of a service by itself, in place of `kindOf`. */
+const asksForKind = /\b(serviceType|service_type|source\.type)\s*[!=]==|\.job\s*[!=]==\s*undefined|\bcase '(HELM|TERRAFORM)'/;
+const mayAskForKind = (file: string): boolean =>
+  !file.startsWith('packages/engine/src/') || file.startsWith('packages/engine/src/kinds/') || isTest(file);
+
+/** A new kind of service is a file of the engine's `kinds/`, as nothing else of the engine tells kinds apart. */
+function kindsElsewhere(sources: Sources): Violation[] {
+  return [...sources].flatMap(([file, text]) =>
+    mayAskForKind(file)
+      ? []
+      : text.split('\n').flatMap((line, index) =>
+          asksForKind.test(line)
+            ? [
+                {
+                  rule: 'kinds',
+                  file,
+                  line: index + 1,
+                  message: 'asks for the kind of a service: that is a fact of engine/src/kinds',
+                },
+              ]
+            : [],
+        ),
+  );
 }
 
 // Hashing is a function of its input.

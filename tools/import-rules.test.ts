@@ -106,6 +106,10 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'packages/engine/src/keeper/c.ts': `import { d } from '../run/d.ts'; export const c = d;`,
     'packages/engine/src/run/d.ts': `export const d = 1;`,
   },
+  kinds: {
+    'packages/engine/src/run/a.ts': `export const isChart = (task: { serviceType: string }) => task.serviceType === 'HELM';`,
+    'packages/engine/src/kinds/chart.ts': `export const isChart = (task: { serviceType: string }) => task.serviceType === 'HELM';`,
+  },
   'pure-planning': { 'packages/engine/src/hash.ts': `export const hash = () => Date.now();` },
   resolves: { 'packages/engine/src/a.ts': `import './gone.ts';` },
 };
@@ -120,7 +124,15 @@ test.each(Object.keys(planted))('a violation of %s is caught, and nothing else i
 
 test('each rule has a planted violation', () => {
   expect(Object.keys(planted).sort()).toEqual(
-    [...importRules.map(({ name }) => name), 'declared', 'no-cycles', 'no-folder-cycles', 'pure-planning', 'resolves'].sort(),
+    [
+      ...importRules.map(({ name }) => name),
+      'declared',
+      'kinds',
+      'no-cycles',
+      'no-folder-cycles',
+      'pure-planning',
+      'resolves',
+    ].sort(),
   );
 });
 

@@ -1,3 +1,4 @@
+import { kindOfService } from './kinds/index.ts';
 import type { Action } from './model.ts';
 
 /**
@@ -88,9 +89,9 @@ export type StateWord = (typeof stateWords)[Action][Phase] | 'READY' | 'EXECUTIN
 export type ActionStatusWord = 'QUEUED' | 'ONGOING' | 'EXECUTING' | 'SUCCESS' | 'ERROR' | 'CANCELED' | 'CANCELING' | 'NEVER';
 export type ActionWord = 'DEPLOY' | 'DELETE' | 'RESTART' | 'STOP' | 'UNKNOWN';
 
-/** Whether a command of Terraform runs, which has words of its own. */
+/** Whether a command of the user's runs, for which there are words of their own. */
 function isExecuting(action: Action, phase: Phase, serviceType: string | null): boolean {
-  return serviceType === 'TERRAFORM' && action === 'DEPLOY' && phase === 'WORKING';
+  return kindOfService(serviceType).isExecuted && action === 'DEPLOY' && phase === 'WORKING';
 }
 
 export function stateOf(action: Action, phase: Phase, serviceType: string | null = null): StateWord {

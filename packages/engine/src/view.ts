@@ -1,3 +1,4 @@
+import { kindOfService } from './kinds/index.ts';
 import type { ConditionView, DeploymentView, EnvironmentView, HistoryServiceView, ServiceView, StepView } from './port.ts';
 import type { TerraformAction } from './model.ts';
 import { actionStatusOf, actionWord, deploymentState, isFinished, stateOf } from './states.ts';
@@ -42,7 +43,7 @@ function toCondition({ instance_name, since, seen_at, ...row }: ConditionRow): C
 
 /** What a deployment of a Terraform configuration is for; one that is uninstalled has no releases any more to tell it. */
 function terraformOf(row: Pick<ServiceViewRow, 'service_type' | 'action' | 'terraform_action'>): TerraformAction | null {
-  if (row.service_type !== 'TERRAFORM' || row.action === null) return null;
+  if (!kindOfService(row.service_type).isExecuted || row.action === null) return null;
   return row.terraform_action ?? (row.action === 'DEPLOY' ? 'APPLY' : 'DESTROY');
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Queryable } from '@davit/db';
 import type { CallContext } from '@davit/drivers';
+import { chartSourceOf } from '../kinds/chart.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { ranClusterWide } from '../store/helm.ts';
 import type { PlaceRow } from '../store/places.ts';
@@ -21,7 +22,7 @@ export async function leaveRelease(
   const { charts } = driversOf(parts, place.driver).cluster;
   const [runtime] = await tx.many(readRuntimes, [[place.service_id]]);
   if (charts === undefined || runtime === undefined) return;
-  if (runtime.config !== null && runtime.config.source.type !== 'HELM') return;
+  if (runtime.config !== null && chartSourceOf(runtime.config) === null) return;
   const there = placeOfRuntime(parts.settings.installation, runtime);
   const own = (await charts.revisions(there, call.signal)).filter(({ service }) => service === place.service_id);
   if (own.length > 0) {

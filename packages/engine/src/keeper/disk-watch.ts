@@ -1,4 +1,5 @@
 import { causes, type ClusterDisk, type Instance } from '@davit/drivers';
+import { kindOf } from '../kinds/index.ts';
 import { raiseCondition } from '../conditions/conditions.ts';
 import type { FailureRecord } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
@@ -188,7 +189,7 @@ export class DiskWatch {
     const { database, log, settings } = this.#parts;
     const words = `${instance.name} has written ${inGiB(bytes)} into its own file system (DAVIT_INSTANCE_DISK_MIB): it is stopped, and what it wrote removed.`;
     // A run of a job has no condition, as it is not what is deployed.
-    if (config?.job !== undefined) {
+    if (config !== null && !kindOf(config).hasLastingInstances) {
       const line = {
         stream: 'stderr',
         message: `Davit: ERROR INSTANCE_DISK_EXCEEDED: ${words}`,
@@ -217,7 +218,7 @@ interface Written {
 
 function isWatched({ desired, config, environment_id: environment }: Kept, seen: Seen): boolean {
   if (desired !== 'RUNNING' || config === null || seen.busy.has(environment)) return false;
-  return config.source.type !== 'HELM' && config.source.type !== 'TERRAFORM';
+  return kindOf(config).hasOwnContainers;
 }
 
 function found(severity: Found['severity'], code: 'VOLUME_EXCEEDED' | 'INSTANCE_DISK_EXCEEDED', message: string): Found {

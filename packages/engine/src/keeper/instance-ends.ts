@@ -1,4 +1,5 @@
 import type { Instance, InstanceEnd } from '@davit/drivers';
+import { kindOf } from '../kinds/index.ts';
 import { causeOfEnd, describeEnd, quietSeconds, severityOfEnd } from '../conditions/instance-end.ts';
 import { raiseCondition } from '../conditions/conditions.ts';
 import { steadySeconds, type EngineParts } from '../shared/parts.ts';
@@ -128,8 +129,7 @@ interface Ended {
 /** Instances whose end nobody asked for: not those of a service that is being deployed, of former rollouts, or that scaling takes away. */
 function watched(runtime: Kept, seen: Seen): readonly Instance[] {
   const { config, desired, rollout, service_id: service } = runtime;
-  if (desired !== 'RUNNING' || config === null || seen.deploying.has(service)) return [];
-  if (config.job !== undefined || config.source.type === 'HELM' || config.source.type === 'TERRAFORM') return [];
+  if (desired !== 'RUNNING' || config === null || seen.deploying.has(service) || !kindOf(config).hasLastingInstances) return [];
   const { lasting } = instanceCounts(runtime, config);
   return (seen.byService.get(service) ?? []).filter((instance) => instance.rollout === rollout && instance.index < lasting);
 }

@@ -1,9 +1,10 @@
 import { backoffMilliseconds } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type Instance } from '@davit/drivers';
+import { kindOf } from '../kinds/index.ts';
 import { removePlace } from '../former-clusters/leave.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { needsHalt } from '../plan/plan.ts';
+import { needsHalt } from '../kinds/process.ts';
 import { startWithImage } from '../workload/registry-image.ts';
 import { pause } from '../shared/pause.ts';
 import { clearRunningStatus, setRunningStatus } from '../store/journal.ts';
@@ -233,8 +234,8 @@ export class Keeper {
   #followLogs(seen: Seen, term: AbortSignal): void {
     for (const instance of [...seen.byService.values()].flat()) {
       const config = seen.configs.get(instance.release);
-      // The output of a job, and of Terraform, is stored by what waits for its end, as its container goes right after that.
-      if (config === undefined || config.job !== undefined || config.source.type === 'TERRAFORM') continue;
+      // The output of others is stored by what waits for their end, as the container goes right after that.
+      if (config === undefined || !kindOf(config).hasLastingInstances) continue;
       this.#logs.follow(instance, config, term);
     }
   }
@@ -242,9 +243,10 @@ export class Keeper {
   async #keep(runtime: Kept, seen: Seen, term: AbortSignal | null): Promise<void> {
     if (seen.busy.has(runtime.environment_id)) return;
     if (runtime.desired === 'RUNNING' && runtime.config === null) return;
-    if (runtime.config?.source.type === 'HELM') return this.#charts.keep(runtime, term, this.#stop.signal);
+    const kind = runtime.config === null ? null : kindOf(runtime.config).name;
+    if (kind === 'CHART') return this.#charts.keep(runtime, term, this.#stop.signal);
     const instances = seen.byService.get(runtime.service_id) ?? [];
-    if (runtime.config?.job !== undefined) return this.#keepJob(runtime, instances, seen.jobRuns);
+    if (kind === 'JOB') return this.#keepJob(runtime, instances, seen.jobRuns);
     const mine =
       runtime.desired === 'RUNNING' && !runtime.is_held
         ? instances.filter((instance) => instance.rollout === runtime.rollout)

@@ -1,4 +1,5 @@
 import type { Instance } from '@davit/drivers';
+import { kindOf } from '../kinds/index.ts';
 import type { EngineParts } from '../shared/parts.ts';
 import type { ConditionSeverity, ServiceView } from '../port.ts';
 import { instanceCounts } from '../scaling/instances.ts';
@@ -26,8 +27,7 @@ export async function noteRunningStatus(
   isReady: (instance: Instance) => boolean,
 ): Promise<void> {
   const { config, desired, service_id: service, worst_condition: known } = runtime;
-  if (seen.deploying.has(service) || desired !== 'RUNNING' || config === null) return;
-  if (config.source.type === 'HELM' || config.job !== undefined) return;
+  if (seen.deploying.has(service) || desired !== 'RUNNING' || config === null || !kindOf(config).hasLastingInstances) return;
   const { serving } = instanceCounts(runtime, config);
   const up = servingInstances(runtime, seen).filter((instance) => instance.state === 'RUNNING' && isReady(instance)).length;
   const worst = known !== null && up >= serving ? (await database.one(clearLapsedConditions, [service])).worst : known;

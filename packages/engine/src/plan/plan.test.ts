@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { config } from '../testing/config.ts';
 import { changesBetween } from './changes.ts';
 import { journalVersion } from '../store/journal.ts';
-import { needsHalt, planStages, stepMetrics, type PlanInput } from './plan.ts';
+import { needsHalt } from '../kinds/process.ts';
+import { planStages, stepMetrics, type PlanInput } from './plan.ts';
 
 const input = (overrides: Partial<PlanInput> = {}): PlanInput => ({
   serviceId: 'a',

@@ -1,8 +1,11 @@
 import type { Database } from '@davit/db';
+import { imageSourceOf } from '../kinds/image.ts';
+import { kindOfService } from '../kinds/index.ts';
 import { moveNotes } from '../former-clusters/leave.ts';
 import { hashOf } from '../hash.ts';
 import { changesBetween } from '../plan/changes.ts';
-import { needsHalt, planStages } from '../plan/plan.ts';
+import { needsHalt } from '../kinds/process.ts';
+import { planStages } from '../plan/plan.ts';
 import type { DeploymentPlan, DeploymentRequest, PlannedService, ReleaseConfig, RequestedService } from '../port.ts';
 import { firstCount, instanceCounts, scalingObstacle } from '../scaling/instances.ts';
 import * as requests from '../store/requests.ts';
@@ -60,16 +63,15 @@ export async function planRequest(
         steps: [...task.build, ...task.deploy],
         instances: { from: running, to: starts && config !== null ? firstCount(config, former ?? null) : 0 },
         expectedDowntime: downtime,
-        notes:
-          input?.serviceType === 'TERRAFORM' || input?.serviceType === 'HELM'
-            ? []
-            : [
-                ...(request.action === 'DEPLOY' ? [imageNote(config, input?.hasImage ?? false)] : []),
-                ...(downtime && starts ? [haltNote] : []),
-                ...(isKept && running > 0 ? [keptNote(config)] : []),
-                ...(moves ? moveNotes(names[0] ?? '', names[1] ?? '', (config?.volumes.length ?? 0) > 0) : []),
-                ...(starts ? scalingNotes(config) : []),
-              ],
+        notes: !kindOfService(input?.serviceType, config).hasImage
+          ? []
+          : [
+              ...(request.action === 'DEPLOY' ? [imageNote(config, input?.hasImage ?? false)] : []),
+              ...(downtime && starts ? [haltNote] : []),
+              ...(isKept && running > 0 ? [keptNote(config)] : []),
+              ...(moves ? moveNotes(names[0] ?? '', names[1] ?? '', (config?.volumes.length ?? 0) > 0) : []),
+              ...(starts ? scalingNotes(config) : []),
+            ],
         changes: starts && config !== null ? changesBetween(former?.config ?? null, config) : [],
       };
     }),
@@ -104,13 +106,17 @@ function isKept({ place }: DeploymentRequest, { former, config, earlier, release
   if (former === null || config === null || former.desired !== 'RUNNING' || former.driver !== place.driver) return false;
   if (former.config_hash !== (earlier?.config_hash ?? hashOf(config))) return false;
   if (earlier !== undefined) return earlier.image_id === former.image_id;
-  if (config.source.type === 'IMAGE') return true;
+  if (imageSourceOf(config) !== null) return true;
   return release !== undefined && 'config' in release && release.commitId !== null && release.commitId === former.commit?.id;
+}
+
+function isPulled(config: ReleaseConfig | null): boolean {
+  return config !== null && imageSourceOf(config) !== null;
 }
 
 function keptNote(config: ReleaseConfig | null): string {
   const kept = 'Nothing changed since the last deployment: the running instances are kept';
-  return config?.source.type === 'IMAGE' ? `${kept}, unless the tag names another image by now.` : `${kept}.`;
+  return isPulled(config) ? `${kept}, unless the tag names another image by now.` : `${kept}.`;
 }
 
 function scalingNotes(config: ReleaseConfig | null): string[] {
@@ -120,7 +126,7 @@ function scalingNotes(config: ReleaseConfig | null): string[] {
 
 function imageNote(config: ReleaseConfig | null, hasImage: boolean): string {
   if (hasImage) return 'The release runs the image that it was built with; nothing is built.';
-  if (config?.source.type === 'IMAGE') return 'The image is pulled unless it is there already.';
+  if (isPulled(config)) return 'The image is pulled unless it is there already.';
   return 'The image is built unless one of the same commit and build settings exists.';
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
+import { kindOfService, type Refusal } from '../kinds/index.ts';
 import type { DeploymentRequest, RequestedService } from '../port.ts';
 import { pinnedName } from '../workload/registry-image.ts';
 import * as requests from '../store/requests.ts';
@@ -7,19 +8,12 @@ import * as requests from '../store/requests.ts';
 /** Restart and stop need something that ran: for one service that is an error, for an environment the others are done. */
 export async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): Promise<readonly RequestedService[]> {
   if (request.action !== 'RESTART' && request.action !== 'STOP') return request.services;
-  const [endless] = request.services.filter(({ serviceType }) => serviceType === 'TERRAFORM');
-  if (endless !== undefined && !request.wholeEnvironment) {
-    throw new AppError({
-      code: 'NOT_SUPPORTED',
-      message: `${endless.name} is a Terraform configuration: nothing of it runs that could be stopped or restarted. Leave it out.`,
-    });
-  }
-  const chart = request.action === 'RESTART' ? request.services.find(({ serviceType }) => serviceType === 'HELM') : undefined;
-  if (chart !== undefined) {
-    throw new AppError({
-      code: 'NOT_SUPPORTED',
-      message: `${chart.name} is a Helm chart, whose parts are not restarted as a whole. Leave it out, or deploy it.`,
-    });
+  const refusalOf = ({ serviceType }: RequestedService): Refusal | undefined =>
+    kindOfService(serviceType).refusals[request.action];
+  for (const service of request.services) {
+    const refusal = refusalOf(service);
+    if (refusal !== undefined && !(refusal.isLeftOut && request.wholeEnvironment))
+      throw new AppError({ code: 'NOT_SUPPORTED', message: `${service.name} ${refusal.reason}` });
   }
   const ids = request.services.map((service) => service.serviceId);
   const deployed = new Set((await tx.many(requests.everDeployed, [ids])).map((row) => row.service_id));
@@ -30,7 +24,7 @@ export async function whatCanBeDone(tx: Queryable, request: DeploymentRequest): 
       message: `${missing.name} has not been deployed yet, so there is nothing to ${request.action.toLowerCase()}. Deploy it first.`,
     });
   }
-  return request.services.filter(({ serviceId, serviceType }) => deployed.has(serviceId) && serviceType !== 'TERRAFORM');
+  return request.services.filter((service) => deployed.has(service.serviceId) && refusalOf(service) === undefined);
 }
 
 /** NOT_FOUND, or RELEASE_NOT_USABLE: an earlier release that is asked for cannot be deployed any more. */
@@ -48,7 +42,8 @@ export async function assertReleasesUsable(tx: Queryable, services: readonly Req
         message: `${service.name} has no release ${releaseId}. Its deployment history lists them.`,
       });
     }
-    if (service.serviceType !== 'HELM' && release.image_id === null && pinnedName(release.image_name) === null) {
+    const { isRedeployedWithoutImage } = kindOfService(service.serviceType);
+    if (!isRedeployedWithoutImage && release.image_id === null && pinnedName(release.image_name) === null) {
       throw new AppError({
         code: 'RELEASE_NOT_USABLE',
         message: `release ${releaseId} of ${service.name} has no image: it was never built, or it is older than the releases whose images are kept (DAVIT_KEPT_RELEASES). Choose a newer one, or deploy its commit.`,

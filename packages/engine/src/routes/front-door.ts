@@ -1,4 +1,5 @@
 import { DriverError, type ClusterRoute, type Ownership } from '@davit/drivers';
+import { chartSourceOf } from '../kinds/chart.ts';
 import { releaseName } from '../charts/place.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
@@ -9,11 +10,13 @@ import { otherSettings, sourceSettings } from './route-settings.ts';
  */
 
 /** What of a release is reached from outside, for a cluster. Pure. */
-export function routesOf(serviceId: string, { ports, source }: Pick<ReleaseConfig, 'ports' | 'source'>): readonly ClusterRoute[] {
+export function routesOf(serviceId: string, config: Pick<ReleaseConfig, 'ports' | 'source'>): readonly ClusterRoute[] {
+  const { ports } = config;
+  const chart = chartSourceOf(config);
   return ports.flatMap((port) => {
     const hosts = [...port.hosts, ...(port.customHosts ?? [])];
     if (!port.public || hosts.length === 0 || (port.protocol !== 'HTTP' && port.protocol !== 'GRPC')) return [];
-    const to = source.type === 'HELM' ? { release: releaseName(serviceId), ...serviceOf(port.id, source) } : undefined;
+    const to = chart === null ? undefined : { release: releaseName(serviceId), ...serviceOf(port.id, chart) };
     return [
       { id: port.id, hosts, pathPrefix: port.pathPrefix, internalPort: port.internalPort, ...(to !== undefined && { to }) },
     ];

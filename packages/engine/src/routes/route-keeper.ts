@@ -1,3 +1,4 @@
+import { kindOf } from '../kinds/index.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { leadNone, leadRequests, routesOf } from './front-door.ts';
 import { busyEnvironments } from '../store/journal.ts';
@@ -33,7 +34,7 @@ export class RouteKeeper {
 
   async #keepOne(runtime: Kept, attempts: Attempts, signal: AbortSignal): Promise<void> {
     const { service_id: service, config, rollout } = runtime;
-    const serves = runtime.desired === 'RUNNING' && config !== null && config.job === undefined && rollout !== null;
+    const serves = runtime.desired === 'RUNNING' && config !== null && kindOf(config).isServing && rollout !== null;
     const text = serves ? JSON.stringify([rollout, routesOf(service, config), config.metadata]) : '';
     const led = this.#led.get(service);
     if (led?.text === text && performance.now() - led.at < againAfterMilliseconds) return;

@@ -1,5 +1,6 @@
 import { isAppError, redactor, type Redactor } from '@davit/base';
 import { DriverError } from '@davit/drivers';
+import { kindOfService } from '../kinds/index.ts';
 import { ClusterAway } from '../shared/cluster-drivers.ts';
 import type { FailureRecord } from '../model.ts';
 import type { EngineParts } from '../shared/parts.ts';
@@ -349,7 +350,9 @@ export class DeploymentRun {
   /** Takes back what had been started, unless the routes have changed already. See `takeBack`. */
   async #undo(member: TaskState): Promise<string | null> {
     const { deployment } = this.#input;
-    const rollsOut = deployment.action === 'DEPLOY' || deployment.action === 'RESTART' || member.task.config?.job !== undefined;
+    const { config, serviceType } = member.task;
+    const isUp = deployment.action === 'DEPLOY' || deployment.action === 'RESTART';
+    const rollsOut = isUp || kindOfService(serviceType, config).runsWhenTakenDown;
     if (!rollsOut || member.phase === 'BUILDING' || (await this.#isRouted(member))) return null;
     return takeBack(member, { ...this.#input, journal: this.#journal, log: this.#log, wait: this.#wait });
   }

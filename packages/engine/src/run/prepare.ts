@@ -1,7 +1,9 @@
 import type { EngineHooks } from '../port.ts';
 import type { ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../shared/parts.ts';
-import { eventOf, planStages, stepMetrics, type PlannedTask, type StepName } from '../plan/plan.ts';
+import { kindOf } from '../kinds/index.ts';
+import { eventOf } from '../kinds/job.ts';
+import { planStages, stepMetrics, type PlannedTask, type StepName } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 import { steps, type Task } from '../steps/index.ts';
 import * as store from '../store/journal.ts';
@@ -105,7 +107,8 @@ export function positionOf(plan: PlannedTask, name: StepName): number {
 async function toTask({ deployment, journal }: PrepareInput, row: store.TaskRow, former: RuntimeRow | null): Promise<Task> {
   const { action } = deployment;
   // What a job runs when it is taken down is what was deployed, also for a runner that comes when that is forgotten already.
-  const restart = action === 'RESTART' || (action !== 'DEPLOY' && former?.config?.job !== undefined);
+  const runs = former !== null && former.config !== null && kindOf(former.config).runsWhenTakenDown;
+  const restart = action === 'RESTART' || (action !== 'DEPLOY' && runs);
   const config = row.config ?? (restart ? (former?.config ?? null) : null);
   const releaseId = row.release_id ?? (restart ? (former?.release_id ?? null) : null);
   if (restart && row.release_id === null && releaseId !== null) {
@@ -155,30 +158,13 @@ async function credentialsOf(
   hooks: EngineHooks,
   config: ReleaseConfig | null,
 ): Promise<readonly { readonly password: string }[]> {
-  if (config?.source.type === 'IMAGE' && config.source.registryId !== null) {
-    return given([await unlessRefused(hooks.registryCredentials(config.source.registryId))]);
-  }
-  const tokens = config === null ? [] : gitTokensOf(config.source);
-  return given(
-    await Promise.all(tokens.map((id) => (id === null ? Promise.resolve(null) : unlessRefused(hooks.gitCredentials(id, null))))),
-  );
-}
-
-function given<T>(values: readonly (T | null | undefined)[]): T[] {
-  return values.flatMap((value) => value ?? []);
-}
-
-function gitTokensOf(source: ReleaseConfig['source']): readonly (string | null)[] {
-  switch (source.type) {
-    case 'GIT':
-      return [source.gitTokenId];
-    case 'TERRAFORM':
-      return [source.git.gitTokenId];
-    case 'HELM':
-      return [source.git?.gitTokenId ?? null, source.values.file?.git?.git_repository.git_token_id ?? null];
-    default:
-      return [];
-  }
+  if (config === null) return [];
+  const { registry, gitTokens } = kindOf(config).credentials(config);
+  const found = await Promise.all([
+    ...(registry === null ? [] : [unlessRefused(hooks.registryCredentials(registry))]),
+    ...gitTokens.map((id) => unlessRefused(hooks.gitCredentials(id, null))),
+  ]);
+  return found.flatMap((one) => one ?? []);
 }
 
 function journalRows(member: TaskState): { service_id: string; position: number; name: StepName; metric: string }[] {

@@ -37,7 +37,7 @@ export async function takeBack(
   const undone = [...plan.build, ...plan.deploy]
     .filter((name) => begun.has(name))
     .map((name) => steps[name])
-    .reverse();
+    .toReversed();
   const isOwed = undone.some(({ mustBeUndone }) => mustBeUndone === true);
   const signal = AbortSignal.any([abandon, AbortSignal.timeout(mostMilliseconds)]);
   const say = (message: string): void => log.add('undo', message, { serviceId });

@@ -2,6 +2,7 @@ import { lstat, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isAppError } from '@davit/base';
 import { DriverError, type HelmInstall, type HelmValues } from '@davit/drivers';
+import { chartSourceOf } from '../kinds/chart.ts';
 import type { HelmReleaseSource, ReleaseConfig } from '../model.ts';
 import { isDatabaseAway } from '../shared/retry-policy.ts';
 import * as store from '../store/helm.ts';
@@ -19,8 +20,8 @@ const largestValuesLength = 1024 * 1024;
 const packaged = 'chart.tgz';
 
 export function helmOf(config: ReleaseConfig): HelmReleaseSource {
-  const { source } = config;
-  if (source.type !== 'HELM') throw new Error(`${config.name} is no Helm chart`);
+  const source = chartSourceOf(config);
+  if (source === null) throw new Error(`${config.name} is no Helm chart`);
   return source;
 }
 

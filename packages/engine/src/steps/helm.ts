@@ -7,13 +7,14 @@ import {
   type ClusterCharts,
   type HelmSession,
 } from '@davit/drivers';
+import { chartSourceOf } from '../kinds/chart.ts';
 import { fetchChart, helmOf, installOf, isFetched } from './chart.ts';
 import { releaseName } from '../charts/place.ts';
 import { ClusterAway } from '../shared/cluster-drivers.ts';
 import { leadRequests } from '../routes/front-door.ts';
 import { leaveOthers } from '../former-clusters/leave.ts';
 import type { ReleaseConfig } from '../model.ts';
-import { isInstalled, repairOf } from '../plan/helm.ts';
+import { isInstalled, repairOf } from '../plan/chart-repair.ts';
 import { beginRuntime } from '../store/terraform.ts';
 import { checkoutFolder } from './image.ts';
 import { configOf, driverSet, noteDeployed, noteHere, ownerOf, type Step, type StepContext } from './step.ts';
@@ -282,8 +283,8 @@ function placeOf(context: StepContext): ChartPlace {
 }
 
 function helmSeconds({ task }: StepContext): number {
-  const source = (task.config ?? task.former?.config)?.source;
-  const seconds = source?.type === 'HELM' ? source.timeoutSeconds : 0;
+  const config = task.config ?? task.former?.config ?? null;
+  const seconds = (config === null ? null : chartSourceOf(config))?.timeoutSeconds ?? 0;
   return seconds === 0 ? daySeconds : seconds;
 }
 
@@ -294,7 +295,7 @@ function helmSeconds({ task }: StepContext): number {
 async function accessTo(context: StepContext, installs: boolean): Promise<ChartAccess> {
   const { task, call } = context;
   const isWide = (config: ReleaseConfig | null): boolean =>
-    config?.source.type === 'HELM' && config.source.allowClusterWideResources;
+    config !== null && chartSourceOf(config)?.allowClusterWideResources === true;
   const [now, before] = [isWide(task.config), isWide(task.former?.config ?? null)];
   const wish = { isClusterWide: now || before, takesBack: !installs, seconds: 3 * helmSeconds(context) };
   const charts = chartsOf(context);

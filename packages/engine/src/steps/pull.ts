@@ -1,3 +1,4 @@
+import { imageSourceOf } from '../kinds/image.ts';
 import { assertSpace } from '../housekeeping/images.ts';
 import { pinnedName, pullImage, taggedName } from '../workload/registry-image.ts';
 import * as store from '../store/journal.ts';
@@ -14,8 +15,8 @@ export const pull: Step = {
   cancelable: true,
   async run(context) {
     const { task, call, journal, parts } = context;
-    const { source } = configOf(task);
-    if (source.type !== 'IMAGE') throw new Error(`${task.name} has no image to pull`);
+    const source = imageSourceOf(configOf(task));
+    if (source === null) throw new Error(`${task.name} has no image to pull`);
     const reference = pinnedName(task.imageName) ?? taggedName(source);
     await assertSuits(context);
     await assertSpace(parts, task.driver, call);

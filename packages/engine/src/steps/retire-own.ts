@@ -1,5 +1,5 @@
 import { DriverError, type CallContext } from '@davit/drivers';
-import { needsHalt } from '../plan/plan.ts';
+import { needsHalt } from '../kinds/process.ts';
 import { driverSet, type StepContext } from './step.ts';
 
 const undoGraceSeconds = 2;

@@ -1,6 +1,7 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { CallContext, Instance, Ownership, Workload } from '@davit/drivers';
+import { gitSourceOf as gitSource } from '../kinds/image.ts';
 import type { BuildCommit, GitReleaseSource, JobEvent, ReleaseConfig } from '../model.ts';
 import { driversOf, type DriverSet, type EngineParts } from '../shared/parts.ts';
 import type { StepName, StepOutput } from '../plan/plan.ts';
@@ -137,8 +138,8 @@ export function configOf(task: Task): ReleaseConfig {
 
 /** Where the release's image is built from. */
 export function gitSourceOf(task: Task): GitReleaseSource {
-  const { source } = configOf(task);
-  if (source.type !== 'GIT') throw new Error(`${task.name} is not built from a repository`);
+  const source = gitSource(configOf(task));
+  if (source === null) throw new Error(`${task.name} is not built from a repository`);
   return source;
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { StateLock, StateStore, TerraformBackend, TerraformRun } from '@davit/drivers';
+import { terraformSourceOf } from '../kinds/terraform.ts';
 import type { BuildCommit, ReleaseConfig, TerraformReleaseSource } from '../model.ts';
 import * as store from '../store/terraform.ts';
 import { admitRun, runIdOf } from '../terraform-runs.ts';
@@ -14,8 +15,8 @@ import { driverSet, ownerOf, type StepContext } from './step.ts';
 export const defaultGraceSeconds = 60;
 
 export function terraformOf(config: ReleaseConfig): { readonly source: TerraformReleaseSource } {
-  const { source } = config;
-  if (source.type !== 'TERRAFORM') throw new Error(`${config.name} is no Terraform configuration`);
+  const source = terraformSourceOf(config);
+  if (source === null) throw new Error(`${config.name} is no Terraform configuration`);
   return { source };
 }
 

@@ -4,7 +4,7 @@ import { ClusterAway } from '../shared/cluster-drivers.ts';
 import { storable } from '../jobs/outputs.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { isDatabaseAway } from '../shared/retry-policy.ts';
-import { terraformAction } from '../plan/terraform.ts';
+import { terraformAction, terraformSourceOf } from '../kinds/terraform.ts';
 import { withoutSecrets } from '../terraform-resources.ts';
 import * as journal from '../store/journal.ts';
 import * as store from '../store/terraform.ts';
@@ -260,7 +260,8 @@ export async function removeRun(context: StepContext): Promise<void> {
   const terraform = terraformOn(context);
   await endOnCluster(context, terraform);
   for (const one of [config, former?.config ?? null]) {
-    if (one?.source.type !== 'TERRAFORM' || !(await terraform.hasUnstoredState(folder, one.source.git.rootPath))) continue;
+    const source = one === null ? null : terraformSourceOf(one);
+    if (source === null || !(await terraform.hasUnstoredState(folder, source.git.rootPath))) continue;
     context.call.log(`A state could not be stored: it stays in ${folder}. Push it by hand before anything else is applied.`);
     return;
   }

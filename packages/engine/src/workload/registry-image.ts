@@ -1,5 +1,6 @@
 import { isAppError } from '@davit/base';
 import { DriverError, type CallContext, type PulledImage, type Workload } from '@davit/drivers';
+import { imageSourceOf } from '../kinds/image.ts';
 import type { ImageReleaseSource, ReleaseConfig, ReleaseSource } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { isDatabaseAway } from '../shared/retry-policy.ts';
@@ -83,9 +84,10 @@ export async function startWithImage(
   } catch (error) {
     const reference = pinnedName(imageName);
     if (!(error instanceof DriverError && error.code === 'IMAGE_MISSING')) throw error;
-    if (source.type !== 'IMAGE' || reference === null) throw error;
+    const pulled = imageSourceOf({ source });
+    if (pulled === null || reference === null) throw error;
     call.log(`The image is no longer on the engine. Pulling ${reference} again.`);
-    await pullImage(parts, { driver, serviceName, registryId: source.registryId, reference }, call);
+    await pullImage(parts, { driver, serviceName, registryId: pulled.registryId, reference }, call);
     await start();
   }
 }
@@ -107,7 +109,8 @@ export async function withRegistry(
 ): Promise<Workload> {
   const { carrier, pullRegistryId } = driversOf(parts, driver);
   if (carrier !== null) return workload;
-  const registryId = source.type === 'IMAGE' ? source.registryId : (pullRegistryId ?? null);
+  const pulled = imageSourceOf({ source });
+  const registryId = pulled === null ? (pullRegistryId ?? null) : pulled.registryId;
   const credentials = await credentialsOf(parts.hooks, { registryId, serviceName: name });
   return credentials === null ? workload : { ...workload, registry: { host: registryHost(workload.image), credentials } };
 }

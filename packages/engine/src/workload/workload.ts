@@ -1,5 +1,6 @@
 import { AppError, Sensitive } from '@davit/base';
 import type { EnvironmentEntry, Ownership, Probe, Workload, WorkloadFile } from '@davit/drivers';
+import { kindOf } from '../kinds/index.ts';
 import type { ReleaseCommit, ReleaseConfig, ValuePart } from '../model.ts';
 
 export interface WorkloadInput {
@@ -77,7 +78,7 @@ function files(config: ReleaseConfig, secrets: ReadonlyMap<string, string>): Wor
 // The commit is not part of the configuration, as its hash would change with every push.
 function commitVariables(input: WorkloadInput): EnvironmentEntry[] {
   if (input.commit === null) return [];
-  const type = input.config.job === undefined ? 'APPLICATION' : 'JOB';
+  const type = kindOf(input.config).variableWord;
   const short = input.owner.service.slice(0, 8).toUpperCase();
   return [
     { name: `${input.builtInPrefix}${type}_Z${short}_GIT_COMMIT_ID`, value: new Sensitive(input.commit.id) },
@@ -104,8 +105,7 @@ export function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string,
 
 /** Ids of all secret versions that a release needs. */
 export function secretIds(config: ReleaseConfig): string[] {
-  const own = config.source.type === 'TERRAFORM' ? config.source.variables : [];
-  const parts = [...config.environment, ...config.files, ...own].flatMap((entry) => entry.parts);
+  const parts = [...config.environment, ...config.files, ...kindOf(config).values(config)].flatMap((entry) => entry.parts);
   return [...new Set(parts.flatMap((part) => (typeof part === 'string' ? [] : [part.secret])))];
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { helmSteps, isInstalled, repairOf, type Revision } from './helm.ts';
+import { isInstalled, repairOf, type Revision } from './chart-repair.ts';
 
 /** `deployed a`, oldest first. */
 const history = (...words: string[]): Revision[] =>
@@ -38,11 +38,4 @@ test('what an interrupted deployment had installed is known', () => {
   expect(isInstalled(history('superseded a', 'deployed b'), 'b')).toBe(true);
   expect(isInstalled(history('deployed a', 'pending-upgrade b'), 'b')).toBe(false);
   expect(isInstalled([], 'b')).toBe(false);
-});
-
-test('a chart has its own steps for each action', () => {
-  expect(helmSteps('DEPLOY', null)).toEqual(['obtain-chart', 'install', 'settle-chart']);
-  expect(helmSteps('STOP', null)).toEqual(['unroute', 'halt-chart']);
-  expect(helmSteps('UNINSTALL', null)).toEqual(['unroute', 'uninstall', 'remove']);
-  expect(helmSteps('RESTART', null)).toEqual([]);
 });

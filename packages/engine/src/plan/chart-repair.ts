@@ -1,23 +1,3 @@
-import type { Action, ReleaseConfig } from '../model.ts';
-import type { StepName } from './plan.ts';
-
-/** Nothing is built, and what runs is the cluster's to start again. */
-export function helmSteps(action: Action, config: ReleaseConfig | null): readonly StepName[] {
-  switch (action) {
-    case 'DEPLOY':
-      return config?.source.type === 'HELM' && config.source.action === 'DIFF'
-        ? ['obtain-chart', 'diff']
-        : ['obtain-chart', 'install', 'settle-chart'];
-    case 'STOP':
-      return ['unroute', 'halt-chart'];
-    case 'DELETE':
-    case 'UNINSTALL':
-      return ['unroute', 'uninstall', 'remove'];
-    default:
-      return [];
-  }
-}
-
 /** A revision that the cluster has of a release; `rollout`: of Davit's deployment that made it. */
 export interface Revision {
   readonly revision: number;
