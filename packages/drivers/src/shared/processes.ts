@@ -2,25 +2,34 @@ import { readdirSync, readFileSync, renameSync, linkSync, rmSync, writeFileSync 
 import { randomUUID } from 'node:crypto';
 import { pause } from './pause.ts';
 
-/** Returns when a process started, in ticks since the machine booted; '' once it has ended. With it, a later process of the same id is not mistaken for it. */
+/**
+ * Returns when a process started, in ticks since the machine booted; '' if it has exited. The start time distinguishes
+ * it from a later process with the same id.
+ */
 export function startOf(id: number | 'self'): string {
   const fields = statusOf(id);
-  // A zombie has ended, too; its parent has not noticed yet.
+  // A zombie has exited too; its parent has not reaped it yet.
   return fields[0] === 'Z' ? '' : (fields[19] ?? '');
 }
 
-/** The process group of a process, which is the id of its leader. NaN when it has ended. */
+/** Returns the process group of a process, which is the id of the group's leader; NaN if the process has exited. */
 export function groupOf(id: number): number {
   return Number(statusOf(id)[2]);
 }
 
-/** Fields of /proc/<id>/stat from the third one on: the second one is the name in parentheses and may hold anything. */
+/**
+ * Returns the fields of /proc/<id>/stat from the third one on. The second one is the name in parentheses and may
+ * contain anything.
+ */
 function statusOf(id: number | 'self'): string[] {
   const status = readOrNull(`/proc/${id}/stat`);
   return status === null ? [] : status.slice(status.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Processes of this machine whose arguments include all of these, the one that started last first. Zombies are left out. */
+/**
+ * Returns the processes of this machine whose arguments include all of these, the most recently started first. Zombies
+ * are omitted.
+ */
 export function processesWith(...wanted: readonly string[]): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -32,7 +41,10 @@ export function processesWith(...wanted: readonly string[]): number[] {
     .toSorted((a, b) => Number(startOf(b)) - Number(startOf(a)) || b - a);
 }
 
-/** Ends a process by SIGTERM, after `graceMilliseconds` by SIGKILL, and resolves when it has ended. One that has ended is fine. */
+/**
+ * Ends a process by SIGTERM, then after `graceMilliseconds` by SIGKILL, and resolves once it has exited. Succeeds if it
+ * has already exited.
+ */
 export async function endProcess(id: number, graceMilliseconds: number, signal: AbortSignal): Promise<void> {
   const start = startOf(id);
   const isThere = (): boolean => start !== '' && startOf(id) === start;
@@ -41,15 +53,16 @@ export async function endProcess(id: number, graceMilliseconds: number, signal: 
     try {
       process.kill(id, word);
     } catch {
-      return; // It has ended meanwhile, or is not ours to end.
+      return; // The process has exited meanwhile, or belongs to another user.
     }
     for (let tries = 0; tries < 10 && isThere(); tries += 1) await pause(20, signal);
   }
 }
 
 /**
- * Does something while no other process, and no other call of this one, does so under the same file. The lock of a process that has
- * ended is taken over. Waits for its turn until the signal aborts. The folder of the file must be writable for nobody else.
+ * Runs an action under an exclusive lock, held against other processes and other calls of this process that use the
+ * same file. A lock of a process that has exited is taken over. Waits for the lock until the signal aborts. Nobody else
+ * may have write permission on the folder of the file.
  */
 export async function withLock<Result>(file: string, signal: AbortSignal, action: () => Promise<Result>): Promise<Result> {
   const own = `${process.pid} ${startOf('self')} ${randomUUID()}`;
@@ -62,27 +75,37 @@ export async function withLock<Result>(file: string, signal: AbortSignal, action
 }
 
 function take(file: string, own: string): boolean {
-  try {
-    writeFileSync(file, own, { flag: 'wx', mode: 0o600 });
-    return true;
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  }
   const held = readOrNull(file);
-  const [id = '', start = ''] = held?.split(' ') ?? [];
-  // Empty: it is being written just now, or its writer ended in between; the latter is found by the next start of this machine.
-  if (held !== null && held !== '' && startOf(Number(id)) !== start) removeIf(file, held);
+  if (held === null) return linkInto(file, own);
+  const [id = '', start = ''] = held.split(' ');
+  // An empty file is from a version that wrote the content later, and was killed in between.
+  if (held === '' || startOf(Number(id)) !== start) removeIf(file, held);
   return false;
 }
 
-/** Another process may have taken the lock over since it was read: then that one stays. */
+/** Makes the file with its content in one step: a process that is killed in between leaves no empty file behind. */
+function linkInto(file: string, content: string): boolean {
+  const draft = `${file}-${randomUUID()}`;
+  writeFileSync(draft, content, { flag: 'wx', mode: 0o600 });
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Removes a stale lock, unless another process has acquired it since it was read. */
 function removeIf(file: string, content: string): void {
   const aside = `${file}-${randomUUID()}`;
   try {
     renameSync(file, aside);
     if (readOrNull(aside) !== content) linkSync(aside, file);
   } catch {
-    // It is gone, or taken once more.
+    // The lock has been removed, or acquired again.
   }
   rmSync(aside, { force: true });
 }
