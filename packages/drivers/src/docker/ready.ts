@@ -18,15 +18,17 @@ export interface ReadyScope extends Scope {
   readonly isLocal: boolean;
 }
 
-/** How often an instance that exits before it is ready is started again, and the pauses before. */
+/** Times that an instance is restarted if it exits before it is ready. A pause precedes each restart. */
 const revivals = 2;
 const firstRevivalPauseMilliseconds = 500;
-/** How long a workload without ports and probe must run. */
+/** Milliseconds that an instance without ports and without a readiness probe must run to count as ready. */
 const steadyMilliseconds = 1000;
-/** Attempts of a probe that are kept as evidence. */
+/** A run that is shorter than this has hardly begun. */
+const shortRunMilliseconds = 2000;
+/** Number of probe attempts that are kept as evidence. */
 const keptAttempts = 10;
 
-/** What came of waiting for one run of an instance. */
+/** Result of waiting for one run of an instance. */
 type Outcome =
   | { readonly type: 'READY' }
   | { readonly type: 'EXITED' }
@@ -38,7 +40,7 @@ export async function awaitReady(scope: ReadyScope, workload: Workload, context:
   const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
   const found = await Promise.all(indices.map((index) => inspectOwn(scope, workload, index, context.signal)));
   const deadline = Date.now() + workload.readyTimeoutSeconds * 1000;
-  // One that fails ends the wait for the others: the rollout has failed as a whole.
+  // The first instance that fails ends the wait for the others: the rollout has failed as a whole.
   const giveUp = new AbortController();
   const signal = AbortSignal.any([context.signal, giveUp.signal]);
   const waits = found.map((inspection) => awaitInstance({ scope, workload, context, deadline, signal }, inspection));
@@ -52,7 +54,8 @@ export async function awaitReady(scope: ReadyScope, workload: Workload, context:
   }
 }
 
-// By its name, not from a list: an instance that is not there must not count as ready, and on Podman a list takes its time.
+// Inspects the container by name instead of listing containers. A missing instance must not count as ready, and listing
+// is slow on Podman.
 async function inspectOwn(scope: Scope, workload: Workload, index: number, signal: AbortSignal): Promise<Inspection> {
   const found = await inspect(scope.docker, instanceName(workload, index), signal);
   if (found) return found;
@@ -70,19 +73,39 @@ interface Wait {
 async function awaitInstance(wait: Wait, first: Inspection): Promise<Instance> {
   const { scope, signal, context } = wait;
   let inspection = first;
+  let exited: Exited | null = null;
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await awaitRun(wait, inspection);
-    // It has just answered: it is not asked for once more.
+    // The instance has just passed its check, so it is not inspected again.
     if (outcome.type === 'READY') return toInstance(inspection, scope.isDirect);
     const now = await inspectAgain(wait, inspection);
-    if (outcome.type === 'LATE') throw await unreadyFailure(scope, wait.workload, { inspection: now, ...outcome }, signal);
+    if (outcome.type === 'LATE' && now.State.Running) {
+      if (exited !== null && isLikelyToExit(now, exited)) throw counted(exited.failure, attempt);
+      throw await unreadyFailure(scope, wait.workload, { inspection: now, ...outcome }, signal);
+    }
     const failure = await exitFailure(scope, now, signal);
     if (attempt > revivals || failure.code !== 'PROCESS_EXITED' || Date.now() >= wait.deadline) throw counted(failure, attempt);
     context.log(`Instance ${toInstance(now, true).index}: ${failure.message} Starting it again (${attempt} of ${revivals}).`);
+    exited = { failure, ranMilliseconds: Date.parse(now.State.FinishedAt) - Date.parse(now.State.StartedAt) };
     await pause(backoffMilliseconds(attempt, firstRevivalPauseMilliseconds, 1000), signal);
     await startAgain(wait, now);
     inspection = await inspectAgain(wait, now);
   }
+}
+
+/** The last exit of an instance that is not ready yet. */
+interface Exited {
+  readonly failure: DriverError;
+  /** How long that run lasted. */
+  readonly ranMilliseconds: number;
+}
+
+/**
+ * Returns whether the present run of an instance has lasted so short that the exit of the former run explains best why
+ * the instance is not ready. If the deadline passes just after a restart, no port is open, and that says nothing.
+ */
+function isLikelyToExit({ State }: Inspection, { ranMilliseconds }: Exited): boolean {
+  return Date.now() - Date.parse(State.StartedAt) < Math.max(2 * ranMilliseconds, shortRunMilliseconds);
 }
 
 function counted(failure: DriverError, attempts: number): DriverError {
@@ -92,7 +115,7 @@ function counted(failure: DriverError, attempts: number): DriverError {
 
 async function inspectAgain(wait: Wait, before: Inspection): Promise<Inspection> {
   const now = await inspect(wait.scope.docker, before.Id, wait.signal);
-  // Removed behind our back: what was known last says that it does not run any more.
+  // The container was removed by somebody else. The last inspection is returned, marked as not running.
   return now ?? { ...before, State: { ...before.State, Running: false, Status: 'exited' } };
 }
 
@@ -105,7 +128,7 @@ async function startAgain(wait: Wait, inspection: Inspection): Promise<void> {
   }
 }
 
-/** One run of an instance: until it is ready, has exited, or the time is up. */
+/** Waits for one run of an instance until it is ready, has exited, or the deadline has passed. */
 async function awaitRun(wait: Wait, inspection: Inspection): Promise<Outcome> {
   if (!inspection.State.Running) return { type: 'EXITED' };
   const decided = new AbortController();
@@ -133,7 +156,7 @@ async function awaitRun(wait: Wait, inspection: Inspection): Promise<Outcome> {
   }
 }
 
-/** Ports that have to be reached before the instance is ready, as far as that is not done. */
+/** Returns the ports that must still become reachable before the instance is ready. */
 function awaitedPorts({ readiness }: Workload, { closedPorts }: Seen): readonly number[] {
   if (readiness === null) return [...closedPorts];
   return readiness.check.type === 'exec' ? [] : [readiness.check.port];
@@ -143,7 +166,7 @@ async function untilExit(scope: Scope, inspection: Inspection, signal: AbortSign
   const request = {
     method: 'POST',
     path: `/containers/${inspection.Id}/wait`,
-    // Podman looks at it in intervals, and knows this parameter; Docker is told by the kernel.
+    // Podman polls the container at this interval. Docker is notified by the kernel and ignores the parameter.
     query: { condition: 'not-running', interval: '100ms' },
     signal,
     timeoutMilliseconds: 0,
@@ -158,7 +181,7 @@ async function untilExit(scope: Scope, inspection: Inspection, signal: AbortSign
   return { type: 'EXITED' };
 }
 
-/** What was seen so far: the evidence if the time is up. */
+/** Observations so far. They become the evidence if the deadline passes. */
 interface Seen {
   attempts: string[];
   closedPorts: Set<number>;
@@ -179,7 +202,7 @@ async function untilReady(wait: Wait, inspection: Inspection, watch: Watch): Pro
   return { type: 'READY' };
 }
 
-// Looked at when the time is up, as Podman tells of an end up to an interval late.
+// Inspects the container after the pause, because Podman reports an exit up to one polling interval late.
 async function untilSteady(wait: Wait, inspection: Inspection, signal: AbortSignal): Promise<Outcome> {
   await pause(Math.max(Date.parse(inspection.State.StartedAt) + steadyMilliseconds - Date.now(), 0), signal);
   const now = await inspect(wait.scope.docker, inspection.Id, signal);
@@ -187,9 +210,9 @@ async function untilSteady(wait: Wait, inspection: Inspection, signal: AbortSign
 }
 
 /**
- * Until the readiness probe succeeds `successThreshold` times in a row. Before its first success it is asked far more often than
- * `periodSeconds`: most instances are ready long before a period is over. Failures never end the wait, the time does: slow
- * starts are no faults (Kubernetes takes it the same way).
+ * Waits until the readiness probe succeeds `successThreshold` times in a row. Before the first success it probes far
+ * more often than `periodSeconds`, because most instances are ready long before one period is over. A failed probe
+ * never ends the wait; only the deadline does. A slow start is not a fault (Kubernetes handles it the same way).
  */
 async function untilProbed(wait: Wait, probe: Probe, watch: Watch & { readonly instance: Instance }): Promise<void> {
   const { seen, signal } = watch;
@@ -205,7 +228,8 @@ async function untilProbed(wait: Wait, probe: Probe, watch: Watch & { readonly i
   }
 }
 
-// A closed port costs the instance nothing to be asked again; an answer may be a line in its log, a command is a process.
+// Probing a closed port costs the instance nothing. A probe that connects may add a line to the instance's log, and a
+// command starts a process.
 function pauseAfter(found: string, probe: Probe, attempt: number): number {
   if (found.endsWith('connection refused')) return backoffMilliseconds(attempt, 5, attempt < 60 ? 15 : 50);
   return backoffMilliseconds(attempt, probe.check.type === 'exec' ? 50 : 20, 1000);
@@ -220,7 +244,7 @@ function note(seen: Seen, found: string): void {
   if (seen.attempts.length > keptAttempts) seen.attempts.shift();
 }
 
-/** Until every port accepts a connection. */
+/** Waits until every port accepts a connection. */
 async function untilListening(
   wait: Wait,
   inspection: Inspection,
@@ -242,7 +266,8 @@ async function openPorts(
   instance: Instance,
   { ports, signal }: { readonly ports: readonly number[]; readonly signal: AbortSignal },
 ): Promise<number[]> {
-  // Behind a proxy of the engine a connection tells little, so the instance's own table is asked where that is cheap.
+  // Behind a proxy of the engine, an accepted connection proves little. The listening sockets of the instance are read
+  // instead where that is cheap.
   if (!scope.isDirect) {
     const listeners = await listenersOf(scope.docker, inspection, scope.isLocal, signal);
     signal.throwIfAborted();
@@ -262,8 +287,8 @@ async function openPorts(
 }
 
 /**
- * Those of the ports that the instance itself answers at. Engines give an address to the next instance as soon as the former one
- * has ended, so that a connection may have reached another one.
+ * Returns those ports on which the instance itself responds. An engine assigns an address to the next instance as soon
+ * as the previous one has exited, so a connection may have reached a different instance.
  */
 async function ownPorts(
   scope: ReadyScope,
