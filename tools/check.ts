@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { checkComments } from './comment-check.ts';
 import { checkImports } from './import-check.ts';
 
 /*
- * `npm run check`: all that can be said about the code without running it. Prints one line per check and what is wrong, and
- * ends with 1 if anything is. ./test counts the lines that begin with `ok` and `FAILED`.
+ * `npm run check`: all checks of the code that do not run it. Prints one line per check, with the problems found, and
+ * exits with 1 if there are any. ./test counts the lines that begin with `ok` and `FAILED`.
  */
 
 interface Outcome {
@@ -17,7 +18,7 @@ interface Outcome {
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-// A thread each: the four run side by side, and more threads than processors only take turns.
+// Number of threads of one check. The four checks run concurrently, and more threads than processors only take turns.
 const threads = String(Math.max(1, Math.floor(availableParallelism() / 2)));
 const checks: Readonly<Record<string, () => Promise<{ output: string; isGood: boolean }>>> = {
   types: () => program('tsc', ['-p', '.', '--pretty', 'false']),
@@ -26,6 +27,10 @@ const checks: Readonly<Record<string, () => Promise<{ output: string; isGood: bo
   imports: async () => {
     const violations = checkImports();
     const lines = violations.map(({ rule, file, line, message }) => `${file}:${line}: ${message} [${rule}]`);
+    return { output: lines.join('\n'), isGood: lines.length === 0 };
+  },
+  comments: async () => {
+    const lines = checkComments().map(({ file, line, message }) => `${file}:${line}: ${message}`);
     return { output: lines.join('\n'), isGood: lines.length === 0 };
   },
 };
